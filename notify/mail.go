@@ -1,0 +1,48 @@
+// Package notify sends mail over SMTP and text messages over a
+// Twilio-compatible HTTP API. It knows nothing of envelopes: what is said is
+// the business of notify/templates, to whom and when that of its callers.
+package notify
+
+import (
+	"context"
+	"io"
+)
+
+// Address is a mailbox: a display name, which may be empty, and an
+// addr-spec (RFC 5322 §3.4.1).
+type Address struct{ Name, Email string }
+
+// Attachment is a file of a mail. Open is called once per attempt to send and
+// its reader is closed by the sender, so that a large file is streamed rather
+// than held in memory.
+type Attachment struct {
+	Name        string
+	ContentType string
+	Open        func(context.Context) (io.ReadCloser, error)
+}
+
+// Mail is one message to one recipient.
+type Mail struct {
+	To Address
+	// FromName overrides the display name of the configured sender; empty keeps it.
+	FromName string
+	Subject  string
+	Text     string
+	// HTML is the alternative to Text; empty sends text alone.
+	HTML string
+	// MessageID is the header's value without angle brackets, used as it is, so
+	// that a mail sent again after a crash can be recognised as the same mail.
+	MessageID   string
+	Attachments []Attachment
+}
+
+// Permanent marks a failure that no further attempt can mend: a malformed or
+// refused address, a message the server refused for good (SMTP 5xx on RCPT or
+// DATA). Find it with errors.As.
+type Permanent struct{ Err error }
+
+// Error returns the cause. It names no address and no person.
+func (p *Permanent) Error() string { return p.Err.Error() }
+
+// Unwrap returns the cause.
+func (p *Permanent) Unwrap() error { return p.Err }
