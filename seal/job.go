@@ -1,0 +1,72 @@
+package seal
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// Kind is what a field holds.
+type Kind string
+
+// The kinds of fields.
+const (
+	Signature Kind = "signature"
+	Initial   Kind = "initial"
+	Date      Kind = "date"
+	Text      Kind = "text"
+	Checkbox  Kind = "checkbox"
+)
+
+// Job is one document to seal, with the record of how it was signed.
+type Job struct {
+	Original       io.ReaderAt // the uploaded PDF
+	Size           int64       // its length in bytes
+	OriginalSHA256 string      // lower-case hex; checked while streaming
+	Envelope       Envelope
+	Document       Document   // the one that Original holds
+	Documents      []Document // all of the envelope, in order
+	Values         []Value    // of this document
+	Signers        []Signer
+	// Events is the audit chain in order: each one the RFC 8785 form of an
+	// event, its seq, prevHash and hash included.
+	Events    []json.RawMessage
+	ChainHead string // hash of the last event
+	VerifyURL string // page on which anyone may verify the document
+	SealedAt  time.Time
+}
+
+// Envelope is what the documents were sent in.
+type Envelope struct {
+	ID, TenantID, Subject string
+	CreatedAt, SentAt     time.Time
+	OriginalHash          string // over all originals, lower-case hex
+}
+
+// Document is one PDF of the envelope.
+type Document struct {
+	ID, Name, SHA256 string // SHA256 of the original, lower-case hex
+	Order, PageCount int    // both from 1
+}
+
+// Value is what a signer put into a field.
+type Value struct {
+	FieldID, SignerID string
+	Kind              Kind
+	Page              int     // from 1
+	X, Y, W, H        float64 // points from the top-left of the page as shown
+	Text              string  // of a date or text field
+	Checked           bool    // of a checkbox
+	PNG               []byte  // of a signature or initial
+}
+
+// Signer is a person who signed. A zero time means that it did not happen.
+type Signer struct {
+	ID, Name, Email, Phone string
+	AuthMethod             string // email_otp, sms_otp or none
+	ConsentAt              time.Time
+	ConsentVersion         string
+	VerifiedAt, SignedAt   time.Time
+	IP, UserAgent          string
+	Order                  int // routing order, from 1
+}

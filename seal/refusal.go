@@ -1,0 +1,34 @@
+package seal
+
+// Refusal says that a PDF, a picture or a text is not accepted, and why.
+// It is the caller's input that is at fault: trying again cannot help.
+type Refusal struct {
+	// Code is stable and made for programs: not_a_pdf, pdf_encrypted, …
+	Code string
+	// Message is made for people and safe to show to them.
+	Message string
+}
+
+// Error returns the message.
+func (r *Refusal) Error() string { return r.Message }
+
+// The codes of refusals.
+const (
+	NotAPDF         = "not_a_pdf"
+	PDFTooLarge     = "pdf_too_large"
+	PDFTruncated    = "pdf_truncated"
+	PDFNeedsRepair  = "pdf_needs_repair"
+	PDFEncrypted    = "pdf_encrypted"
+	PDFXFA          = "pdf_xfa"
+	PDFJavaScript   = "pdf_javascript"
+	PDFLaunch       = "pdf_launch"
+	PDFNoPages      = "pdf_no_pages"
+	PDFTooManyPages = "pdf_too_many_pages"
+	PDFTooComplex   = "pdf_too_complex"
+	GlyphMissing    = "glyph_missing"
+	TextTooLong     = "text_too_long"
+	PNGInvalid      = "png_invalid"
+	PNGTooLarge     = "png_too_large"
+	FieldOffPage    = "field_off_page"
+	OriginalChanged = "original_changed"
+)
