@@ -1,0 +1,213 @@
+package models
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Plan is what an app has paid for.
+type Plan string
+
+// The plans.
+const (
+	PlanFree       Plan = "free"
+	PlanPro        Plan = "pro"
+	PlanEnterprise Plan = "enterprise"
+)
+
+// PlanLimits is what a plan allows. EnvelopesPerMonth 0 means without limit.
+type PlanLimits struct {
+	Documents         int
+	EnvelopesPerMonth int
+	Overage           bool
+}
+
+// Limits returns the plan's limits, false for a plan that does not exist.
+func (p Plan) Limits() (PlanLimits, bool) {
+	switch p {
+	case PlanFree:
+		return PlanLimits{Documents: 1, EnvelopesPerMonth: 5}, true
+	case PlanPro:
+		return PlanLimits{Documents: MaxDocuments, EnvelopesPerMonth: 100, Overage: true}, true
+	case PlanEnterprise:
+		return PlanLimits{Documents: MaxDocuments, Overage: true}, true
+	}
+	return PlanLimits{}, false
+}
+
+// App is an API client. Its id is its client_id.
+type App struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	Name      string
+	Plan      Plan
+	Tenants   []string `gorm:"serializer:json"` // empty: all
+	Contact   string   // e-mail address of the people who run it; may be empty
+	CreatedAt time.Time
+}
+
+// MayUse refuses a tenant that the app is not allowed to act for.
+func (a *App) MayUse(tenant string) error {
+	if len(a.Tenants) == 0 || slices.Contains(a.Tenants, tenant) {
+		return nil
+	}
+	return Refuse(KindForbidden, "tenant_forbidden", "This client may not act for that tenant.")
+}
+
+// ClientSecret is one of an app's secrets: hashed to log in with, and encrypted
+// because webhooks without a secret of their own are signed with it.
+type ClientSecret struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	AppID     uuid.UUID
+	Hash      []byte // bcrypt
+	Cipher    []byte // vault
+	CreatedAt time.Time
+	ExpiresAt *time.Time // nil: until it is removed
+}
+
+// Webhook is an endpoint that wants to be told.
+type Webhook struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	AppID     uuid.UUID
+	URL       string      `gorm:"column:url"`
+	Events    []EventName `gorm:"serializer:json"`
+	Secret    []byte      // vault; nil: the client secret signs
+	Active    bool
+	CreatedAt time.Time
+}
+
+// Wants reports whether the endpoint subscribes to the event.
+func (w *Webhook) Wants(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
+
+// WebhookEvent is one event as told to the app's endpoints.
+type WebhookEvent struct {
+	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
+	AppID      uuid.UUID
+	EnvelopeID uuid.UUID
+	Name       EventName
+	Body       []byte
+	CreatedAt  time.Time
+}
+
+// DeliveryStatus is the state of a delivery.
+type DeliveryStatus string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID          uuid.UUID `gorm:"primaryKey"`
+	AppID       uuid.UUID
+	WebhookID   uuid.UUID
+	EventID     uuid.UUID
+	EnvelopeID  uuid.UUID
+	Event       EventName
+	Status      DeliveryStatus
+	Attempts    int
+	CreatedAt   time.Time
+	DeliveredAt *time.Time
+	FailedAt    *time.Time
+}
+
+// TableName is the table of deliveries.
+func (Delivery) TableName() string { return "webhook_deliveries" }
+
+// DeliveryAttempt is one try at a delivery.
+type DeliveryAttempt struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	DeliveryID uuid.UUID
+	Number     int // from 1, over all runs of the delivery
+	At         time.Time
+	Status     int    // HTTP status; 0 if there was no answer
+	LatencyMS  int64  `gorm:"column:latency_ms"`
+	Error      string // why there was no answer, in safe words
+	Body       []byte // the first 4 KiB of the answer
+}
+
+// OutboxKind says what Temporal is to be told.
+type OutboxKind string
+
+// The kinds of outbox rows. Those with an envelope's id reach its workflow.
+const (
+	OutboxStart    OutboxKind = "start"           // start the envelope's workflow
+	OutboxSigned   OutboxKind = "signer-signed"   // signal
+	OutboxDeclined OutboxKind = "signer-declined" // signal
+	OutboxVoided   OutboxKind = "voided"          // signal
+	OutboxDeliver  OutboxKind = "deliver"         // start a delivery's workflow
+)
+
+// OutboxRow is a fact that Temporal has not been told yet. Rows of one Key are
+// told in order.
+type OutboxRow struct {
+	Seq       int64     `gorm:"primaryKey;autoIncrement"`
+	ID        uuid.UUID // the request id that lets Temporal drop repeats
+	Key       uuid.UUID // envelope or delivery
+	Kind      OutboxKind
+	Refs      OutboxRefs `gorm:"serializer:json"`
+	Attempts  int
+	NotBefore time.Time
+	CreatedAt time.Time
+}
+
+// TableName is the table of outbox rows.
+func (OutboxRow) TableName() string { return "outbox" }
+
+// OutboxRefs are the ids that a row carries along.
+type OutboxRefs struct {
+	AppID     uuid.UUID  `json:"appId"`
+	TenantID  string     `json:"tenantId,omitempty"`
+	SignerID  *uuid.UUID `json:"signerId,omitempty"`
+	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
+	// Run counts the resends of a delivery.
+	Run int `json:"run,omitempty"`
+}
+
+// MailKind says what a mail is for.
+type MailKind string
+
+// The kinds of mail that the envelope workflow sends.
+const (
+	MailInvitation MailKind = "invitation"
+	MailReminder   MailKind = "reminder"
+	MailCompleted  MailKind = "completed"
+	MailClosed     MailKind = "closed"
+)
+
+// Mail remembers that a mail is to go out, so that it goes out once. ID is the
+// left part of its Message-ID.
+type Mail struct {
+	ID         string `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
+	SignerID   uuid.UUID
+	Kind       MailKind
+	Attempts   int
+	CreatedAt  time.Time
+	SentAt     *time.Time
+	FailedAt   *time.Time
+	Error      string // safe words, no address
+}
+
+// SigningKey is a key of the service for tokens or manifests.
+type SigningKey struct {
+	ID        string     `gorm:"primaryKey"` // the JWK key id
+	Purpose   KeyPurpose // what it signs
+	Private   []byte     // vault, PKCS #8
+	Public    []byte     // PKIX
+	CreatedAt time.Time
+	RetiredAt *time.Time // still verifies, signs no more
+}
+
+// KeyPurpose says what a key signs.
+type KeyPurpose string
+
+// The purposes.
+const (
+	KeyTokens    KeyPurpose = "tokens"
+	KeyManifests KeyPurpose = "manifests"
+)

@@ -1,0 +1,137 @@
+package models
+
+import (
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DocumentKind says whether a document is what was uploaded or what was sealed.
+type DocumentKind string
+
+// The kinds.
+const (
+	DocumentOriginal DocumentKind = "original"
+	DocumentSealed   DocumentKind = "sealed"
+)
+
+// PurgeStatus says whether a document's file is still kept.
+type PurgeStatus string
+
+// The purge states.
+const (
+	PurgeActive PurgeStatus = "active"
+	PurgePurged PurgeStatus = "purged"
+)
+
+// PageRun is a run of pages of one size: from page From (1-based) on, until the
+// next run. Width and Height are points of the page as a reader shows it,
+// after CropBox, Rotate and UserUnit.
+type PageRun struct {
+	From          int
+	Width, Height float64
+}
+
+// Document is a PDF of an envelope.
+type Document struct {
+	ID             uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID     uuid.UUID
+	Kind           DocumentKind
+	OriginalID     *uuid.UUID // of a sealed document: the one it was made from
+	Name           string     // file name, for people
+	MimeType       string
+	SHA256         string `gorm:"column:sha256"` // lowercase hex
+	Size           int64  // bytes
+	PageCount      int
+	Pages          []PageRun `gorm:"serializer:json"`
+	Order          int       `gorm:"column:document_order"` // from 1
+	BlobKey        string
+	RetentionUntil *time.Time
+	PurgeStatus    PurgeStatus
+	CreatedAt      time.Time
+}
+
+// PageSize is the size of page n (1-based) in points, false if there is none.
+func (d *Document) PageSize(n int) (w, h float64, ok bool) {
+	if n < 1 || n > d.PageCount {
+		return 0, 0, false
+	}
+	for _, r := range d.Pages {
+		if r.From > n {
+			break
+		}
+		w, h, ok = r.Width, r.Height, true
+	}
+	return w, h, ok
+}
+
+// PageRuns shortens a list of page sizes to runs.
+func PageRuns(sizes [][2]float64) []PageRun {
+	var runs []PageRun
+	for i, s := range sizes {
+		if n := len(runs); n > 0 && runs[n-1].Width == s[0] && runs[n-1].Height == s[1] {
+			continue
+		}
+		runs = append(runs, PageRun{From: i + 1, Width: s[0], Height: s[1]})
+	}
+	return runs
+}
+
+// DocumentInput is what is known of an uploaded PDF that was admitted.
+type DocumentInput struct {
+	Name    string
+	SHA256  string
+	Size    int64
+	Pages   []PageRun
+	Count   int // pages
+	BlobKey string
+}
+
+// NextDocumentID is the id that the next document will have, so that its file
+// can be stored under that name before the envelope is changed.
+func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
+	if len(e.Originals()) == 0 {
+		return e.FirstDocumentID
+	}
+	return newID()
+}
+
+// AddDocument adds an uploaded PDF to a draft. maxDocuments is what the app's
+// plan allows. Fields that were placed before the first document was there must
+// fit on it.
+func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Document, error) {
+	if err := e.move(ActionAddDocument); err != nil {
+		return nil, err
+	}
+	n := len(e.Originals())
+	if n >= MaxDocuments {
+		return nil, Refuse(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
+	}
+	if n >= maxDocuments {
+		return nil, Refuse(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
+	}
+	d := &Document{
+		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
+		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
+		PurgeStatus: PurgeActive, CreatedAt: act.At,
+	}
+	p := Problems{}
+	for i, f := range e.Fields {
+		if f.DocumentID == d.ID {
+			f.place(p, fieldPath(i), d)
+		}
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	e.Documents = append(e.Documents, d)
+	e.HashOriginal = CombinedHash(e.Originals())
+	e.record(act, EventDocumentAdded, uuid.Nil, Detail{
+		"documentId": d.ID.String(), "sha256": d.SHA256, "pageCount": d.PageCount, "order": d.Order,
+	})
+	return d, nil
+}
+
+// finite reports whether v is a number that can be a coordinate.
+func finite(v float64) bool { return !math.IsNaN(v) && math.Abs(v) <= 1e6 }

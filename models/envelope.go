@@ -1,0 +1,220 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What one envelope may hold. They bound every request that builds one.
+const (
+	MaxSigners   = 100
+	MaxFields    = 2000
+	MaxDocuments = 50
+)
+
+// Envelope is a set of documents that signers are asked to sign: the aggregate
+// that every change goes through.
+type Envelope struct {
+	ID            uuid.UUID `gorm:"primaryKey"`
+	AppID         uuid.UUID
+	TenantID      string
+	Status        Status
+	Subject       *string
+	CreatedBy     string
+	Message       *string // shown in the invitation
+	ExpiresInDays *int    // nil: no deadline
+	ExpiresAt     *time.Time
+	HashOriginal  *string // lowercase hex, see CombinedHash
+	HashFinal     *string
+	// FirstDocumentID is the id that the first document will have. It is known
+	// before the document is, so that fields can be placed on it beforehand.
+	FirstDocumentID uuid.UUID
+	CreatedAt       time.Time
+	SentAt          *time.Time
+	CompletedAt     *time.Time
+	VoidedAt        *time.Time
+	AuditSeq        int64  // Seq of the newest event
+	AuditHead       string // its Hash
+	Version         int64  // raised by every saved change
+
+	Signers   []*Signer   `gorm:"-"`
+	Fields    []*Field    `gorm:"-"`
+	Documents []*Document `gorm:"-"`
+
+	// What the change in hand recorded; store saves and clears it.
+	Events  []Event         `gorm:"-"`
+	Values  []FieldValue    `gorm:"-"`
+	Adopted *SavedSignature `gorm:"-"`
+}
+
+// Act is who does something, when and from where.
+type Act struct {
+	At        time.Time // UTC, microseconds
+	Actor     string
+	IP        string
+	UserAgent string
+	NewID     func() uuid.UUID
+}
+
+// ActorSystem is the actor of what the service does by itself.
+const ActorSystem = "system"
+
+// AppActor and SignerActor name the actor of an event.
+func AppActor(id uuid.UUID) string { return "app:" + id.String() }
+
+// SignerActor names a signer as an event's actor.
+func SignerActor(id uuid.UUID) string { return "signer:" + id.String() }
+
+// EnvelopeInput is what a new envelope is made from.
+type EnvelopeInput struct {
+	AppID         uuid.UUID
+	TenantID      string
+	Subject       *string
+	CreatedBy     string
+	ExpiresInDays *int
+}
+
+// NewEnvelope makes a draft.
+func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
+	p := Problems{}
+	CheckText(p, "tenantId", in.TenantID, 1, 255)
+	CheckText(p, "createdBy", in.CreatedBy, 1, 255)
+	if in.Subject != nil {
+		CheckText(p, "subject", *in.Subject, 0, 255)
+	}
+	if d := in.ExpiresInDays; d != nil && (*d < 1 || *d > 3650) {
+		p.Add("expiresInDays", "must be between 1 and 3650, or null for no deadline")
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	e := &Envelope{
+		ID: act.NewID(), AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
+		CreatedBy: in.CreatedBy, ExpiresInDays: in.ExpiresInDays, FirstDocumentID: act.NewID(),
+		CreatedAt: act.At, AuditHead: ChainStart,
+	}
+	e.rebase(act.At)
+	e.record(act, EventEnvelopeCreated, uuid.Nil, Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy})
+	return e, nil
+}
+
+// rebase counts the deadline from at.
+func (e *Envelope) rebase(at time.Time) {
+	e.ExpiresAt = nil
+	if e.ExpiresInDays != nil {
+		t := at.AddDate(0, 0, *e.ExpiresInDays)
+		e.ExpiresAt = &t
+	}
+}
+
+// record notes that something happened.
+func (e *Envelope) record(act Act, name EventName, signer uuid.UUID, detail Detail) *Event {
+	e.Events = append(e.Events, Event{
+		ID: act.NewID(), EnvelopeID: e.ID, Name: name, Timestamp: act.At, Actor: act.Actor,
+		IP: optional(act.IP), UserAgent: optional(act.UserAgent), Detail: detail, SignerID: signer,
+	})
+	return &e.Events[len(e.Events)-1]
+}
+
+// Chain gives the recorded events their place in the audit chain and moves the
+// head. The store calls it once, inside the transaction that saves them.
+func (e *Envelope) Chain() error {
+	for i := range e.Events {
+		ev := &e.Events[i]
+		ev.Seq, ev.PrevHash = e.AuditSeq+1, e.AuditHead
+		h, err := ev.Digest()
+		if err != nil {
+			return err
+		}
+		ev.Hash = h
+		e.AuditSeq, e.AuditHead = ev.Seq, h
+	}
+	return nil
+}
+
+// move takes the envelope to the state that action leads to, or refuses.
+func (e *Envelope) move(action Action) error {
+	to, err := e.Status.Next(action)
+	if err != nil {
+		return err
+	}
+	e.Status = to
+	return nil
+}
+
+// Signer returns the signer with that id, or nil.
+func (e *Envelope) Signer(id uuid.UUID) *Signer {
+	for _, s := range e.Signers {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Originals are the uploaded documents in order.
+func (e *Envelope) Originals() []*Document { return e.documents(DocumentOriginal) }
+
+// Sealed are the sealed documents in order; empty before completion.
+func (e *Envelope) Sealed() []*Document { return e.documents(DocumentSealed) }
+
+func (e *Envelope) documents(kind DocumentKind) []*Document {
+	var out []*Document
+	for _, d := range e.Documents {
+		if d.Kind == kind {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Document returns the document with that id, or nil.
+func (e *Envelope) Document(id uuid.UUID) *Document {
+	for _, d := range e.Documents {
+		if d.ID == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// Title is how people call the envelope: its subject, or a plain word.
+func (e *Envelope) Title() string {
+	if e.Subject != nil && strings.TrimSpace(*e.Subject) != "" {
+		return *e.Subject
+	}
+	if docs := e.Originals(); len(docs) > 0 && docs[0].Name != "" {
+		return strings.TrimSuffix(docs[0].Name, ".pdf")
+	}
+	return "Document"
+}
+
+// CombinedHash is the hash of several documents: SHA-256 over the concatenation
+// of their lowercase hex hashes in document order; one document's own hash
+// if there is only one, and nil if there is none.
+func CombinedHash(docs []*Document) *string {
+	switch len(docs) {
+	case 0:
+		return nil
+	case 1:
+		return &docs[0].SHA256
+	}
+	h := sha256.New()
+	for _, d := range docs {
+		fmt.Fprint(h, d.SHA256)
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	return &sum
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,96 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind says what sort of refusal an Error is. The API maps each kind to one
+// HTTP status, in one place.
+type Kind int
+
+// The kinds, each with the status that the API answers.
+const (
+	KindInvalid       Kind = iota + 1 // 400 Bad Request
+	KindUnauthorized                  // 401 Unauthorized
+	KindPayment                       // 402 Payment Required
+	KindForbidden                     // 403 Forbidden
+	KindNotFound                      // 404 Not Found
+	KindConflict                      // 409 Conflict
+	KindGone                          // 410 Gone
+	KindTooLarge                      // 413 Content Too Large
+	KindUnprocessable                 // 422 Unprocessable Content
+	KindRateLimited                   // 429 Too Many Requests
+	KindNotAvailable                  // 501 Not Implemented
+	KindUnavailable                   // 503 Service Unavailable
+)
+
+// Error is a refusal: something the caller asked for that the rules do not
+// allow. Code is stable and machine readable; Message is safe to show.
+type Error struct {
+	Kind    Kind
+	Code    string
+	Message string
+	// Fields names what was wrong, by JSON path: {"signers[0].email": ["must be an e-mail address"]}.
+	Fields map[string][]string
+	// RetryAfter is how long to wait before trying again; zero if waiting does not help.
+	RetryAfter time.Duration
+}
+
+// Error implements error: code and message, and the names of the fields.
+func (e *Error) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Code + ": " + e.Message
+	}
+	names := slices.Sorted(maps.Keys(e.Fields))
+	return fmt.Sprintf("%s: %s (%s)", e.Code, e.Message, strings.Join(names, ", "))
+}
+
+// Is reports whether target is an *Error of the same code, so that
+// errors.Is(err, models.ErrNotFound) holds for every 404 of that code.
+func (e *Error) Is(target error) bool {
+	t := new(Error)
+	return errors.As(target, &t) && t.Code == e.Code
+}
+
+// Refuse makes an Error without field messages.
+func Refuse(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// IsRefusal reports whether err is a refusal: trying again the same way
+// cannot succeed, except where the kind says so.
+func IsRefusal(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind != KindUnavailable
+}
+
+// Problems collects what is wrong with a request, field by field, so that
+// the caller learns of all of it at once.
+type Problems map[string][]string
+
+// Add notes that the value at path is wrong.
+func (p Problems) Add(path, format string, args ...any) {
+	p[path] = append(p[path], fmt.Sprintf(format, args...))
+}
+
+// Err returns nil if nothing was noted, else a validation_error with all of it.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	paths := slices.Sorted(maps.Keys(p))
+	msg := fmt.Sprintf("%s: %s", paths[0], p[paths[0]][0])
+	if n := len(paths) - 1; n > 0 {
+		msg = fmt.Sprintf("%s (and %d more)", msg, n)
+	}
+	return &Error{Kind: KindInvalid, Code: "validation_error", Message: msg, Fields: p}
+}
+
+// ErrNotFound is the one answer for what does not exist and for what belongs
+// to somebody else.
+var ErrNotFound = Refuse(KindNotFound, "not_found", "There is no such resource.")

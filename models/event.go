@@ -1,0 +1,148 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+)
+
+// EventName names an audit event.
+type EventName string
+
+// The audit events. Those that WebhookEvents lists are also told to webhooks.
+const (
+	EventEnvelopeCreated    EventName = "envelope.created"
+	EventDocumentAdded      EventName = "document.added"
+	EventSignerAdded        EventName = "signer.added"
+	EventFieldAdded         EventName = "field.added"
+	EventEnvelopeSent       EventName = "envelope.sent"
+	EventInvitationSent     EventName = "invitation.sent"
+	EventInvitationFailed   EventName = "invitation.failed"
+	EventReminderSent       EventName = "reminder.sent"
+	EventSignerViewed       EventName = "signer.viewed"
+	EventOTPRequested       EventName = "otp.requested"
+	EventOTPVerified        EventName = "otp.verified"
+	EventSignerOTPFailed    EventName = "signer.otp_failed"
+	EventConsentGiven       EventName = "consent.given"
+	EventPageViewed         EventName = "page_viewed"
+	EventSignerSigned       EventName = "signer.signed"
+	EventSignerDeclined     EventName = "signer.declined"
+	EventEnvelopeDeclined   EventName = "envelope.declined"
+	EventEnvelopeVoided     EventName = "envelope.voided"
+	EventEnvelopeExpired    EventName = "envelope.expired"
+	EventDocumentSealed     EventName = "document.sealed"
+	EventEnvelopeCompleted  EventName = "envelope.completed"
+	EventDocumentDownloaded EventName = "document.downloaded"
+	EventDocumentPurged     EventName = "document.purged"
+)
+
+// WebhookEvents are the events an endpoint can subscribe to.
+var WebhookEvents = []EventName{
+	EventEnvelopeCreated, EventEnvelopeSent, EventEnvelopeCompleted, EventEnvelopeDeclined, EventEnvelopeVoided,
+	EventEnvelopeExpired, EventSignerViewed, EventSignerSigned, EventSignerDeclined, EventSignerOTPFailed,
+}
+
+// Detail is what an event adds to its name: ids, hashes, counts and reasons.
+// Values are strings, integers and booleans, so that the canonical form has
+// one reading everywhere. Names, addresses and codes do not belong here.
+type Detail map[string]any
+
+// Event is one link of an envelope's audit chain.
+type Event struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
+	Seq        int64 // 1, 2, 3 … without a gap
+	Name       EventName
+	Timestamp  time.Time // UTC, microseconds
+	Actor      string    // "system", "app:<id>" or "signer:<id>"
+	IP         *string
+	UserAgent  *string
+	Detail     Detail `gorm:"serializer:json"`
+	PrevHash   string // Hash of the event before it; ChainStart for the first
+	Hash       string // lowercase hex, see Digest
+
+	// SignerID is the signer the event is about, for routing it to webhooks and workflows.
+	SignerID uuid.UUID `gorm:"-"`
+	// MailID is the mail that the event reports as sent; "" for all others.
+	MailID string `gorm:"-"`
+}
+
+// TableName is the table of the audit chain.
+func (Event) TableName() string { return "audit_events" }
+
+// ChainStart is the PrevHash of an envelope's first event.
+var ChainStart = strings.Repeat("0", 64)
+
+// timeFormat is RFC 3339 in UTC with exactly six decimals.
+const timeFormat = "2006-01-02T15:04:05.000000Z"
+
+// FormatTime renders t as the audit chain does.
+func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
+
+// Canonical is the event as RFC 8785 canonical JSON, Hash included.
+func (e *Event) Canonical() ([]byte, error) { return e.canonical(true) }
+
+// Digest is the event's hash: SHA-256 over its RFC 8785 canonical JSON without
+// the member "hash" and with "prevHash", in lowercase hex.
+func (e *Event) Digest() (string, error) {
+	b, err := e.canonical(false)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func (e *Event) canonical(withHash bool) ([]byte, error) {
+	m := map[string]any{
+		"id": e.ID, "envelopeId": e.EnvelopeID, "seq": e.Seq, "event": e.Name, "timestamp": FormatTime(e.Timestamp),
+		"actor": e.Actor, "ip": e.IP, "userAgent": e.UserAgent, "detail": e.Detail, "prevHash": e.PrevHash,
+	}
+	if withHash {
+		m["hash"] = e.Hash
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("audit event %d: %w", e.Seq, err)
+	}
+	out, err := jcs.Transform(b)
+	if err != nil {
+		return nil, fmt.Errorf("audit event %d: canonical form: %w", e.Seq, err)
+	}
+	return out, nil
+}
+
+// VerifyChain checks a whole chain: sequence without a gap from 1, each link to
+// the one before, each hash. The chain must end in head at length n, which is
+// how a truncated one is found. It returns nil or an error that names the first
+// event that does not hold.
+func VerifyChain(events []Event, n int64, head string) error {
+	prev := ChainStart
+	for i := range events {
+		e := &events[i]
+		if e.Seq != int64(i)+1 {
+			return fmt.Errorf("audit chain: event %d is missing or out of order", i+1)
+		}
+		if e.PrevHash != prev {
+			return fmt.Errorf("audit chain: event %d does not link to the one before it", e.Seq)
+		}
+		h, err := e.Digest()
+		if err != nil {
+			return err
+		}
+		if h != e.Hash {
+			return fmt.Errorf("audit chain: event %d was changed", e.Seq)
+		}
+		prev = e.Hash
+	}
+	if int64(len(events)) != n || prev != head {
+		return fmt.Errorf("audit chain: ends at event %d, but %d were recorded", len(events), n)
+	}
+	return nil
+}

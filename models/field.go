@@ -1,0 +1,199 @@
+package models
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// FieldType says what a signer puts into a field.
+type FieldType string
+
+// The types.
+const (
+	FieldSignature FieldType = "signature"
+	FieldInitial   FieldType = "initial"
+	FieldDate      FieldType = "date"
+	FieldText      FieldType = "text"
+	FieldCheckbox  FieldType = "checkbox"
+)
+
+// Image reports whether the field holds a picture rather than text.
+func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitial }
+
+// Origin says from which corner of the page y is counted.
+type Origin string
+
+// The origins. Stored fields are top-left.
+const (
+	OriginTopLeft    Origin = "top-left"
+	OriginBottomLeft Origin = "bottom-left"
+)
+
+// Field is a place on a page that a signer fills. X and Y are the distances of
+// its left and top edge from the left and top edge of the page as a reader
+// shows it, W and H its size, all in points (1/72 inch).
+type Field struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
+	DocumentID uuid.UUID
+	SignerID   uuid.UUID
+	Position   int
+	Type       FieldType
+	Page       int // from 1
+	X, Y, W, H float64
+	Required   bool
+	// Origin is bottom-left only while the field waits for its document.
+	Origin Origin
+}
+
+// FieldInput is what a field is made from. SignerRef is a signer's id, its
+// zero-based index, or its e-mail address. DocumentID nil means the first document.
+type FieldInput struct {
+	DocumentID *uuid.UUID
+	SignerRef  string
+	Type       FieldType
+	Page       int
+	X, Y, W, H float64
+	Required   bool
+	Origin     Origin
+}
+
+// placeTolerance is how far, in points, a field may reach over the page's edge:
+// clients round page sizes.
+const placeTolerance = 0.5
+
+func fieldPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
+
+// AddFields adds fields to a draft, all or none. path maps the index of an
+// input to the prefix of its problems ("" or "fields[0].").
+func (e *Envelope) AddFields(act Act, ins []FieldInput, path func(int) string) ([]*Field, error) {
+	if err := e.move(ActionAddField); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	if len(e.Fields)+len(ins) > MaxFields {
+		p.Add("fields", "an envelope can have at most %d fields", MaxFields)
+		return nil, p.Err()
+	}
+	made := make([]*Field, 0, len(ins))
+	for i, in := range ins {
+		made = append(made, e.newField(act, in, p, path(i), len(e.Fields)+i))
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	e.Fields = append(e.Fields, made...)
+	for _, f := range made {
+		e.record(act, EventFieldAdded, f.SignerID, Detail{
+			"fieldId": f.ID.String(), "documentId": f.DocumentID.String(), "signerId": f.SignerID.String(),
+			"type": string(f.Type), "page": f.Page,
+		})
+	}
+	return made, nil
+}
+
+// FieldPaths prefixes problems with the field's place in the request.
+func FieldPaths(i int) string { return fieldPath(i) }
+
+// NoPath is for a request that is a single field.
+func NoPath(int) string { return "" }
+
+func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, position int) *Field {
+	f := &Field{
+		ID: act.NewID(), EnvelopeID: e.ID, DocumentID: e.FirstDocumentID, Position: position,
+		Type: in.Type, Page: in.Page, X: in.X, Y: in.Y, W: in.W, H: in.H, Required: in.Required, Origin: in.Origin,
+	}
+	if s := e.resolveSigner(in.SignerRef); s != nil {
+		f.SignerID = s.ID
+	} else {
+		p.Add(path+"signerId", "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)")
+	}
+	switch in.Type {
+	case FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox:
+	default:
+		p.Add(path+"type", "must be signature, initial, date, text or checkbox")
+	}
+	switch in.Origin {
+	case OriginTopLeft, OriginBottomLeft:
+	default:
+		p.Add(path+"origin", "must be top-left or bottom-left")
+	}
+	if in.Page < 1 {
+		p.Add(path+"page", "must be 1 or more")
+	}
+	numbers := []struct {
+		name string
+		v    float64
+	}{{"x", in.X}, {"y", in.Y}, {"w", in.W}, {"h", in.H}}
+	ok := in.Page >= 1
+	for i, n := range numbers {
+		switch {
+		case !finite(n.v):
+			p.Add(path+n.name, "must be a number of points")
+			ok = false
+		case i < 2 && n.v < -placeTolerance:
+			p.Add(path+n.name, "must be 0 or more")
+			ok = false
+		case i >= 2 && n.v <= 0:
+			p.Add(path+n.name, "must be more than 0")
+			ok = false
+		}
+	}
+	if in.DocumentID != nil {
+		f.DocumentID = *in.DocumentID
+	}
+	d := e.Document(f.DocumentID)
+	switch {
+	case d != nil && d.Kind == DocumentOriginal:
+		if ok {
+			f.place(p, path, d)
+		}
+	case f.DocumentID != e.FirstDocumentID:
+		p.Add(path+"documentId", "names no document of this envelope")
+	}
+	return f
+}
+
+// place checks the field against its page and turns a bottom-left field into a
+// top-left one.
+func (f *Field) place(p Problems, path string, d *Document) {
+	pw, ph, ok := d.PageSize(f.Page)
+	if !ok {
+		p.Add(path+"page", "there is no page %d: the document has %d page(s)", f.Page, d.PageCount)
+		return
+	}
+	if f.Origin == OriginBottomLeft {
+		f.Y = ph - f.Y - f.H
+		f.Origin = OriginTopLeft
+	}
+	if f.X < -placeTolerance || f.Y < -placeTolerance || f.X+f.W > pw+placeTolerance || f.Y+f.H > ph+placeTolerance {
+		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
+			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
+	}
+}
+
+// resolveSigner finds the signer that ref means.
+func (e *Envelope) resolveSigner(ref string) *Signer {
+	if id, err := uuid.Parse(ref); err == nil {
+		return e.Signer(id)
+	}
+	if i, err := strconv.Atoi(ref); err == nil {
+		if i >= 0 && i < len(e.Signers) {
+			return e.Signers[i]
+		}
+		return nil
+	}
+	var found *Signer
+	for _, s := range e.Signers {
+		if strings.EqualFold(s.Email, ref) {
+			if found != nil {
+				return nil // two signers share the address: the reference is ambiguous
+			}
+			found = s
+		}
+	}
+	return found
+}

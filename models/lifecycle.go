@@ -1,0 +1,160 @@
+package models
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Send opens a draft for signing: the deadline starts to count and the first
+// routing group gets its links.
+func (e *Envelope) Send(act Act, message *string) error {
+	if err := e.move(ActionSend); err != nil {
+		return err
+	}
+	p := Problems{}
+	if message != nil {
+		CheckParagraph(p, "message", *message, 0, 2000)
+	}
+	if len(e.Signers) == 0 {
+		p.Add("signers", "the envelope has no signers")
+	}
+	if len(e.Fields) == 0 {
+		p.Add("fields", "the envelope has no fields")
+	}
+	if len(e.Originals()) == 0 {
+		p.Add("documents", "the envelope has no document")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	at := act.At
+	e.Message, e.SentAt = message, &at
+	e.rebase(at)
+	e.openGroup(act)
+	e.record(act, EventEnvelopeSent, uuid.Nil, Detail{"signers": len(e.Signers), "documents": len(e.Originals())})
+	return nil
+}
+
+// Void closes the envelope on the sender's behalf; all links end at once.
+func (e *Envelope) Void(act Act, reason *string) error {
+	if err := e.move(ActionVoid); err != nil {
+		return err
+	}
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+	at := act.At
+	e.VoidedAt = &at
+	e.record(act, EventEnvelopeVoided, uuid.Nil, reasonDetail(reason))
+	return nil
+}
+
+// Expire closes the envelope because its deadline has passed.
+func (e *Envelope) Expire(act Act) error {
+	if err := e.move(ActionExpire); err != nil {
+		return err
+	}
+	if e.ExpiresAt == nil || act.At.Before(*e.ExpiresAt) {
+		return Refuse(KindConflict, "envelope_not_due", "The deadline has not passed.")
+	}
+	e.record(act, EventEnvelopeExpired, uuid.Nil, nil)
+	return nil
+}
+
+// SealedFile is a sealed document that has been stored.
+type SealedFile struct {
+	OriginalID uuid.UUID
+	SHA256     string // lowercase hex
+	Size       int64  // bytes
+	PageCount  int
+	BlobKey    string
+}
+
+// Complete ends a sealing: files holds the sealed file of every original.
+func (e *Envelope) Complete(act Act, files []SealedFile) error {
+	if err := e.move(ActionComplete); err != nil {
+		return err
+	}
+	byOriginal := make(map[uuid.UUID]SealedFile, len(files))
+	for _, f := range files {
+		byOriginal[f.OriginalID] = f
+	}
+	at := act.At
+	for _, o := range e.Originals() {
+		f, ok := byOriginal[o.ID]
+		if !ok {
+			return Refuse(KindConflict, "document_not_sealed", "Document %d has no sealed file.", o.Order)
+		}
+		original := o.ID
+		d := &Document{
+			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
+			SHA256: f.SHA256, Size: f.Size, PageCount: f.PageCount, Order: o.Order, BlobKey: f.BlobKey,
+			PurgeStatus: PurgeActive, CreatedAt: at,
+		}
+		e.Documents = append(e.Documents, d)
+		e.record(act, EventDocumentSealed, uuid.Nil, Detail{
+			"documentId": o.ID.String(), "sealedDocumentId": d.ID.String(), "order": d.Order,
+			"sha256Original": o.SHA256, "sha256": d.SHA256,
+		})
+	}
+	e.HashFinal, e.CompletedAt = CombinedHash(e.Sealed()), &at
+	e.record(act, EventEnvelopeCompleted, uuid.Nil, Detail{"documentHashFinal": *e.HashFinal})
+	return nil
+}
+
+// Invited records that a signer's invitation or reminder went out by mail.
+func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID string) error {
+	if err := e.move(ActionInvite); err != nil {
+		return err
+	}
+	name := EventInvitationSent
+	if reminder {
+		name = EventReminderSent
+	}
+	e.record(act, name, signer, Detail{"signerId": signer.String()}).MailID = mailID
+	return nil
+}
+
+// InvitationFailed records that a signer cannot be reached by mail.
+func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error {
+	if err := e.move(ActionInvite); err != nil {
+		return err
+	}
+	e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
+	return nil
+}
+
+// Relink gives a signer whose turn it is a new link; the old one ends.
+func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
+	if err := e.move(ActionInvite); err != nil {
+		return err
+	}
+	s := e.Signer(signer)
+	if s == nil {
+		return ErrNotFound
+	}
+	if !s.Awaited() {
+		return Refuse(KindConflict, "signer_not_awaited", "The signer is %s; there is nothing to ask for.", string(s.Status))
+	}
+	e.issueLink(act, s)
+	return nil
+}
+
+// Due reports whether the deadline has passed.
+func (e *Envelope) Due(at time.Time) bool { return e.ExpiresAt != nil && !at.Before(*e.ExpiresAt) }
+
+func checkReason(reason *string) error {
+	p := Problems{}
+	if reason != nil {
+		CheckParagraph(p, "reason", *reason, 0, 1000)
+	}
+	return p.Err()
+}
+
+func reasonDetail(reason *string) Detail {
+	if reason == nil || *reason == "" {
+		return nil
+	}
+	return Detail{"reason": *reason}
+}

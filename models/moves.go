@@ -1,0 +1,155 @@
+package models
+
+// Status is the state of an envelope.
+type Status string
+
+// The states. Sealing is shown to clients as in_progress: all have signed, and
+// neither void, decline nor expiry can win any more.
+const (
+	StatusDraft      Status = "draft"
+	StatusSent       Status = "sent"
+	StatusInProgress Status = "in_progress"
+	StatusSealing    Status = "sealing"
+	StatusCompleted  Status = "completed"
+	StatusDeclined   Status = "declined"
+	StatusVoided     Status = "voided"
+	StatusExpired    Status = "expired"
+)
+
+// Statuses lists every state, in the order in which an envelope meets them.
+var Statuses = []Status{
+	StatusDraft, StatusSent, StatusInProgress, StatusSealing,
+	StatusCompleted, StatusDeclined, StatusVoided, StatusExpired,
+}
+
+// Public is the state as the interface names it.
+func (s Status) Public() Status {
+	if s == StatusSealing {
+		return StatusInProgress
+	}
+	return s
+}
+
+// Terminal reports whether no move leads out of the state.
+func (s Status) Terminal() bool { return s.Known() && len(moves[s]) == 0 }
+
+// Known reports whether s is one of Statuses.
+func (s Status) Known() bool { _, ok := moves[s]; return ok }
+
+// Open reports whether signers may act.
+func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
+
+// Action is something that may be done to an envelope.
+type Action string
+
+// The actions. SignLast is the Sign that leaves nobody to wait for.
+const (
+	ActionAddDocument Action = "add_document"
+	ActionAddSigner   Action = "add_signer"
+	ActionAddField    Action = "add_field"
+	ActionSend        Action = "send"
+	ActionInvite      Action = "invite"
+	ActionOpen        Action = "open"
+	ActionRequestCode Action = "request_code"
+	ActionVerifyCode  Action = "verify_code"
+	ActionConsent     Action = "consent"
+	ActionViewPage    Action = "view_page"
+	ActionRead        Action = "read"
+	ActionSign        Action = "sign"
+	ActionSignLast    Action = "sign_last"
+	ActionDecline     Action = "decline"
+	ActionVoid        Action = "void"
+	ActionExpire      Action = "expire"
+	ActionComplete    Action = "complete"
+)
+
+// Actions lists every action.
+var Actions = []Action{
+	ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend, ActionInvite, ActionOpen, ActionRequestCode,
+	ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead, ActionSign, ActionSignLast, ActionDecline,
+	ActionVoid, ActionExpire, ActionComplete,
+}
+
+// moves is the whole life of an envelope: state × action → next state. What is
+// not in it is refused.
+var moves = map[Status]map[Action]Status{
+	StatusDraft: {
+		ActionAddDocument: StatusDraft,
+		ActionAddSigner:   StatusDraft,
+		ActionAddField:    StatusDraft,
+		ActionSend:        StatusSent,
+		ActionVoid:        StatusVoided,
+	},
+	StatusSent: {
+		ActionInvite:      StatusSent,
+		ActionOpen:        StatusInProgress,
+		ActionRequestCode: StatusInProgress,
+		ActionVerifyCode:  StatusInProgress,
+		ActionConsent:     StatusInProgress,
+		ActionViewPage:    StatusInProgress,
+		ActionRead:        StatusSent,
+		ActionSign:        StatusInProgress,
+		ActionSignLast:    StatusSealing,
+		ActionDecline:     StatusDeclined,
+		ActionVoid:        StatusVoided,
+		ActionExpire:      StatusExpired,
+	},
+	StatusInProgress: {
+		ActionInvite:      StatusInProgress,
+		ActionOpen:        StatusInProgress,
+		ActionRequestCode: StatusInProgress,
+		ActionVerifyCode:  StatusInProgress,
+		ActionConsent:     StatusInProgress,
+		ActionViewPage:    StatusInProgress,
+		ActionRead:        StatusInProgress,
+		ActionSign:        StatusInProgress,
+		ActionSignLast:    StatusSealing,
+		ActionDecline:     StatusDeclined,
+		ActionVoid:        StatusVoided,
+		ActionExpire:      StatusExpired,
+	},
+	StatusSealing: {
+		ActionComplete: StatusCompleted,
+	},
+	StatusCompleted: {},
+	StatusDeclined:  {},
+	StatusVoided:    {},
+	StatusExpired:   {},
+}
+
+// Next is the state that action leads to from s, or the refusal.
+func (s Status) Next(action Action) (Status, error) {
+	if to, ok := moves[s][action]; ok {
+		return to, nil
+	}
+	return s, refusal(s, action)
+}
+
+// refusal says why action is not allowed in state s. Each answers with the
+// status that the action's own endpoint documents.
+func refusal(s Status, action Action) *Error {
+	switch action {
+	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
+		return Refuse(KindInvalid, "envelope_not_draft", "The envelope is %s; only a draft can be changed or sent.", s.Public())
+	case ActionVoid, ActionExpire, ActionInvite:
+		if s == StatusSealing {
+			return Refuse(KindInvalid, "envelope_sealing", "Everyone has signed and the documents are being sealed; the envelope can no longer be closed.")
+		}
+		if s == StatusDraft {
+			return Refuse(KindInvalid, "envelope_draft", "The envelope has not been sent.")
+		}
+		return Refuse(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
+	case ActionComplete:
+		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
+	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
+		ActionSign, ActionSignLast, ActionDecline:
+		return errLinkClosed(s)
+	}
+	return Refuse(KindInvalid, "unknown_action", "There is no action %q.", string(action))
+}
+
+// errLinkClosed is the answer to a link of an envelope that takes no more
+// signatures: the link is not valid any more (401).
+func errLinkClosed(s Status) *Error {
+	return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
+}

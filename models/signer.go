@@ -1,0 +1,204 @@
+package models
+
+import (
+	"net/mail"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// SignerStatus is the state of a signer.
+type SignerStatus string
+
+// The states of a signer: pending until the routing group opens, sent once a
+// link was issued, viewed once it was opened.
+const (
+	SignerPending  SignerStatus = "pending"
+	SignerSent     SignerStatus = "sent"
+	SignerViewed   SignerStatus = "viewed"
+	SignerSigned   SignerStatus = "signed"
+	SignerDeclined SignerStatus = "declined"
+)
+
+// AuthMethod says how a signer proves who they are, beyond holding the link.
+type AuthMethod string
+
+// The methods.
+const (
+	AuthEmailOTP AuthMethod = "email_otp"
+	AuthSMSOTP   AuthMethod = "sms_otp"
+	AuthNone     AuthMethod = "none"
+)
+
+// Signer is a person who is asked to sign.
+type Signer struct {
+	ID           uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID   uuid.UUID
+	Position     int // order of creation, from 0
+	Name         string
+	Email        string
+	Phone        *string // E.164
+	RoutingOrder int     // from 1; signers sharing a value form one routing group
+	Status       SignerStatus
+	AuthMethod   AuthMethod
+
+	// The link: a token is good only while it names LinkID.
+	LinkID        *uuid.UUID
+	LinkIssuedAt  *time.Time
+	LinkExpiresAt *time.Time
+
+	// The one live code of that link, kept as a keyed hash.
+	OTPHash       []byte      `gorm:"column:otp_hash"`
+	OTPExpiresAt  *time.Time  `gorm:"column:otp_expires_at"`
+	OTPFailures   int         `gorm:"column:otp_failures"`                 // wrong tries at the live code
+	OTPWrong      int         `gorm:"column:otp_wrong"`                    // wrong tries at all codes of the link
+	OTPRequests   []time.Time `gorm:"column:otp_requests;serializer:json"` // the newest ones, at most OTPRequestLimit
+	OTPVerifiedAt *time.Time  `gorm:"column:otp_verified_at"`
+
+	ViewedAt       *time.Time
+	ConsentAt      *time.Time
+	ConsentVersion string
+	SignedAt       *time.Time
+	DeclinedAt     *time.Time
+	IP             string // from where they signed
+	UserAgent      string
+	PageViews      int
+	LastViewed     string // "<document id>/<page>" of the newest page view
+}
+
+// SignerInput is what a signer is made from.
+type SignerInput struct {
+	Name         string
+	Email        string
+	Phone        *string
+	RoutingOrder int
+	AuthMethod   AuthMethod
+}
+
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// Check notes what is wrong with the input under path ("" or "signers[0].").
+func (in SignerInput) Check(p Problems, path string) {
+	CheckText(p, path+"name", in.Name, 1, 255)
+	CheckEmail(p, path+"email", in.Email)
+	if in.Phone != nil && !e164.MatchString(*in.Phone) {
+		p.Add(path+"phone", "must be a phone number in E.164 form, such as +4915112345678")
+	}
+	if in.RoutingOrder < 1 || in.RoutingOrder > 1000 {
+		p.Add(path+"routingOrder", "must be between 1 and 1000")
+	}
+	switch in.AuthMethod {
+	case AuthEmailOTP, AuthNone:
+	case AuthSMSOTP:
+		if in.Phone == nil {
+			p.Add(path+"phone", "is required when authMethod is sms_otp")
+		}
+	default:
+		p.Add(path+"authMethod", "must be email_otp, sms_otp or none")
+	}
+}
+
+// AddSigner adds a signer to a draft.
+func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
+	if err := e.move(ActionAddSigner); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	in.Check(p, "")
+	if len(e.Signers) >= MaxSigners {
+		p.Add("signers", "an envelope can have at most %d signers", MaxSigners)
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	s := &Signer{
+		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Name: in.Name, Email: in.Email, Phone: in.Phone,
+		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending,
+	}
+	e.Signers = append(e.Signers, s)
+	e.record(act, EventSignerAdded, s.ID, Detail{
+		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),
+	})
+	return s, nil
+}
+
+// NeedsCode reports whether the signer must verify a one-time code.
+func (s *Signer) NeedsCode() bool { return s.AuthMethod != AuthNone }
+
+// Verified reports whether the signer has proved who they are on the link in hand.
+func (s *Signer) Verified() bool { return !s.NeedsCode() || s.OTPVerifiedAt != nil }
+
+// Done reports whether the signer has signed or declined.
+func (s *Signer) Done() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }
+
+// Awaited reports whether the signer's group is open and they have not acted.
+func (s *Signer) Awaited() bool { return s.Status == SignerSent || s.Status == SignerViewed }
+
+// MaskedEmail shows enough of the address to recognise it: "a***@example.com".
+func (s *Signer) MaskedEmail() string {
+	name, domain, ok := strings.Cut(s.Email, "@")
+	if !ok || name == "" {
+		return "***"
+	}
+	first := []rune(name)[:1]
+	return string(first) + "***@" + domain
+}
+
+// MaskedPhone shows the last two digits; "" without a phone.
+func (s *Signer) MaskedPhone() string {
+	if s.Phone == nil || len(*s.Phone) < 4 {
+		return ""
+	}
+	return "***" + (*s.Phone)[len(*s.Phone)-2:]
+}
+
+// openGroup issues links to the lowest routing group that has not signed.
+func (e *Envelope) openGroup(act Act) {
+	group, ok := e.openOrder()
+	if !ok {
+		return
+	}
+	for _, s := range e.Signers {
+		if s.RoutingOrder == group && s.Status == SignerPending {
+			s.Status = SignerSent
+			e.issueLink(act, s)
+		}
+	}
+}
+
+// openOrder is the routing order whose signers are awaited; false when all have signed.
+func (e *Envelope) openOrder() (int, bool) {
+	group, ok := 0, false
+	for _, s := range e.Signers {
+		if s.Status != SignerSigned && (!ok || s.RoutingOrder < group) {
+			group, ok = s.RoutingOrder, true
+		}
+	}
+	return group, ok
+}
+
+// LinkLifetime is how long a link is good where no deadline ends it sooner.
+const LinkLifetime = 30 * 24 * time.Hour
+
+// issueLink gives the signer a new link. The old one, its code and its
+// verification end at once.
+func (e *Envelope) issueLink(act Act, s *Signer) {
+	id, at, until := act.NewID(), act.At, act.At.Add(LinkLifetime)
+	if e.ExpiresAt != nil && e.ExpiresAt.Before(until) {
+		until = *e.ExpiresAt
+	}
+	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = &id, &at, &until
+	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil
+	s.OTPFailures, s.OTPWrong = 0, 0
+}
+
+// CheckEmail notes at path what is wrong with an e-mail address.
+func CheckEmail(p Problems, path, s string) {
+	a, err := mail.ParseAddress(s)
+	_, domain, _ := strings.Cut(s, "@")
+	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, hidden) || domain == "" {
+		p.Add(path, "must be an e-mail address")
+	}
+}

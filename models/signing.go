@@ -1,0 +1,261 @@
+package models
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The rules for one-time codes.
+const (
+	OTPLifetime      = 10 * time.Minute
+	OTPTries         = 3 // wrong tries that burn a code
+	OTPRequestLimit  = 5 // codes per OTPRequestWindow and link
+	OTPRequestWindow = 10 * time.Minute
+	// OTPWrongLimit bounds the wrong tries over all codes of a link: beyond it,
+	// guessing on and on is ended until the sender issues a new link.
+	OTPWrongLimit = 30
+	// MaxPageViews bounds what one signer can add to the audit trail.
+	MaxPageViews = 5000
+	maxDwell     = 24 * 60 * 60 * 1000
+)
+
+// Link is what a signer token says: whose link it is, and which.
+type Link struct {
+	EnvelopeID, SignerID, ID uuid.UUID
+}
+
+var (
+	errLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
+	errLinkExpired = Refuse(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
+	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
+)
+
+// ErrLinkInvalid is the answer to a token that is no link, or none any more.
+var ErrLinkInvalid = errLinkInvalid
+
+// holder finds the signer that a link belongs to and checks that the link is
+// still the current one and the envelope takes signatures.
+// spent answers a signer who has signed or declined.
+func (e *Envelope) holder(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
+	s := e.Signer(l.SignerID)
+	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
+		return nil, errLinkInvalid
+	}
+	if s.Done() {
+		return nil, spent
+	}
+	if _, err := e.Status.Next(action); err != nil {
+		return nil, err
+	}
+	if e.Due(at) || s.LinkExpiresAt == nil || !at.Before(*s.LinkExpiresAt) {
+		return nil, errLinkExpired
+	}
+	return s, nil
+}
+
+// act on the envelope as the holder of a link.
+func (e *Envelope) signerMove(l Link, act Act, action Action, spent *Error) (*Signer, error) {
+	s, err := e.holder(l, act.At, action, spent)
+	if err != nil {
+		return nil, err
+	}
+	return s, e.move(action)
+}
+
+// Reader checks a link for reading and returns its signer. A spent link is
+// answered with 410 where the context is asked for, else with 401.
+func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
+	spent := errLinkInvalid
+	if context {
+		spent = Refuse(KindGone, "signing_link_used", "This signing link has already been used.")
+	}
+	return e.holder(l, at, ActionRead, spent)
+}
+
+// Open records that a signer has opened the link. Opening it again changes nothing.
+func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
+	s, err := e.Reader(l, act.At, true)
+	if err != nil {
+		return nil, err
+	}
+	if s.Status == SignerViewed {
+		return s, nil
+	}
+	if err := e.move(ActionOpen); err != nil {
+		return nil, err
+	}
+	at := act.At
+	s.Status, s.ViewedAt = SignerViewed, &at
+	e.record(act, EventSignerViewed, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
+
+// RequestCode makes hash the one live code of the link.
+func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
+	s, err := e.signerMove(l, act, ActionRequestCode, errLinkInvalid)
+	if err != nil {
+		return nil, err
+	}
+	if !s.NeedsCode() {
+		return nil, Refuse(KindInvalid, "otp_not_required", "This signer needs no one-time code.")
+	}
+	if s.OTPWrong >= OTPWrongLimit {
+		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
+	}
+	recent := make([]time.Time, 0, OTPRequestLimit)
+	for _, t := range s.OTPRequests {
+		if act.At.Sub(t) < OTPRequestWindow {
+			recent = append(recent, t)
+		}
+	}
+	if len(recent) >= OTPRequestLimit {
+		e := Refuse(KindRateLimited, "otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
+		e.RetryAfter = recent[0].Add(OTPRequestWindow).Sub(act.At)
+		return nil, e
+	}
+	until := act.At.Add(OTPLifetime)
+	s.OTPRequests = append(recent, act.At)
+	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, &until, 0
+	e.record(act, EventOTPRequested, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
+	return s, nil
+}
+
+// VerifyCode compares hash with the live code's. A wrong try is counted, so it
+// is a change that must be saved: it is reported as false, not as an error.
+func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
+	s, err := e.signerMove(l, act, ActionVerifyCode, errLinkInvalid)
+	if err != nil {
+		return false, err
+	}
+	if s.OTPHash == nil || s.OTPExpiresAt == nil || !act.At.Before(*s.OTPExpiresAt) {
+		return false, nil
+	}
+	if subtle.ConstantTimeCompare(s.OTPHash, hash) == 1 {
+		at := act.At
+		s.OTPHash, s.OTPExpiresAt, s.OTPFailures, s.OTPVerifiedAt = nil, nil, 0, &at
+		e.record(act, EventOTPVerified, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
+		return true, nil
+	}
+	s.OTPFailures++
+	s.OTPWrong++
+	if s.OTPFailures >= OTPTries {
+		s.OTPHash, s.OTPExpiresAt = nil, nil
+		e.record(act, EventSignerOTPFailed, s.ID, Detail{"signerId": s.ID.String(), "failures": s.OTPFailures})
+	}
+	return false, nil
+}
+
+// Consent records that the signer agreed to sign electronically, having been
+// shown the current ConsentText.
+func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
+	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
+	s, err := e.signerMove(l, act, ActionConsent, given)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Verified() {
+		return nil, errNeedsCode
+	}
+	if s.ConsentAt != nil {
+		return nil, given
+	}
+	at := act.At
+	s.ConsentAt, s.ConsentVersion = &at, ConsentVersion
+	e.record(act, EventConsentGiven, s.ID, Detail{
+		"signerId": s.ID.String(), "version": ConsentVersion, "textSha256": ConsentHash(),
+	})
+	return s, nil
+}
+
+// ViewPage records that the signer looked at a page for dwellMs milliseconds.
+func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwellMs int64) error {
+	s, err := e.signerMove(l, act, ActionViewPage, errLinkInvalid)
+	if err != nil {
+		return err
+	}
+	p := Problems{}
+	d := e.Document(document)
+	if d == nil || d.Kind != DocumentOriginal {
+		p.Add("documentId", "names no document of this envelope")
+	} else if page < 1 || page > d.PageCount {
+		p.Add("page", "must be between 1 and %d", d.PageCount)
+	}
+	if dwellMs < 0 || dwellMs > maxDwell {
+		p.Add("dwellMs", "must be between 0 and %d", maxDwell)
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if s.PageViews >= MaxPageViews {
+		return Refuse(KindRateLimited, "page_view_limit", "No more page views are recorded for this signer.")
+	}
+	s.PageViews++
+	s.LastViewed = fmt.Sprintf("%s/%d", document, page)
+	e.record(act, EventPageViewed, s.ID, Detail{
+		"signerId": s.ID.String(), "documentId": document.String(), "page": page, "dwellMs": dwellMs,
+	})
+	return nil
+}
+
+// Sign records a signer's values and signature. When the routing group is
+// complete the next one opens; when nobody is left, sealing begins.
+func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
+	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
+	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
+		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
+	}
+	s, err := e.holder(l, act.At, ActionSign, signed)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Verified() {
+		return nil, errNeedsCode
+	}
+	if s.ConsentAt == nil {
+		return nil, Refuse(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")
+	}
+	values, err := e.values(s, sub)
+	if err != nil {
+		return nil, err
+	}
+	at := act.At
+	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, &at, act.IP, act.UserAgent
+	action := ActionSign
+	if _, awaiting := e.openOrder(); !awaiting {
+		action = ActionSignLast
+	}
+	if err := e.move(action); err != nil {
+		return nil, err
+	}
+	e.Values = append(e.Values, values...)
+	e.adopt(s, values, sub.FontLabel, at)
+	e.record(act, EventSignerSigned, s.ID, Detail{
+		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": valuesHash(values),
+	})
+	e.openGroup(act)
+	return s, nil
+}
+
+// Decline closes the envelope because a signer refuses to sign.
+func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
+	s, err := e.signerMove(l, act, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReason(reason); err != nil {
+		return nil, err
+	}
+	at := act.At
+	s.Status, s.DeclinedAt = SignerDeclined, &at
+	detail := reasonDetail(reason)
+	if detail == nil {
+		detail = Detail{}
+	}
+	detail["signerId"] = s.ID.String()
+	e.record(act, EventSignerDeclined, s.ID, detail)
+	e.record(act, EventEnvelopeDeclined, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
