@@ -21,7 +21,8 @@ type Attachment struct {
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
-// Mail is one message to one recipient.
+// Mail is one message to one recipient. Control characters in names and the
+// subject become spaces, so that no header can be injected.
 type Mail struct {
 	To Address
 	// FromName overrides the display name of the configured sender; empty keeps it.

@@ -2,29 +2,144 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
 )
 
+const (
+	maxSMS        = 1600 // characters, the limit of Twilio's Body
+	maxSMSAnswer  = 64 << 10
+	twilioTimeout = 15 * time.Second
+)
+
+var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
+
 // SMS sends a text message to a telephone number in E.164 form. Its error is a
-// *Permanent if another attempt cannot succeed.
+// *Permanent if another attempt cannot succeed; its text carries no number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }
 
 // Twilio sends text messages through Twilio's Messages resource or any server
-// that speaks the same.
-type Twilio struct{}
-
-// NewTwilio reads a URL of the shape
-// https://SID:TOKEN@host/2010-04-01/Accounts/SID/Messages.json?From=%2B15005550006
-// (or ?MessagingServiceSid=… instead of From). A nil client gets a default one
-// with a timeout of 15 s.
-func NewTwilio(rawURL string, client *http.Client) (*Twilio, error) {
-	return nil, errors.New("not implemented")
+// that speaks the same. It is safe for concurrent use.
+type Twilio struct {
+	endpoint       string
+	account, token string
+	sender         url.Values
+	client         *http.Client
 }
 
-// Send posts one message.
+// NewTwilio reads a URL of the shape
+//
+//	https://SID:TOKEN@host/2010-04-01/Accounts/SID/Messages.json?From=%2B15005550006
+//
+// with the account and its token (or an API key and its secret) as user and
+// password, and either From, a number or sender name, or MessagingServiceSid.
+// A "+" in From may stand unescaped. Plain http is accepted for gateways in the
+// same network. A nil client gets one with a timeout of 15 s; redirects are
+// never followed. The errors do not quote the URL, which holds the token.
+func NewTwilio(rawURL string, client *http.Client) (*Twilio, error) {
+	u, err := url.Parse(strings.ReplaceAll(rawURL, "=+", "=%2B"))
+	if err != nil {
+		return nil, errors.New("SMS URL: cannot be parsed")
+	}
+	token, ok := u.User.Password()
+	q := u.Query()
+	from, service := q.Get("From"), q.Get("MessagingServiceSid")
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("SMS URL: the scheme is https or http")
+	case u.Hostname() == "" || !strings.HasSuffix(u.Path, "/Messages.json"):
+		return nil, errors.New("SMS URL: expected https://SID:TOKEN@host/2010-04-01/Accounts/SID/Messages.json?From=…")
+	case !ok || u.User.Username() == "" || token == "":
+		return nil, errors.New("SMS URL: account and token are missing")
+	case (from == "") == (service == ""):
+		return nil, errors.New("SMS URL: one of From and MessagingServiceSid is needed")
+	}
+	t := &Twilio{account: u.User.Username(), token: token, sender: url.Values{}}
+	if from != "" {
+		t.sender.Set("From", from)
+	} else {
+		t.sender.Set("MessagingServiceSid", service)
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	t.endpoint = u.String()
+
+	own := http.Client{Timeout: twilioTimeout}
+	if client != nil {
+		own = *client
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.client = &own
+	return t, nil
+}
+
+// String names the server, without the credentials.
+func (t *Twilio) String() string { return "sms " + t.endpoint }
+
+// Send posts one message; nil means that the server took it for sending.
 func (t *Twilio) Send(ctx context.Context, to, text string) error {
-	return errors.New("not implemented")
+	switch {
+	case !e164.MatchString(to):
+		return &Permanent{errors.New("SMS: the number is not in E.164 form")}
+	case text == "" || utf8.RuneCountInString(text) > maxSMS:
+		return &Permanent{fmt.Errorf("SMS: the text is empty or longer than %d characters", maxSMS)}
+	}
+	form := url.Values{"To": {to}, "Body": {text}}
+	for k, v := range t.sender {
+		form[k] = v
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return errors.New("SMS: malformed URL")
+	}
+	req.SetBasicAuth(t.account, t.token)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	res, err := t.client.Do(req)
+	if err != nil {
+		return smsFailure(ctx, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // the status alone decides; the body explains
+	if res.StatusCode >= 200 && res.StatusCode <= 299 {
+		return nil
+	}
+	var refusal struct {
+		Code int `json:"code"`
+	}
+	_ = json.Unmarshal(body, &refusal)
+	err = fmt.Errorf("SMS: refused with %d (code %d)", res.StatusCode, refusal.Code)
+	if res.StatusCode == http.StatusBadRequest && aboutRecipient(refusal.Code) {
+		return &Permanent{err}
+	}
+	return err
+}
+
+// aboutRecipient tells Twilio's error codes that concern this number or text
+// from those that concern the account or the sender, which can be mended.
+func aboutRecipient(code int) bool {
+	switch code {
+	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:
+		return true
+	}
+	return false
+}
+
+func smsFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("SMS: %w", ctx.Err())
+	}
+	if kind := networkFailure(err); kind != "" {
+		return fmt.Errorf("SMS server: %s", kind)
+	}
+	return errors.New("SMS server: no answer")
 }

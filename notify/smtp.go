@@ -2,35 +2,259 @@ package notify
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+)
+
+const (
+	defaultTimeout = time.Minute
+	quitTimeout    = 2 * time.Second
 )
 
 // SMTPConfig says how to reach the mail server.
 type SMTPConfig struct {
 	// URL is smtp://user:password@host:port?tls=starttls|none|implicit or
-	// smtps://user:password@host:port.
+	// smtps://user:password@host:port. tls defaults to starttls, which is then
+	// demanded; smtps is the same as tls=implicit. The port defaults to 587
+	// (starttls), 465 (implicit) or 25 (none).
 	URL string
 	// From is the sender, as "Name <address>" or a bare address.
 	From string
-	// Timeout bounds one whole exchange with the server; 0 means 30 s.
+	// Timeout bounds one whole exchange with the server; 0 means one minute.
 	Timeout time.Duration
+	// RootCAs are trusted for the server's certificate; nil means the system's.
+	RootCAs *x509.CertPool
+	// Now gives the Date header; nil means the system's clock.
+	Now func() time.Time
 }
 
-// SMTP sends mails through one mail server. It is safe for concurrent use.
-type SMTP struct{}
+type tlsMode string
 
-// NewSMTP checks the configuration; it does not connect.
-func NewSMTP(cfg SMTPConfig) (*SMTP, error) { return nil, errors.New("not implemented") }
+const (
+	tlsStart    tlsMode = "starttls"
+	tlsNone     tlsMode = "none"
+	tlsImplicit tlsMode = "implicit"
+)
 
-// Send delivers one mail to the server. The error is a *Permanent if another
-// attempt cannot succeed.
-func (s *SMTP) Send(ctx context.Context, m Mail) error { return errors.New("not implemented") }
+// SMTP sends mails through one mail server, with a connection for each. It is
+// safe for concurrent use.
+type SMTP struct {
+	host, user, password string
+	port                 int
+	mode                 tlsMode
+	from                 netmail.Address
+	domain               string
+	timeout              time.Duration
+	roots                *x509.CertPool
+	now                  func() time.Time
+}
+
+// NewSMTP checks the configuration; it does not connect. Its errors do not
+// quote the URL, which holds a password.
+func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
+	s := &SMTP{timeout: cfg.Timeout, roots: cfg.RootCAs, now: cfg.Now}
+	if s.timeout <= 0 {
+		s.timeout = defaultTimeout
+	}
+	if err := s.readURL(cfg.URL); err != nil {
+		return nil, fmt.Errorf("SMTP URL: %w", err)
+	}
+	from, err := netmail.ParseAddress(cfg.From)
+	if err != nil {
+		return nil, errors.New("mail sender: not an address such as \"Name <name@example.com>\"")
+	}
+	addr, domain, err := asciiDomain(from.Address)
+	if err != nil {
+		return nil, fmt.Errorf("mail sender: %w", err)
+	}
+	s.from, s.domain = netmail.Address{Name: headerText(from.Name), Address: addr}, domain
+	return s, nil
+}
+
+func (s *SMTP) readURL(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return errors.New("cannot be parsed")
+	}
+	q := u.Query()
+	s.mode = tlsMode(q.Get("tls"))
+	for name := range q {
+		if name != "tls" {
+			return fmt.Errorf("unknown parameter %q", name)
+		}
+	}
+	switch {
+	case u.Scheme == "smtps" && (s.mode == "" || s.mode == tlsImplicit):
+		s.mode = tlsImplicit
+	case u.Scheme == "smtps":
+		return errors.New("smtps is implicit TLS: leave tls out")
+	case u.Scheme != "smtp":
+		return errors.New("the scheme is smtp or smtps")
+	case s.mode == "":
+		s.mode = tlsStart
+	}
+	switch s.mode {
+	case tlsStart:
+		s.port = 587
+	case tlsImplicit:
+		s.port = 465
+	case tlsNone:
+		s.port = 25
+	default:
+		return errors.New("tls is starttls, implicit or none")
+	}
+	if s.host = u.Hostname(); s.host == "" {
+		return errors.New("no host")
+	}
+	if (u.Path != "" && u.Path != "/") || u.Fragment != "" {
+		return errors.New("only host, port and tls are expected")
+	}
+	if p := u.Port(); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 || n > 65535 {
+			return errors.New("the port is a number from 1 to 65535")
+		}
+		s.port = n
+	}
+	if u.User != nil {
+		password, ok := u.User.Password()
+		if !ok || u.User.Username() == "" {
+			return errors.New("user and password come together")
+		}
+		s.user, s.password = u.User.Username(), password
+	}
+	return nil
+}
+
+// String names the server, without the credentials.
+func (s *SMTP) String() string {
+	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + string(s.mode) + ")"
+}
+
+// MessageID derives a Message-ID under the sender's domain. The same parts give
+// the same id, which tells nothing about them.
+func (s *SMTP) MessageID(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16]) + "@" + s.domain
+}
+
+// Send hands one mail to the server; nil means that the server took it. The
+// error is a *Permanent if another attempt cannot succeed. Its text names the
+// step and the server's status codes, never an address.
+func (s *SMTP) Send(ctx context.Context, m Mail) error {
+	out, err := s.compose(ctx, m)
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	defer out.close()
+	return s.exchange(ctx, out.utf8, func(c *gomail.Client, sc *smtp.Client) error {
+		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
+			return &Permanent{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
+		}
+		err := c.SendWithSMTPClient(sc, out.msg)
+		if out.msg.IsDelivered() {
+			return nil
+		}
+		if readErr := out.readErr(); readErr != nil {
+			return fmt.Errorf("mail: attachment: %w", readErr)
+		}
+		return sendFailure(ctx, err)
+	})
+}
 
 // Check connects, greets, authenticates and quits: it shows that mails could
 // be sent now, without sending one.
-func (s *SMTP) Check(ctx context.Context) error { return errors.New("not implemented") }
+func (s *SMTP) Check(ctx context.Context) error {
+	return s.exchange(ctx, false, func(*gomail.Client, *smtp.Client) error { return nil })
+}
 
-// MessageID joins parts into a Message-ID under the sender's domain. The same
-// parts give the same id.
-func (s *SMTP) MessageID(parts ...string) string { return "" }
+// exchange runs do on an authenticated connection. The connection is held here
+// rather than by the library, so that it ends with ctx and is cut, not ended
+// politely, when do fails: a QUIT in the middle of DATA would be taken as text.
+func (s *SMTP) exchange(ctx context.Context, utf8 bool, do func(*gomail.Client, *smtp.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+
+	var conn net.Conn
+	dialed := func(c net.Conn) {
+		conn = c
+		context.AfterFunc(ctx, func() { _ = c.Close() })
+	}
+	client, err := gomail.NewClient(s.host, s.options(utf8, dialed)...)
+	if err != nil {
+		return fmt.Errorf("mail: %w", err)
+	}
+	defer func() {
+		if conn != nil {
+			_ = conn.Close() // a second close is harmless, and nothing is left to lose
+		}
+	}()
+	sc, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return connectFailure(ctx, err)
+	}
+	if err := do(client, sc); err != nil {
+		return err
+	}
+	// The mail is with the server by now, whatever becomes of QUIT.
+	quit, cancelQuit := context.WithTimeout(ctx, quitTimeout)
+	defer cancelQuit()
+	defer context.AfterFunc(quit, func() { _ = conn.Close() })()
+	_ = client.CloseWithSMTPClient(sc)
+	return nil
+}
+
+func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
+	tlsConfig := &tls.Config{ServerName: s.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}
+	policy := map[tlsMode]gomail.TLSPolicy{
+		tlsStart: gomail.TLSMandatory, tlsNone: gomail.NoTLS, tlsImplicit: gomail.TLSOpportunistic,
+	}[s.mode]
+	opts := []gomail.Option{
+		gomail.WithPort(s.port), gomail.WithTimeout(s.timeout), gomail.WithHELO(s.domain),
+		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(policy),
+		gomail.WithoutNoop(), gomail.WithoutRset(),
+		gomail.WithDialContextFunc(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := s.dial(ctx, network, addr, tlsConfig)
+			if err == nil {
+				dialed(conn)
+			}
+			return conn, err
+		}),
+	}
+	if !utf8 {
+		opts = append(opts, gomail.WithoutSMTPUTF8())
+	}
+	if s.user == "" {
+		return opts
+	}
+	mechanisms := []gomail.SMTPAuthType{
+		gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin,
+		gomail.SMTPAuthCramMD5,
+	}
+	if s.mode == tlsNone { // by the operator's own word
+		mechanisms[2], mechanisms[3] = gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc
+	}
+	return append(opts, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
+		gomail.WithOpportunisticSMTPAuth(mechanisms...))
+}
+
+func (s *SMTP) dial(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
+	dialer := &net.Dialer{}
+	if s.mode == tlsImplicit {
+		return (&tls.Dialer{NetDialer: dialer, Config: cfg}).DialContext(ctx, network, addr)
+	}
+	return dialer.DialContext(ctx, network, addr)
+}

@@ -1,0 +1,111 @@
+package notify
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"regexp"
+	"syscall"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// What a server says often quotes addresses, so that of its answers only the
+// status codes are kept (RFC 5321 §4.2, RFC 3463).
+
+var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
+
+// connectFailure describes why no authenticated connection was had. It is never
+// permanent: the configuration or the server can be mended meanwhile.
+func connectFailure(ctx context.Context, err error) error {
+	var answer *textproto.Error
+	var protocol textproto.ProtocolError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("mail server: %w", ctx.Err())
+	case errors.As(err, &answer):
+		return fmt.Errorf("mail server: refused with %s", codes(answer.Code, enhancedCode.FindString(answer.Msg)))
+	case errors.As(err, &protocol):
+		return errors.New("mail server: does not speak SMTP")
+	}
+	if kind := networkFailure(err); kind != "" {
+		return fmt.Errorf("mail server: %s", kind)
+	}
+	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
+}
+
+// sendFailure describes why the server did not take the mail.
+func sendFailure(ctx context.Context, err error) error {
+	var failed *gomail.SendError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("mail: %w", ctx.Err())
+	case !errors.As(err, &failed):
+		return errors.New("mail: not sent")
+	}
+	step, final := "", false
+	switch failed.Reason {
+	case gomail.ErrSMTPMailFrom:
+		step = "sender" // a matter of configuration: worth a retry
+	case gomail.ErrSMTPRcptTo:
+		step, final = "recipient", true
+	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+		step, final = "message", true
+	case gomail.ErrWriteContent, gomail.ErrConnCheck:
+		return errors.New("mail: connection lost while sending")
+	default:
+		return errors.New("mail: not sent")
+	}
+	code := failed.ErrorCode()
+	if code == 0 {
+		return fmt.Errorf("mail: connection lost at the %s", step)
+	}
+	err = fmt.Errorf("mail: %s refused with %s", step, codes(code, failed.EnhancedStatusCode()))
+	if final && code >= 500 {
+		return &Permanent{err}
+	}
+	return err
+}
+
+func codes(code int, enhanced string) string {
+	if enhanced == "" {
+		return fmt.Sprintf("%d", code)
+	}
+	return fmt.Sprintf("%d %s", code, enhanced)
+}
+
+// networkFailure names the cause of a failed connection, "" if it is another.
+func networkFailure(err error) string {
+	var (
+		timeout  net.Error
+		lookup   *net.DNSError
+		untested *tls.CertificateVerificationError
+		unknown  x509.UnknownAuthorityError
+		record   tls.RecordHeaderError
+		alert    tls.AlertError
+	)
+	switch {
+	case errors.As(err, &lookup):
+		return "name not found"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &untested), errors.As(err, &unknown):
+		return "certificate not trusted"
+	case errors.As(err, &record), errors.As(err, &alert):
+		return "TLS handshake failed"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+		return "connection closed"
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return "cannot connect"
+	}
+	return ""
+}

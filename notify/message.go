@@ -1,0 +1,206 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	netmail "net/mail"
+	"net/textproto"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	gomail "github.com/wneessen/go-mail"
+	"golang.org/x/net/idna"
+)
+
+const (
+	maxAddress     = 254 // octets, RFC 5321 §4.5.3.1.3 less the angle brackets
+	maxHeaderText  = 255 // characters
+	maxFileName    = 180 // octets, so that RFC 2231 encoding keeps a header line under 998
+	maxAttachments = 100
+)
+
+// messageID is the part of RFC 5322 §3.6.4 that needs no folding or quoting.
+var messageID = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]{1,128}@[A-Za-z0-9.-]{1,253}$`)
+
+// outgoing is a composed mail with its attachments open.
+type outgoing struct {
+	msg     *gomail.Msg
+	utf8    bool // the recipient's local part needs SMTPUTF8
+	readers []*attachmentReader
+}
+
+type attachmentReader struct {
+	io.ReadCloser
+	err error
+}
+
+func (o *outgoing) close() {
+	for _, r := range o.readers {
+		_ = r.Close() // it was read to its end or is given up
+	}
+}
+
+func (o *outgoing) readErr() error {
+	for _, r := range o.readers {
+		if r.err != nil {
+			return r.err
+		}
+	}
+	return nil
+}
+
+func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
+	to, _, err := asciiDomain(m.To.Email)
+	if err != nil {
+		return nil, &Permanent{fmt.Errorf("recipient: %w", err)}
+	}
+	if !messageID.MatchString(m.MessageID) {
+		return nil, &Permanent{errors.New("malformed Message-ID")}
+	}
+	from := s.from
+	if name := headerText(m.FromName); name != "" {
+		from.Name = name
+	}
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	msg.FromMailAddress(&from)
+	msg.ToMailAddress(&netmail.Address{Name: headerText(m.To.Name), Address: to})
+	msg.Subject(headerText(m.Subject))
+	msg.SetMessageIDWithValue(m.MessageID)
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834 §5
+	if s.now != nil {
+		msg.SetDateWithValue(s.now().UTC())
+	}
+	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	out := &outgoing{msg: msg, utf8: !ascii(to)}
+	if err := out.attach(ctx, m.Attachments); err != nil {
+		out.close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// attach opens all files before the server is spoken to: one that cannot be
+// opened costs no connection.
+func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
+	if len(attachments) > maxAttachments {
+		return &Permanent{fmt.Errorf("more than %d attachments", maxAttachments)}
+	}
+	files := make([]*gomail.File, 0, len(attachments))
+	for i, a := range attachments {
+		body, err := a.Open(ctx)
+		if err != nil {
+			return fmt.Errorf("open attachment %d: %w", i+1, err)
+		}
+		r := &attachmentReader{ReadCloser: body}
+		o.readers = append(o.readers, r)
+		name, kind := fileName(a.Name), a.ContentType
+		if _, _, err := mime.ParseMediaType(kind); err != nil {
+			kind = "application/octet-stream"
+		}
+		files = append(files, &gomail.File{
+			Name: name,
+			Header: textproto.MIMEHeader{
+				"Content-Type":        {kind},
+				"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": name})},
+			},
+			Writer: func(w io.Writer) (int64, error) {
+				n, err := io.Copy(w, r)
+				if err != nil {
+					r.err = err
+				}
+				return n, err
+			},
+		})
+	}
+	o.msg.SetAttachments(files)
+	return nil
+}
+
+// asciiDomain checks a bare addr-spec and gives its domain the ASCII form that
+// every server understands (RFC 5891). The errors do not quote the address.
+func asciiDomain(addr string) (spec, domain string, err error) {
+	if len(addr) > maxAddress {
+		return "", "", errors.New("address too long")
+	}
+	parsed, err := netmail.ParseAddress("<" + addr + ">")
+	if err != nil {
+		return "", "", errors.New("malformed address")
+	}
+	local := parsed.Address[:strings.LastIndexByte(parsed.Address, '@')]
+	domain, err = idna.Lookup.ToASCII(parsed.Address[len(local)+1:])
+	if err != nil || domain == "" {
+		return "", "", errors.New("malformed domain in address")
+	}
+	return local + "@" + domain, domain, nil
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// headerText makes s fit for a header: one line of valid UTF-8, without control
+// characters and direction overrides, bounded, and never read as an encoded
+// word (RFC 2047) that the sender did not write.
+func headerText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "=?", "= ?")
+	return cut(s, maxHeaderText)
+}
+
+func cut(s string, runes int) string {
+	n := 0
+	for i := range s {
+		if n == runes {
+			return strings.TrimSpace(s[:i])
+		}
+		n++
+	}
+	return s
+}
+
+// fileName makes a name that is safe to save under, keeping its extension.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, headerText(name))
+	name = strings.TrimLeft(name, ". ")
+	if name == "" {
+		return "document"
+	}
+	if len(name) <= maxFileName {
+		return name
+	}
+	ext := ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= 10 {
+		ext = name[i:]
+	}
+	stem := name[:maxFileName-len(ext)]
+	for !utf8.ValidString(stem) {
+		stem = stem[:len(stem)-1]
+	}
+	return strings.TrimSpace(stem) + ext
+}
