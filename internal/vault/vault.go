@@ -1,0 +1,97 @@
+// Package vault encrypts what the database must not show: webhook secrets,
+// client secrets and private keys. It holds the master keys, and derives from
+// them the keys that other parts need.
+package vault
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	keySize = 32
+	idSize  = 4
+)
+
+// Vault encrypts with the first of its keys and decrypts with any.
+type Vault struct{ keys []key }
+
+type key struct {
+	id     [idSize]byte
+	master []byte
+	aead   cipher.AEAD
+}
+
+// New reads master keys: base64 of 32 bytes each, separated by commas. The
+// first encrypts; the others only decrypt, so that a key can be replaced.
+func New(masterKeys string) (*Vault, error) {
+	v := &Vault{}
+	for i, s := range strings.Split(masterKeys, ",") {
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(s))
+		if err != nil || len(raw) != keySize {
+			return nil, fmt.Errorf("master key %d: must be base64 of %d bytes", i+1, keySize)
+		}
+		enc, err := hkdf.Key(sha256.New, raw, nil, "countersign/vault", keySize)
+		if err != nil {
+			return nil, fmt.Errorf("master key %d: %w", i+1, err)
+		}
+		block, err := aes.NewCipher(enc)
+		if err != nil {
+			return nil, fmt.Errorf("master key %d: %w", i+1, err)
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, fmt.Errorf("master key %d: %w", i+1, err)
+		}
+		sum := sha256.Sum256(enc)
+		v.keys = append(v.keys, key{id: [idSize]byte(sum[:idSize]), master: raw, aead: aead})
+	}
+	return v, nil
+}
+
+// Seal encrypts plain (AES-256-GCM, random nonce). The result begins with the
+// key's id. What is sealed for one label opens under no other.
+func (v *Vault) Seal(plain []byte, label string) []byte {
+	k := v.keys[0]
+	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label))
+}
+
+// ErrUnknownKey says that a value was sealed with a master key that is not given.
+var ErrUnknownKey = errors.New("vault: sealed with an unknown master key")
+
+// Open decrypts what Seal made for label.
+func (v *Vault) Open(sealed []byte, label string) ([]byte, error) {
+	if len(sealed) < idSize {
+		return nil, errors.New("vault: value is too short")
+	}
+	for _, k := range v.keys {
+		if [idSize]byte(sealed[:idSize]) == k.id {
+			plain, err := k.aead.Open(nil, nil, sealed[idSize:], []byte(label))
+			if err != nil {
+				return nil, fmt.Errorf("vault: open %s: %w", label, err)
+			}
+			return plain, nil
+		}
+	}
+	return nil, ErrUnknownKey
+}
+
+// Derive returns the 32-byte keys for purpose, one per master key: compute with
+// the first, compare with all (HKDF-SHA256, RFC 5869).
+func (v *Vault) Derive(purpose string) ([][]byte, error) {
+	out := make([][]byte, 0, len(v.keys))
+	for _, k := range v.keys {
+		d, err := hkdf.Key(sha256.New, k.master, nil, "countersign/"+purpose, keySize)
+		if err != nil {
+			return nil, fmt.Errorf("vault: derive %s: %w", purpose, err)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}

@@ -1,0 +1,210 @@
+// Package blob keeps the PDF files: in a directory, or in a bucket of S3,
+// Google Cloud Storage or Azure.
+//
+// A file is written to a temporary place first and appears under its key only
+// when it is whole, so that nobody ever sees a truncated one.
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
+// for concurrent use.
+type Store interface {
+	// Temp makes an empty file to write to, on the side of the store.
+	// The caller ends it with Discard.
+	Temp() (*os.File, error)
+	// Keep makes f's content durable under key, replacing what was there.
+	// f stays open and readable.
+	Keep(ctx context.Context, f *os.File, key string) error
+	// Open returns the file under key, or an error that is fs.ErrNotExist.
+	Open(ctx context.Context, key string) (*File, error)
+	// Delete removes the file under key; one that is not there is no error.
+	Delete(ctx context.Context, key string) error
+	// List returns the keys that begin with prefix.
+	List(ctx context.Context, prefix string) ([]string, error)
+	// Check writes, reads and deletes a small file.
+	Check(ctx context.Context) error
+}
+
+// File is a stored file, open for reading.
+type File struct {
+	*os.File
+	Size int64 // bytes
+}
+
+// Open opens the store that rawURL names: file:///dir, s3://bucket?…,
+// gs://bucket or azblob://container, with the options of gocloud.dev/blob.
+func Open(ctx context.Context, rawURL string) (Store, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("blob URL cannot be read")
+	}
+	switch u.Scheme {
+	case "file":
+		return OpenDir(filepath.FromSlash(u.Host + u.Path))
+	case "s3", "gs", "azblob":
+		return openBucket(ctx, rawURL)
+	}
+	return nil, fmt.Errorf("blob URL: unknown scheme %q; use file, s3, gs or azblob", u.Scheme)
+}
+
+// Discard closes and removes a temporary file.
+func Discard(f *os.File) {
+	_ = f.Close()
+	_ = os.Remove(f.Name()) // gone already if it was kept
+}
+
+// dir keeps files in a directory.
+type dir struct{ root string }
+
+// OpenDir keeps files in a directory, which is made if need be.
+func OpenDir(root string) (Store, error) {
+	if root == "" {
+		return nil, errors.New("blob directory: no path given")
+	}
+	d := &dir{root: root}
+	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
+		return nil, fmt.Errorf("blob directory: %w", err)
+	}
+	return d, nil
+}
+
+func (d *dir) tmp() string { return filepath.Join(d.root, "tmp") }
+
+// path refuses keys that would leave the directory.
+func (d *dir) path(key string) (string, error) {
+	if !filepath.IsLocal(key) {
+		return "", fmt.Errorf("blob key %q is not allowed", key)
+	}
+	return filepath.Join(d.root, filepath.FromSlash(key)), nil
+}
+
+func (d *dir) Temp() (*os.File, error) {
+	f, err := os.CreateTemp(d.tmp(), "*.part")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	return f, nil
+}
+
+func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
+	path, err := d.path(key)
+	if err != nil {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := errors.Join(f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
+		return fmt.Errorf("keep %s: %w", key, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("keep %s: %w", key, err)
+	}
+	for p := parent; len(p) >= len(d.root); p = filepath.Dir(p) { // a new directory's own entry must last too
+		if err := syncDir(p); err != nil {
+			return fmt.Errorf("keep %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path) //nolint:gosec // a directory of the store
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *dir) Open(_ context.Context, key string) (*File, error) {
+	path, err := d.path(key)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path) //nolint:gosec // path has checked the key
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", key, err)
+	}
+	return sized(f)
+}
+
+func sized(f *os.File) (*File, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &File{File: f, Size: st.Size()}, nil
+}
+
+func (d *dir) Delete(_ context.Context, key string) error {
+	path, err := d.path(key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}
+
+func (d *dir) List(_ context.Context, prefix string) ([]string, error) {
+	folder, err := d.path(prefix[:strings.LastIndex(prefix, "/")+1] + ".")
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	err = filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(d.root, p)
+		if key := filepath.ToSlash(rel); err == nil && strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return keys, err
+}
+
+func (d *dir) Check(ctx context.Context) error { return check(ctx, d) }
+
+// check proves that a store takes, gives back and deletes a file.
+func check(ctx context.Context, s Store) error {
+	f, err := s.Temp()
+	if err != nil {
+		return err
+	}
+	defer Discard(f)
+	const text = "countersign"
+	if _, err := io.WriteString(f, text); err != nil {
+		return fmt.Errorf("write to file store: %w", err)
+	}
+	key := "check/" + filepath.Base(f.Name())
+	if err := s.Keep(ctx, f, key); err != nil {
+		return err
+	}
+	got, err := s.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(io.LimitReader(got, 2*int64(len(text))))
+	if err := errors.Join(err, got.Close(), s.Delete(ctx, key)); err != nil {
+		return fmt.Errorf("read from file store: %w", err)
+	}
+	if string(b) != text {
+		return errors.New("file store gave back something else than was written")
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// Key is a P-256 key of the service.
+type Key struct {
+	ID      string
+	Private *ecdsa.PrivateKey
+	Retired bool // still verifies, signs no more
+}
+
+// Keys returns the service's keys for a purpose, newest first; the first of
+// them signs. The very first key is made here.
+func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
+	rows, err := s.keyRows(s.db.WithContext(ctx), purpose)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		if rows, err = s.firstKey(ctx, purpose); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]Key, 0, len(rows))
+	for _, r := range rows {
+		der, err := s.vault.Open(r.Private, labelSigningKey)
+		if err != nil {
+			return nil, fmt.Errorf("open key %s: %w", r.ID, err)
+		}
+		k, err := x509.ParsePKCS8PrivateKey(der)
+		if err != nil {
+			return nil, fmt.Errorf("read key %s: %w", r.ID, err)
+		}
+		ec, ok := k.(*ecdsa.PrivateKey)
+		if !ok {
+			return nil, fmt.Errorf("read key %s: not an EC key", r.ID)
+		}
+		keys = append(keys, Key{ID: r.ID, Private: ec, Retired: r.RetiredAt != nil})
+	}
+	return keys, nil
+}
+
+func (s *Store) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.SigningKey, error) {
+	var rows []models.SigningKey
+	err := db.Where("purpose = ?", purpose).Order("retired_at IS NOT NULL, created_at DESC, id").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("load %s keys: %w", purpose, err)
+	}
+	return rows, nil
+}
+
+// firstKey makes the first key of a purpose. Its id is fixed, so that of several
+// processes that start at once only one makes it.
+func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make %s key: %w", purpose, err)
+	}
+	private, err1 := x509.MarshalPKCS8PrivateKey(k)
+	public, err2 := x509.MarshalPKIXPublicKey(k.Public())
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("make %s key: %w", purpose, err)
+	}
+	row := models.SigningKey{
+		ID: string(purpose) + "-1", Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
+	}
+	db := s.db.WithContext(ctx)
+	if err := db.Create(&row).Error; err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) {
+		return nil, fmt.Errorf("store %s key: %w", purpose, err)
+	}
+	return s.keyRows(db, purpose)
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// BeginMail notes that a mail is about to go out. It reports true if it has
+// gone out already, or was given up.
+func (s *Store) BeginMail(ctx context.Context, m models.Mail) (done bool, err error) {
+	m.CreatedAt = s.now()
+	m.Attempts = 1
+	err = s.db.WithContext(ctx).Clauses(
+		clause.OnConflict{
+			Columns:   []clause.Column{{Name: "id"}},
+			DoUpdates: clause.Assignments(map[string]any{"attempts": gorm.Expr("mails.attempts + 1")}),
+		},
+		clause.Returning{},
+	).Create(&m).Error
+	if err != nil {
+		return false, fmt.Errorf("note mail: %w", err)
+	}
+	return m.SentAt != nil || m.FailedAt != nil, nil
+}
+
+// MailSent notes that a mail went out. Mails that the audit chain reports are
+// noted by their event instead.
+func (s *Store) MailSent(ctx context.Context, id string) error {
+	return mailSent(s.db.WithContext(ctx), id, s.now())
+}
+
+func mailSent(db *gorm.DB, id string, at time.Time) error {
+	if err := db.Model(&models.Mail{}).Where("id = ?", id).Update("sent_at", at).Error; err != nil {
+		return fmt.Errorf("note sent mail: %w", err)
+	}
+	return nil
+}
+
+// MailFailed notes that a mail was refused for good. why must be safe to show.
+func (s *Store) MailFailed(ctx context.Context, id, why string) error {
+	err := s.db.WithContext(ctx).Model(&models.Mail{}).Where("id = ?", id).
+		Updates(map[string]any{"failed_at": s.now(), "error": why}).Error
+	if err != nil {
+		return fmt.Errorf("note failed mail: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrate brings the database to the version this program needs and returns
+// that version. Several processes may do so at once.
+func (s *Store) Migrate(ctx context.Context) (int64, error) {
+	p, err := s.migrations()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return 0, fmt.Errorf("migrate database: %w", err)
+	}
+	return p.GetDBVersion(ctx)
+}
+
+// Migrated reports an error unless the database is at the version this program
+// needs.
+func (s *Store) Migrated(ctx context.Context) error {
+	p, err := s.migrations()
+	if err != nil {
+		return err
+	}
+	pending, err := p.HasPending(ctx)
+	if err != nil {
+		return fmt.Errorf("read database version: %w", err)
+	}
+	if pending {
+		return fmt.Errorf("the database is not up to date: run `countersign migrate` first")
+	}
+	return nil
+}
+
+func (s *Store) migrations() (*goose.Provider, error) {
+	dialect, dir := goose.DialectSQLite3, "migrations/sqlite"
+	var opts []goose.ProviderOption
+	if s.postgres {
+		dialect, dir = goose.DialectPostgres, "migrations/postgres"
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return nil, fmt.Errorf("migrate database: %w", err)
+		}
+		opts = append(opts, goose.WithSessionLocker(locker))
+	}
+	files, err := fs.Sub(migrations, dir)
+	if err != nil {
+		return nil, fmt.Errorf("migrate database: %w", err)
+	}
+	conn, err := s.db.DB()
+	if err != nil {
+		return nil, fmt.Errorf("migrate database: %w", err)
+	}
+	return goose.NewProvider(dialect, conn, files, opts...)
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"countersign/models"
+)
+
+// ClaimOutbox takes up to n rows that are due, at most one per key and always
+// the oldest of it, and keeps them from others for the length of lease.
+func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
+	skip := ""
+	if s.postgres {
+		skip = "FOR UPDATE SKIP LOCKED"
+	}
+	now := s.now()
+	var rows []models.OutboxRow
+	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = ?, attempts = attempts + 1
+		WHERE seq IN (
+			SELECT seq FROM outbox AS o
+			WHERE not_before <= ? AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)
+			ORDER BY seq LIMIT ? `+skip+`)
+		RETURNING *`, now.Add(lease), now, n).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("claim outbox rows: %w", err)
+	}
+	return rows, nil
+}
+
+// FinishOutbox removes a row that Temporal has been told.
+func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
+	if err := s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error; err != nil {
+		return fmt.Errorf("finish outbox row %d: %w", seq, err)
+	}
+	return nil
+}
+
+// RetryOutbox gives a row back, to be told after wait.
+func (s *Store) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
+	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(wait)).Error
+	if err != nil {
+		return fmt.Errorf("give back outbox row %d: %w", seq, err)
+	}
+	return nil
+}
+
+// OutboxDepth is the number of rows waiting and the age of the oldest.
+func (s *Store) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
+	db := s.db.WithContext(ctx)
+	if err := db.Model(&models.OutboxRow{}).Count(&n).Error; err != nil {
+		return 0, 0, fmt.Errorf("count outbox rows: %w", err)
+	}
+	var oldest []models.OutboxRow
+	if err := db.Order("seq").Limit(1).Find(&oldest).Error; err != nil {
+		return 0, 0, fmt.Errorf("oldest outbox row: %w", err)
+	}
+	if len(oldest) > 0 {
+		age = s.now().Sub(oldest[0].CreatedAt)
+	}
+	return n, age, nil
+}

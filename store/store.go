@@ -1,0 +1,185 @@
+// Package store makes the changes of envelopes durable and finds what was
+// stored. Change is the one way to change an envelope: the changed rows, the
+// next links of the audit chain, the webhook events with their deliveries and
+// the outbox rows are written in one transaction.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/glebarez/sqlite"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"countersign/internal/vault"
+	"countersign/models"
+)
+
+// Config is what a Store needs.
+type Config struct {
+	// URL is postgres://user@host/database?… or sqlite://path/to/file.
+	URL string
+	// BaseURL is the service's public address, for the links in webhook bodies.
+	BaseURL string
+	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
+	MaxConns int
+	Vault    *vault.Vault
+	Now      func() time.Time
+	NewID    func() uuid.UUID
+}
+
+// Store is safe for concurrent use.
+type Store struct {
+	db       *gorm.DB
+	postgres bool
+	baseURL  string
+	vault    *vault.Vault
+	now      func() time.Time
+	newID    func() uuid.UUID
+	wake     chan struct{}
+}
+
+// Open connects to the database. It does not migrate.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, errors.New("database URL cannot be read") // not the parse error: it repeats the password
+	}
+	s := &Store{
+		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1),
+		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
+	}
+	gc := &gorm.Config{
+		SkipDefaultTransaction: true, PrepareStmt: true, TranslateError: true, NowFunc: s.now,
+		Logger: logger.NewSlogLogger(slog.Default(), logger.Config{
+			SlowThreshold: time.Second, LogLevel: logger.Warn, IgnoreRecordNotFoundError: true, ParameterizedQueries: true,
+		}),
+	}
+	switch u.Scheme {
+	case "postgres", "postgresql":
+		s.postgres = true
+		s.db, err = openPostgres(cfg, gc)
+	case "sqlite":
+		s.db, err = openSQLite(cfg, gc)
+	default:
+		err = fmt.Errorf("database URL: unknown scheme %q; use postgres:// or sqlite://", u.Scheme)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
+	pc, err := pgx.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
+	}
+	utc := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	})
+	conn := stdlib.OpenDB(*pc, utc)
+	n := cfg.MaxConns
+	if n == 0 {
+		n = 20
+	}
+	conn.SetMaxOpenConns(n)
+	conn.SetMaxIdleConns(n)
+	conn.SetConnMaxIdleTime(5 * time.Minute)
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: conn}), gc)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open PostgreSQL: %w", err), conn.Close())
+	}
+	return db, nil
+}
+
+func openSQLite(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
+	path := strings.TrimPrefix(cfg.URL, "sqlite://")
+	if path == "" {
+		return nil, errors.New("database URL: sqlite:// needs a path")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("database directory: %w", err)
+	}
+	q := url.Values{}
+	for _, p := range []string{"journal_mode(WAL)", "busy_timeout(10000)", "foreign_keys(1)", "synchronous(FULL)"} {
+		q.Add("_pragma", p)
+	}
+	q.Set("_txlock", "immediate")
+	q.Set("_time_format", "sqlite")
+	db, err := gorm.Open(sqlite.Open("file:"+path+"?"+q.Encode()), gc)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	conn, err := db.DB()
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	conn.SetMaxOpenConns(8)
+	conn.SetMaxIdleConns(8)
+	return db, nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() error {
+	conn, err := s.db.DB()
+	if err != nil {
+		return fmt.Errorf("close database: %w", err)
+	}
+	return conn.Close()
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	conn, err := s.db.DB()
+	if err == nil {
+		err = conn.PingContext(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("database does not answer: %w", err)
+	}
+	return nil
+}
+
+// Wake is signalled after each commit that wrote outbox rows in this process.
+func (s *Store) Wake() <-chan struct{} { return s.wake }
+
+func (s *Store) signalWake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tx runs fn in one transaction.
+func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.db.WithContext(ctx).Transaction(fn, &sql.TxOptions{})
+}
+
+// found turns gorm's not-found into ours.
+func found(err error) error {
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return models.ErrNotFound
+	}
+	return err
+}
