@@ -1,16 +1,32 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
+)
+
+const (
+	defaultTimeout   = 10 * time.Second
+	defaultUserAgent = "Countersign-Webhooks/1"
+	maxAnswer        = 4 << 10  // octets of the answer's body that are kept
+	maxAnswerHeader  = 64 << 10 // octets
+	maxRetryAfter    = 24 * time.Hour
 )
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
 	// AllowPrivate lets deliveries reach private, loopback and link-local
-	// addresses and any port, over plain http too: for development only.
+	// addresses, over plain http too: for development only.
 	AllowPrivate bool
 	// Timeout bounds one whole exchange, from name resolution to the last byte
 	// read of the answer; 0 means 10 s.
@@ -19,6 +35,10 @@ type ClientConfig struct {
 	Resolver *net.Resolver
 	// UserAgent is the User-Agent header; empty means "Countersign-Webhooks/1".
 	UserAgent string
+	// RootCAs are trusted for endpoints' certificates; nil means the system's.
+	RootCAs *x509.CertPool
+	// Now measures latencies; nil means the system's clock.
+	Now func() time.Time
 }
 
 // Request is one attempt to deliver one event to one endpoint.
@@ -27,7 +47,8 @@ type Request struct {
 	EventID string
 	Body    []byte
 	Secret  []byte
-	// PreviousSecrets are still accepted by the receiver during a rotation.
+	// PreviousSecrets are still accepted by the receiver during a rotation. They
+	// sign webhook-signature beside Secret; X-Service-Signature has room for one.
 	PreviousSecrets [][]byte
 	// At is the moment of the attempt; it becomes webhook-timestamp.
 	At time.Time
@@ -38,7 +59,7 @@ type Result struct {
 	Status     int // 0 when no answer came
 	Latency    time.Duration
 	Body       []byte        // the answer's first 4 KiB
-	RetryAfter time.Duration // 0 when the answer asks for no delay
+	RetryAfter time.Duration // 0 when the answer asks for no delay; at most 24 h
 	Gone       bool          // 410: the endpoint wants no more deliveries
 	Err        error         // why no usable answer came; the text is safe to store and show
 }
@@ -47,13 +68,112 @@ type Result struct {
 // and in time.
 func (r Result) OK() bool { return r.Err == nil && r.Status >= 200 && r.Status <= 299 }
 
-// Client delivers webhook events. It is safe for concurrent use.
-type Client struct{}
+// Client delivers webhook events. It follows no redirects and uses no proxy. It
+// is safe for concurrent use and keeps few connections idle.
+type Client struct {
+	http         *http.Client
+	timeout      time.Duration
+	userAgent    string
+	allowPrivate bool
+	now          func() time.Time
+}
 
 // NewClient builds a Client.
-func NewClient(cfg ClientConfig) *Client { return &Client{} }
+func NewClient(cfg ClientConfig) *Client {
+	c := &Client{timeout: cfg.Timeout, userAgent: cfg.UserAgent, allowPrivate: cfg.AllowPrivate, now: cfg.Now}
+	if c.timeout <= 0 {
+		c.timeout = defaultTimeout
+	}
+	if c.userAgent == "" {
+		c.userAgent = defaultUserAgent
+	}
+	if c.now == nil {
+		c.now = time.Now //nolint:forbidigo // the default of an injected clock
+	}
+	dialer := &net.Dialer{Resolver: cfg.Resolver, KeepAlive: 30 * time.Second}
+	if !cfg.AllowPrivate {
+		dialer.Control = guard().Safe
+	}
+	c.http = &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // no answer larger than it looks
+			MaxResponseHeaderBytes: maxAnswerHeader,
+			MaxIdleConns:           100,
+			MaxIdleConnsPerHost:    2,
+			IdleConnTimeout:        30 * time.Second,
+		},
+	}
+	return c
+}
 
-// Deliver posts the event once.
+// Close gives back the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Deliver posts the event once. When ctx ended the attempt, Result.Err wraps
+// ctx's error and the attempt says nothing of the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
-	return Result{Err: errors.New("not implemented")}
+	start := c.now()
+	result := c.exchange(ctx, req)
+	result.Latency = max(0, c.now().Sub(start))
+	return result
+}
+
+func (c *Client) exchange(outer context.Context, req Request) Result {
+	if err := CheckURL(req.URL, c.allowPrivate); err != nil {
+		if !errors.Is(err, ErrAddressNotAllowed) {
+			err = fmt.Errorf("%w: %w", ErrURL, err)
+		}
+		return Result{Err: err}
+	}
+	ctx, cancel := context.WithTimeout(outer, c.timeout)
+	defer cancel()
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, req.URL, bytes.NewReader(req.Body))
+	if err != nil {
+		return Result{Err: ErrURL}
+	}
+	secrets := append([][]byte{req.Secret}, req.PreviousSecrets...)
+	post.Header = StandardHeaders(req.EventID, req.At, req.Body, secrets...)
+	post.Header.Set(SignatureHeader, Sign(req.Secret, req.Body))
+	post.Header.Set("Content-Type", "application/json")
+	post.Header.Set("User-Agent", c.userAgent)
+
+	res, err := c.http.Do(post)
+	if err != nil {
+		return Result{Err: classify(outer, err)}
+	}
+	defer func() { _ = res.Body.Close() }() // what follows the first 4 KiB is not waited for
+	result := Result{
+		Status:     res.StatusCode,
+		Gone:       res.StatusCode == http.StatusGone,
+		RetryAfter: retryAfter(res, c.now()),
+	}
+	result.Body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case err != nil:
+		result.Err = classify(outer, err)
+	case res.StatusCode >= 300 && res.StatusCode <= 399:
+		result.Err = ErrRedirect
+	}
+	return result
+}
+
+// retryAfter reads the delay or date of RFC 9110 §10.2.3 from a 429 or 503
+// answer, and from any other that is no success.
+func retryAfter(res *http.Response, now time.Time) time.Duration {
+	value := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if value == "" || res.StatusCode < 300 {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(0, at.Sub(now)), maxRetryAfter)
+	}
+	return 0
 }

@@ -33,12 +33,14 @@ func Sign(secret, body []byte) string {
 // StandardHeaders returns webhook-id, webhook-timestamp (Unix seconds) and
 // webhook-signature as Standard Webhooks 1.0 defines them: for each secret
 // "v1," and the base64 HMAC-SHA256 over "id.timestamp.body", separated by
-// spaces, so that a receiver that knows any one of the secrets accepts.
+// spaces, so that a receiver that knows any one of the secrets accepts. The key
+// of a secret of the form whsec_<base64> is what the base64 stands for, as that
+// specification's libraries expect; any other secret is the key itself.
 func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) http.Header {
 	ts := strconv.FormatInt(at.Unix(), 10)
 	sigs := make([]string, 0, len(secrets))
 	for _, secret := range secrets {
-		sum := mac(secret, []byte(id), []byte{'.'}, []byte(ts), []byte{'.'}, body)
+		sum := mac(standardKey(secret), []byte(id), []byte{'.'}, []byte(ts), []byte{'.'}, body)
 		sigs = append(sigs, "v1,"+base64.StdEncoding.EncodeToString(sum))
 	}
 	return http.Header{
@@ -46,6 +48,18 @@ func StandardHeaders(id string, at time.Time, body []byte, secrets ...[]byte) ht
 		StandardTimestampHeader: {ts},
 		StandardSignatureHeader: {strings.Join(sigs, " ")},
 	}
+}
+
+func standardKey(secret []byte) []byte {
+	encoded, ok := strings.CutPrefix(string(secret), "whsec_")
+	if !ok {
+		return secret
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(key) == 0 {
+		return secret
+	}
+	return key
 }
 
 func mac(secret []byte, parts ...[]byte) []byte {

@@ -1,7 +1,114 @@
 package webhook
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+const maxURL = 2048 // octets
 
 // CheckURL reports why raw cannot be registered as an endpoint, or nil. It
-// resolves no names: that is done, and guarded, at each delivery.
-func CheckURL(raw string, allowPrivate bool) error { return errors.New("not implemented") }
+// resolves no names: that is done, and guarded, at each delivery. An endpoint is
+// an absolute https URL to a public name or address; allowPrivate, for
+// development, also takes http and private hosts. The errors do not quote the
+// URL, whose path or query may hold a credential.
+func CheckURL(raw string, allowPrivate bool) error {
+	if len(raw) > maxURL {
+		return fmt.Errorf("longer than %d characters", maxURL)
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return errors.New("not a URL")
+	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "":
+		return errors.New("not an absolute https URL")
+	case u.Scheme == "http" && !allowPrivate:
+		return errors.New("https is required")
+	case u.User != nil:
+		return errors.New("user and password do not belong in the URL")
+	case strings.Contains(raw, "#"):
+		return errors.New("a fragment does not belong in the URL")
+	}
+	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return errors.New("the port is a number from 1 to 65535")
+		}
+	}
+	return checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), allowPrivate)
+}
+
+func checkHost(host string, bracketed, allowPrivate bool) error {
+	if bracketed {
+		addr, err := netip.ParseAddr(host)
+		if err != nil || addr.Zone() != "" {
+			return errors.New("the host is no IPv6 address")
+		}
+		return checkLiteral(addr, allowPrivate)
+	}
+	// The same mapping as at delivery: it turns full-width digits and dots into
+	// the ASCII ones, so that no address hides behind them.
+	name, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		return errors.New("the host is no valid name")
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if name == "" || len(name) > 253 {
+		return errors.New("the host is empty or too long")
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if !validLabel(label) {
+			return errors.New("the host is no valid name")
+		}
+	}
+	if endsInNumber(labels) {
+		addr, err := netip.ParseAddr(name) // refuses octal, hexadecimal, short and decimal forms
+		if err != nil {
+			return errors.New("an IPv4 address is written as four decimal numbers")
+		}
+		return checkLiteral(addr, allowPrivate)
+	}
+	if allowPrivate {
+		return nil
+	}
+	if len(labels) == 1 || labels[len(labels)-1] == "localhost" {
+		return errors.New("the host is not a public name")
+	}
+	return nil
+}
+
+func checkLiteral(addr netip.Addr, allowPrivate bool) error {
+	if !allowPrivate && !public(addr) {
+		return ErrAddressNotAllowed
+	}
+	return nil
+}
+
+func validLabel(label string) bool {
+	if label == "" || len(label) > 63 {
+		return false
+	}
+	for i := range len(label) {
+		c := label[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// endsInNumber reports whether resolvers would read the name as an IPv4 address
+// (WHATWG URL §3.5): its last label is a decimal, octal or hexadecimal number.
+func endsInNumber(labels []string) bool {
+	last := labels[len(labels)-1]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
+}
