@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	persistencespb "go.temporal.io/server/api/persistence/v1"
+)
+
+// otherDatabase is a sound SQLite file of another program.
+func otherDatabase(t *testing.T) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "other.db")
+	db, err := sql.Open("sqlite", "file:"+file)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE notes (text TEXT)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return content
+}
+
+func TestLockFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "t.db")
+	held, err := lockFile(t.Context(), file)
+	require.NoError(t, err)
+
+	short, cancel := context.WithTimeout(t.Context(), 4*lockPoll)
+	defer cancel()
+	_, err = lockFile(short, file)
+	require.ErrorContains(t, err, "is in use by another server")
+
+	// The next server waits for one that is stopping.
+	go func() {
+		<-short.Done()
+		_ = held.Close()
+	}()
+	begin := time.Now()
+	next, err := lockFile(t.Context(), file)
+	require.NoError(t, err)
+	require.Less(t, time.Since(begin), lockTimeout)
+	require.NoError(t, next.Close())
+}
+
+func TestPrepareFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+
+	t.Run("empty file and left-over of a cut start", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(dir, "empty.db")
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		require.NoError(t, os.WriteFile(file+".new", []byte("half a schema"), 0o600))
+		require.NoError(t, prepareFile(t.Context(), file))
+		require.NoError(t, prepareFile(t.Context(), file), "the second time it only checks")
+		require.NoFileExists(t, file+".new")
+	})
+
+	t.Run("read-only file", func(t *testing.T) {
+		t.Parallel()
+		if os.Geteuid() == 0 {
+			return // permissions do not bind root
+		}
+		file := filepath.Join(dir, "readonly.db")
+		require.NoError(t, createFile(file))
+		require.NoError(t, os.Chmod(file, 0o400))
+		require.ErrorContains(t, prepareFile(t.Context(), file), "cannot be used: permission denied")
+	})
+}
+
+func TestAddAttributes(t *testing.T) {
+	t.Parallel()
+	cfg := &persistencespb.NamespaceConfig{CustomSearchAttributeAliases: map[string]string{"Keyword01": "TenantId"}}
+
+	changed, err := addAttributes(cfg, countersignAttributes())
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, map[string]string{"Keyword01": "TenantId", "Keyword02": "AppId", "Keyword03": "EnvelopeStatus"},
+		cfg.GetCustomSearchAttributeAliases())
+
+	changed, err = addAttributes(cfg, countersignAttributes())
+	require.NoError(t, err)
+	require.False(t, changed)
+
+	_, err = addAttributes(cfg, map[string]enums.IndexedValueType{"AppId": enums.INDEXED_VALUE_TYPE_INT})
+	require.EqualError(t, err, "search attribute AppId is of type Keyword, not Int")
+
+	many := map[string]enums.IndexedValueType{}
+	for i := range 4 {
+		many[string(rune('A'+i))] = enums.INDEXED_VALUE_TYPE_TEXT
+	}
+	_, err = addAttributes(cfg, many)
+	require.ErrorContains(t, err, "all columns of type Text are taken")
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"go.temporal.io/server/common/primitives"
+	"go.temporal.io/server/temporal"
+)
+
+// ports are the TCP ports of one server, held open until release so that no two are the same and
+// a taken one is noticed before anything is started.
+type ports struct {
+	frontend int
+	ui       int            // 0 when headless
+	internal map[string]int // by service, on loopback
+	held     []net.Listener
+}
+
+// reservePorts checks the wanted ports and chooses the free ones.
+func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
+	p := &ports{internal: map[string]int{}}
+	defer func() {
+		if err != nil {
+			p.release()
+		}
+	}()
+	if p.frontend, err = p.reserve(ctx, opts.ip, opts.port); err != nil {
+		return nil, fmt.Errorf("frontend: %w", err)
+	}
+	if !opts.headless {
+		if p.ui, err = p.reserve(ctx, opts.ip, opts.uiPort); err != nil {
+			return nil, fmt.Errorf("Web UI: %w", err)
+		}
+	}
+	for _, name := range temporal.DefaultServices {
+		if name == string(primitives.FrontendService) {
+			continue
+		}
+		if p.internal[name], err = p.reserve(ctx, netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0); err != nil {
+			return nil, fmt.Errorf("%s service: %w", name, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *ports) reserve(ctx context.Context, ip netip.Addr, port int) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", hostPort(ip, port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return 0, fmt.Errorf("port %d on %s is already in use", port, ip)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("port %d on %s cannot be used: %w", port, ip, err)
+	}
+	p.held = append(p.held, l)
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func (p *ports) release() {
+	for _, l := range p.held {
+		_ = l.Close()
+	}
+	p.held = nil
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	uiserver "github.com/temporalio/ui-server/v2/server"
+	uiconfig "github.com/temporalio/ui-server/v2/server/config"
+	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/server/common/cluster"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/dynamicconfig"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/membership/static"
+	"go.temporal.io/server/common/primitives"
+	"go.temporal.io/server/temporal"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	clusterName  = "active"
+	storeName    = "sqlite"
+	readyTimeout = 30 * time.Second
+	readyPoll    = 25 * time.Millisecond
+	stopTimeout  = 15 * time.Second // Temporal stops in about 2.5 s
+)
+
+// server is a running Temporal with its Web UI.
+type server struct {
+	opts     options
+	address  string // of the frontend, host:port, as a client on this machine dials it
+	uiURL    string // empty when headless
+	db       *database
+	logger   log.Logger
+	silence  func() // stops logging: a server that stops complains about its own closed connections
+	temporal temporal.Server
+	ui       *uiserver.Server
+}
+
+// startServer starts Temporal and its Web UI and returns once both answer. On an error, or when ctx
+// ends first (context.Canceled), everything that was started has been stopped again.
+func startServer(ctx context.Context, opts options) (_ *server, err error) {
+	db, err := openDatabase(ctx, opts.dbFilename, opts.pragmas)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{opts: opts, db: db}
+	s.logger, s.silence = newLogger(opts.logLevel, opts.logFormat)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}()
+
+	if err := ensureNamespaces(ctx, db.config, opts.namespaces, opts.searchAttributes); err != nil {
+		return nil, err
+	}
+	ports, err := reservePorts(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.address = hostPort(dialIP(opts.ip), ports.frontend)
+	ports.release() // at the last moment: Temporal binds them itself
+	srv, err := temporal.NewServer(s.serverOptions(ports)...)
+	if err != nil {
+		return nil, fmt.Errorf("configure Temporal: %w", err)
+	}
+	if err := srv.Start(); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	s.temporal = srv
+	if !opts.headless {
+		s.startUI(ports.ui)
+	}
+	return s, s.waitReady(ctx)
+}
+
+// stop ends the Web UI, then Temporal, then releases the database file. It gives up after
+// stopTimeout: the state is safe in SQLite's log at every moment.
+func (s *server) stop() error {
+	s.silence()
+	if s.ui != nil {
+		s.ui.Stop()
+	}
+	var err error
+	if s.temporal != nil {
+		done := make(chan error, 1)
+		go func() { done <- s.temporal.Stop() }()
+		select {
+		case err = <-done:
+		case <-time.After(stopTimeout):
+			err = fmt.Errorf("not stopped after %s", stopTimeout)
+		}
+	}
+	return errors.Join(err, s.db.close())
+}
+
+// readyLine is the line that tells the parent process where everything listens.
+func (s *server) readyLine() string {
+	line := "ready address=" + s.address
+	if s.uiURL != "" {
+		line += " ui=" + s.uiURL
+	}
+	return line + " namespaces=" + strings.Join(s.opts.namespaces, ",")
+}
+
+func (s *server) startUI(port int) {
+	s.uiURL = "http://" + hostPort(dialIP(s.opts.ip), port)
+	s.ui = uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
+		Host: hostForURL(s.opts.ip), Port: port, TemporalGRPCAddress: s.address,
+		DefaultNamespace: s.opts.namespaces[0], EnableUI: true, HideLogs: true, DisableNewsFetch: true,
+		CORS:  uiconfig.CORS{CookieInsecure: true}, // plain HTTP on loopback
+		Codec: uiconfig.Codec{Endpoint: s.opts.codecEndpoint},
+	}))
+	go func() { _ = s.ui.Start() }() // blocks; ends the process itself if it cannot listen
+}
+
+// waitReady polls until every namespace and the Web UI answer.
+func (s *server) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("dial %s: %w", s.address, err)
+	}
+	defer func() { _ = conn.Close() }()
+
+	frontend := workflowservice.NewWorkflowServiceClient(conn)
+	for _, name := range s.opts.namespaces {
+		err := poll(ctx, func() error {
+			_, err := frontend.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("namespace %q is not served: %w", name, err)
+		}
+	}
+	if s.ui == nil {
+		return nil
+	}
+	if err := poll(ctx, func() error { return getOK(ctx, s.uiURL+"/healthz") }); err != nil {
+		return fmt.Errorf("the Web UI is not served: %w", err)
+	}
+	return nil
+}
+
+// serverOptions is the whole configuration of Temporal: one cluster, one shard, all four services in
+// this process, no archival.
+func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
+	c := &config.Config{}
+	c.Global.Membership = config.Membership{MaxJoinDuration: readyTimeout, BroadcastAddress: "127.0.0.1"}
+	c.Persistence = config.Persistence{
+		NumHistoryShards: 1, DefaultStore: storeName, VisibilityStore: storeName,
+		DataStores: map[string]config.DataStore{storeName: {SQL: s.db.config}},
+	}
+	c.ClusterMetadata = &cluster.Config{
+		FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,
+		ClusterInformation: map[string]cluster.ClusterInformation{
+			clusterName: {Enabled: true, InitialFailoverVersion: 1, RPCAddress: s.address},
+		},
+	}
+	c.DCRedirectionPolicy.Policy = "noop"
+	c.Archival.History.State, c.Archival.Visibility.State = "disabled", "disabled"
+	c.NamespaceDefaults.Archival.History.State = "disabled"
+	c.NamespaceDefaults.Archival.Visibility.State = "disabled"
+	c.PublicClient.HostPort = s.address
+
+	c.Services = map[string]config.Service{}
+	hosts := map[primitives.ServiceName]static.Hosts{}
+	for _, name := range temporal.DefaultServices {
+		rpc := config.RPC{GRPCPort: ports.internal[name], BindOnIP: "127.0.0.1"}
+		address := hostPort(netip.AddrFrom4([4]byte{127, 0, 0, 1}), rpc.GRPCPort)
+		if name == string(primitives.FrontendService) {
+			rpc = config.RPC{GRPCPort: ports.frontend, BindOnIP: s.opts.ip.String()}
+			address = s.address
+		}
+		c.Services[name] = config.Service{RPC: rpc}
+		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(address)
+	}
+	return []temporal.ServerOption{
+		temporal.WithConfig(c),
+		temporal.ForServices(temporal.DefaultServices),
+		temporal.WithStaticHosts(hosts),
+		temporal.WithLogger(s.logger),
+		temporal.WithDynamicConfigClient(dynamicConfig(s.opts.dynamicConfig)),
+	}
+}
+
+func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
+	values := dynamicconfig.StaticClient{
+		// The default is 20 per shard: with one shard that is 50 ms for every step of a workflow.
+		dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
+		dynamicconfig.MatchingEnableFairness.Key():      true,
+		// Attributes that a client adds can be used at once.
+		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
+		// A server on one's own machine calls nobody.
+		dynamicconfig.EnableServerVersionCheck.Key(): false,
+	}
+	lower := make(map[dynamicconfig.Key]any, len(overrides))
+	for key, value := range overrides {
+		lower[dynamicconfig.MakeKey(key)] = value
+	}
+	maps.Copy(values, lower)
+	return values
+}
+
+// poll calls ready until it succeeds or ctx ends; then its last error tells why.
+func poll(ctx context.Context, ready func() error) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+func getOK(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: time.Second}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// dialIP is the address under which this machine reaches a listener on ip.
+func dialIP(ip netip.Addr) netip.Addr {
+	switch {
+	case !ip.IsUnspecified():
+		return ip
+	case ip.Is4():
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	default:
+		return netip.IPv6Loopback()
+	}
+}
+
+func hostPort(ip netip.Addr, port int) string {
+	return net.JoinHostPort(ip.String(), strconv.Itoa(port))
+}
+
+// hostForURL brackets an IPv6 address: the Web UI joins host and port by a colon.
+func hostForURL(ip netip.Addr) string {
+	if ip.Is6() {
+		return "[" + ip.String() + "]"
+	}
+	return ip.String()
+}
