@@ -1,12 +1,12 @@
 // Package templates says what the service's mails and text messages say: one
 // typed struct per kind, whose Render gives the subject, the plain text and the
 // HTML of the mail. It sends nothing and knows no other package of ours.
+//
+// Names, subjects, messages and reasons come from people: they are shown as
+// plain text, on one line where a line is meant, and cut to a bound.
 package templates
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Content is what a mail says.
 type Content struct{ Subject, Text, HTML string }
@@ -14,7 +14,7 @@ type Content struct{ Subject, Text, HTML string }
 // Invitation asks a signer to sign.
 type Invitation struct {
 	RecipientName string
-	SenderName    string // who asks: the tenant's mail sender name
+	SenderName    string // who asks: the tenant's mail sender name; may be empty
 	Subject       string // the envelope's subject; may be empty
 	Message       string // the sender's words, plain text with line breaks; may be empty
 	SigningURL    string
@@ -22,17 +22,8 @@ type Invitation struct {
 	DocumentNames []string
 }
 
-// Render writes the mail.
-func (d Invitation) Render() (Content, error) { return Content{}, errors.New("not implemented") }
-
-// SMS writes the text message.
-func (d Invitation) SMS() string { return "" }
-
 // Reminder asks a signer again.
 type Reminder Invitation
-
-// Render writes the mail.
-func (d Reminder) Render() (Content, error) { return Content{}, errors.New("not implemented") }
 
 // Code carries a one-time code.
 type Code struct {
@@ -41,12 +32,6 @@ type Code struct {
 	Code          string
 	ValidFor      time.Duration
 }
-
-// Render writes the mail.
-func (d Code) Render() (Content, error) { return Content{}, errors.New("not implemented") }
-
-// SMS writes the text message.
-func (d Code) SMS() string { return "" }
 
 // CompletedDocument is one sealed document of a completed envelope.
 type CompletedDocument struct {
@@ -66,9 +51,6 @@ type Completed struct {
 	Documents     []CompletedDocument
 	VerifyURL     string // page where a sealed file can be checked; may be empty
 }
-
-// Render writes the mail.
-func (d Completed) Render() (Content, error) { return Content{}, errors.New("not implemented") }
 
 // ClosedKind is how an envelope ended without being completed.
 type ClosedKind string
@@ -91,9 +73,6 @@ type Closed struct {
 	At            time.Time
 }
 
-// Render writes the mail.
-func (d Closed) Render() (Content, error) { return Content{}, errors.New("not implemented") }
-
 // DeletionReminder warns before the sealed files are purged.
 type DeletionReminder struct {
 	RecipientName string
@@ -104,11 +83,6 @@ type DeletionReminder struct {
 	DaysLeft      int
 }
 
-// Render writes the mail.
-func (d DeletionReminder) Render() (Content, error) {
-	return Content{}, errors.New("not implemented")
-}
-
 // WebhookDisabled tells an app's contact that an endpoint was switched off.
 type WebhookDisabled struct {
 	RecipientName string
@@ -116,9 +90,4 @@ type WebhookDisabled struct {
 	Since         time.Time // of the first failure in the unbroken run
 	LastError     string
 	ConsoleURL    string // may be empty
-}
-
-// Render writes the mail.
-func (d WebhookDisabled) Render() (Content, error) {
-	return Content{}, errors.New("not implemented")
 }
