@@ -1,9 +1,40 @@
 package seal
 
-// CheckText refuses (glyph_missing) a text with a character that no bundled
-// font can draw, and names the character.
-func CheckText(s string) error { return nil }
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unicode/utf8"
 
-// CheckPNG decodes a picture within bounds and returns it encoded anew, with
-// its transparency. A *Refusal tells what is wrong with it.
-func CheckPNG(b []byte) ([]byte, error) { return b, nil }
+	"countersign/seal/fonts"
+	"countersign/seal/text"
+)
+
+// library is the bundled fonts; read when first needed and never changed.
+//
+//nolint:gochecknoglobals // immutable
+var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts.Bundled()) })
+
+// maxText bounds the text of one field, in characters.
+const maxText = 4000
+
+// CheckText refuses (glyph_missing) a text with a character that no bundled
+// font can draw, and names the character. Line feeds are allowed.
+func CheckText(s string) error {
+	if utf8.RuneCountInString(s) > maxText {
+		return &Refusal{TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText)}
+	}
+	err := library().Check(s)
+	var missing *text.MissingGlyphError
+	if errors.As(err, &missing) {
+		return glyphMissing(missing)
+	}
+	return err
+}
+
+func glyphMissing(e *text.MissingGlyphError) *Refusal {
+	if e.Rune == utf8.RuneError {
+		return &Refusal{GlyphMissing, "The text is not valid Unicode."}
+	}
+	return &Refusal{GlyphMissing, fmt.Sprintf("The character “%c” (U+%04X) cannot be drawn into the document.", e.Rune, e.Rune)}
+}

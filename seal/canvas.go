@@ -1,0 +1,206 @@
+package seal
+
+import (
+	"fmt"
+
+	"countersign/seal/pdf"
+	"countersign/seal/text"
+)
+
+// colour is an RGB colour, components from 0 to 1.
+type colour [3]float64
+
+//nolint:gochecknoglobals // constants
+var (
+	ink    = colour{0.10, 0.12, 0.16}
+	grey   = colour{0.40, 0.43, 0.48}
+	pale   = colour{0.84, 0.86, 0.89}
+	tint   = colour{0.957, 0.965, 0.976}
+	accent = colour{0.05, 0.35, 0.45}
+)
+
+// typesetter is what drawing shares across one sealed document.
+type typesetter struct {
+	lib   *text.Library
+	fonts *text.Embedder
+	font  pdf.Ref // the Font entry of every resource dictionary
+	w     *pdf.Increment
+	inks  map[string]pdf.Ref // images already embedded, by their PNG bytes' hash
+}
+
+// canvas writes a content stream. Its origin is the top left corner, y grows
+// downwards, units are points. The first error is kept.
+type canvas struct {
+	t       *typesetter
+	w, h    float64
+	b       []byte
+	xobject pdf.Dict
+	err     error
+}
+
+func (t *typesetter) canvas(w, h float64) *canvas { return &canvas{t: t, w: w, h: h} }
+
+// resources returns the resource dictionary of what was drawn.
+func (c *canvas) resources() pdf.Value {
+	d := pdf.Dict{{Key: "Font", Value: c.t.font.Value()}}
+	if len(c.xobject) > 0 {
+		d.Set("XObject", c.xobject.Value())
+	}
+	return d.Value()
+}
+
+func (c *canvas) op(operator string, operands ...float64) {
+	for _, n := range operands {
+		c.b = pdf.AppendNumber(c.b, n)
+		c.b = append(c.b, ' ')
+	}
+	c.b = append(c.b, operator...)
+	c.b = append(c.b, '\n')
+}
+
+func (c *canvas) fill(col colour)   { c.op("rg", col[0], col[1], col[2]) }
+func (c *canvas) stroke(col colour) { c.op("RG", col[0], col[1], col[2]) }
+
+// rect fills a rectangle.
+func (c *canvas) rect(x, y, w, h float64, col colour) {
+	c.fill(col)
+	c.op("re", x, c.h-y-h, w, h)
+	c.op("f")
+}
+
+// rule strokes a straight line.
+func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
+	c.stroke(col)
+	c.op("w", width)
+	c.op("m", x1, c.h-y1)
+	c.op("l", x2, c.h-y2)
+	c.op("S")
+}
+
+// face is how text looks: style, size in points, colour.
+type face struct {
+	style text.Style
+	size  float64
+	col   colour
+}
+
+// line draws a line of text with its baseline at y and returns its width.
+// What no font can draw is written as its code point.
+func (c *canvas) line(f face, x, y float64, s string) float64 {
+	l := c.set(f, s)
+	c.show(f, x, y, l)
+	return l.Width * f.size / 1000
+}
+
+// lineRight draws a line of text that ends at x.
+func (c *canvas) lineRight(f face, x, y float64, s string) {
+	l := c.set(f, s)
+	c.show(f, x-l.Width*f.size/1000, y, l)
+}
+
+func (c *canvas) set(f face, s string) text.Line {
+	l, err := c.t.lib.Line(f.style, c.t.lib.Replace(s))
+	c.fail(err)
+	return l
+}
+
+func (c *canvas) width(f face, s string) float64 { return c.set(f, s).Width * f.size / 1000 }
+
+// wrap breaks s into lines of a width in points, at most limit (0: any number).
+func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
+	l, err := c.t.lib.Wrap(f.style, c.t.lib.Replace(s), width/f.size*1000, limit)
+	c.fail(err)
+	return l
+}
+
+// paragraph draws wrapped text whose first baseline is at y and returns the
+// baseline after the last one.
+func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
+	for _, l := range c.wrap(f, s, width, 0) {
+		c.show(f, x, y, l)
+		y += leading
+	}
+	return y
+}
+
+func (c *canvas) show(f face, x, y float64, l text.Line) {
+	if len(l.Runs) == 0 {
+		return
+	}
+	c.fill(f.col)
+	c.b = append(c.b, "BT\n"...)
+	b, err := c.t.fonts.Append(c.b, l, f.size, x, c.h-y)
+	c.fail(err)
+	if err == nil {
+		c.b = append(b, "ET\n"...)
+	}
+}
+
+// hidden writes text that is read and found but not seen (rendering mode 3,
+// ISO 32000-2, 9.3.6), stretched over a box.
+func (c *canvas) hidden(x, y, w, h float64, s string) {
+	l := c.set(face{}, s)
+	if l.Width == 0 {
+		return
+	}
+	size := min(h*0.8, w/l.Width*1000)
+	c.b = append(c.b, "BT 3 Tr\n"...)
+	b, err := c.t.fonts.Append(c.b, l, size, x, c.h-y-h/2-size*0.3)
+	c.fail(err)
+	if err == nil {
+		c.b = append(b, "0 Tr ET\n"...)
+	}
+}
+
+// image draws a PNG as large as fits into a box, at its left and half height.
+func (c *canvas) image(x, y, w, h float64, png []byte) {
+	img, err := c.t.image(png)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	scale := min(w/float64(img.w), h/float64(img.h))
+	iw, ih := float64(img.w)*scale, float64(img.h)*scale
+	c.op("q")
+	c.op("cm", iw, 0, 0, ih, x, c.h-y-(h+ih)/2)
+	c.do(img.ref)
+	c.op("Q")
+}
+
+// do paints an XObject.
+func (c *canvas) do(ref pdf.Ref) {
+	name := fmt.Sprintf("X%d", ref.Num)
+	c.xobject.Set(name, ref.Value())
+	c.b = append(c.b, '/')
+	c.b = append(c.b, name...)
+	c.b = append(c.b, " Do\n"...)
+}
+
+func (c *canvas) fail(err error) {
+	if c.err == nil && err != nil {
+		c.err = err
+	}
+}
+
+// form writes what was drawn as a form XObject (8.10).
+func (c *canvas) form(extra ...pdf.Entry) (pdf.Ref, error) {
+	d := append(pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/XObject")},
+		{Key: "Subtype", Value: pdf.Value("/Form")},
+		{Key: "BBox", Value: box(0, 0, c.w, c.h)},
+		{Key: "Resources", Value: c.resources()},
+	}, extra...)
+	return c.t.w.AddStream(d, c.b), c.err
+}
+
+// box writes a rectangle.
+func box(x0, y0, x1, y1 float64) pdf.Value {
+	b := []byte{'['}
+	for i, n := range []float64{x0, y0, x1, y1} {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = pdf.AppendNumber(b, n)
+	}
+	return append(b, ']')
+}

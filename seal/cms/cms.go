@@ -1,0 +1,188 @@
+// Package cms makes and checks the CMS signatures of PAdES (ETSI EN 319 142-1,
+// EN 319 122-1; RFC 5652) over a digest that was computed while streaming, with
+// any crypto.Signer, and RFC 3161 time-stamps.
+package cms
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.mozilla.org/pkcs7"
+)
+
+//nolint:gochecknoglobals // object identifiers
+var (
+	oidSigningCertV2   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47} // RFC 5035
+	oidSigningCert     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12} // RFC 2634
+	oidTimeStampToken  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14} // RFC 3161, appendix A
+	oidSHA256WithRSA   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}
+	oidECDSAWithSHA256 = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}
+	oidTSTInfo         = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 1, 4}
+)
+
+// essCertIDv2 and what holds it: RFC 5035, section 3. The hash algorithm is
+// left out: SHA-256 is the default.
+type essCertIDv2 struct {
+	Hash         []byte
+	IssuerSerial issuerSerial
+}
+
+type issuerSerial struct {
+	Issuer []asn1.RawValue
+	Serial asn1.RawValue
+}
+
+type signingCertificateV2 struct{ Certs []essCertIDv2 }
+
+func signingCertificate(c *x509.Certificate) (pkcs7.Attribute, error) {
+	serial, err := asn1.Marshal(c.SerialNumber)
+	if err != nil {
+		return pkcs7.Attribute{}, err
+	}
+	sum := sha256.Sum256(c.Raw)
+	directoryName := asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true, Bytes: c.RawIssuer}
+	return pkcs7.Attribute{Type: oidSigningCertV2, Value: signingCertificateV2{[]essCertIDv2{{
+		Hash:         sum[:],
+		IssuerSerial: issuerSerial{Issuer: []asn1.RawValue{directoryName}, Serial: asn1.RawValue{FullBytes: serial}},
+	}}}}, nil
+}
+
+// Signer signs digests. It is safe for concurrent use if its key is.
+type Signer struct {
+	key       crypto.Signer
+	chain     []*x509.Certificate
+	algorithm pkix.AlgorithmIdentifier
+	stub      *ecdsa.PrivateKey
+	rand      io.Reader
+}
+
+// NewSigner checks that the key fits the first certificate and may be used:
+// P-256, or RSA of at least 2,048 bits.
+func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*Signer, error) {
+	if key == nil || len(chain) == 0 {
+		return nil, errors.New("cms: a key and its certificate are needed")
+	}
+	s := &Signer{key: key, chain: chain, rand: rand}
+	type comparable interface{ Equal(crypto.PublicKey) bool }
+	switch pub := key.Public().(type) {
+	case *ecdsa.PublicKey:
+		if pub.Curve != elliptic.P256() {
+			return nil, errors.New("cms: of elliptic curves only P-256 is supported")
+		}
+		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidECDSAWithSHA256}
+	case *rsa.PublicKey:
+		if pub.N.BitLen() < 2048 {
+			return nil, errors.New("cms: an RSA key needs at least 2048 bits")
+		}
+		// RFC 4055, section 5: the parameters are NULL, not absent.
+		s.algorithm = pkix.AlgorithmIdentifier{Algorithm: oidSHA256WithRSA, Parameters: asn1.NullRawValue}
+	default:
+		return nil, fmt.Errorf("cms: keys of type %T are not supported", pub)
+	}
+	pub, ok := key.Public().(comparable)
+	if !ok || !pub.Equal(chain[0].PublicKey) {
+		return nil, errors.New("cms: the key does not belong to the certificate")
+	}
+	for i := 1; i < len(chain); i++ {
+		if err := chain[i-1].CheckSignatureFrom(chain[i]); err != nil {
+			return nil, fmt.Errorf("cms: certificate %d did not issue certificate %d: %w", i, i-1, err)
+		}
+	}
+	var err error
+	s.stub, err = ecdsa.GenerateKey(elliptic.P256(), rand)
+	return s, err
+}
+
+// Certificate returns the signing certificate.
+func (s *Signer) Certificate() *x509.Certificate { return s.chain[0] }
+
+// Chain returns the signing certificate and those above it.
+func (s *Signer) Chain() []*x509.Certificate { return s.chain }
+
+// StampFunc returns a time-stamp token over a digest.
+type StampFunc func(ctx context.Context, digest []byte) ([]byte, error)
+
+// Sign returns a detached CMS signature of the content whose SHA-256 is given,
+// with signing-certificate-v2 and without signing-time, as PAdES demands
+// (EN 319 142-1, 6.3). A stamp, if not nil, adds a signature time-stamp.
+func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp StampFunc) ([]byte, error) {
+	sd, err := pkcs7.NewSignedData(nil)
+	if err != nil {
+		return nil, err
+	}
+	sd.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
+	cert, err := signingCertificate(s.chain[0])
+	if err != nil {
+		return nil, err
+	}
+	// A throw-away key lets the library lay out the structure: it can neither
+	// hash what it does not hold nor use every crypto.Signer. What it signed
+	// is then replaced.
+	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{cert}}
+	if err := sd.AddSignerChain(s.chain[0], s.stub, s.chain[1:], config); err != nil {
+		return nil, err
+	}
+	si := &sd.GetSignedData().SignerInfos[0]
+	attrs := si.AuthenticatedAttributes[:0]
+	for _, a := range si.AuthenticatedAttributes {
+		if a.Type.Equal(pkcs7.OIDAttributeSigningTime) {
+			continue
+		}
+		if a.Type.Equal(pkcs7.OIDAttributeMessageDigest) {
+			v, err := asn1.Marshal(digest[:])
+			if err != nil {
+				return nil, err
+			}
+			a.Value = asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: v}
+		}
+		attrs = append(attrs, a)
+	}
+	si.AuthenticatedAttributes = attrs
+	encoded := make([][]byte, len(attrs))
+	for i, a := range attrs {
+		if encoded[i], err = asn1.Marshal(a); err != nil {
+			return nil, err
+		}
+	}
+	set, err := marshalSet(encoded)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(set)
+	if si.EncryptedDigest, err = s.key.Sign(s.rand, sum[:], crypto.SHA256); err != nil {
+		return nil, fmt.Errorf("cms: signing: %w", err)
+	}
+	si.DigestEncryptionAlgorithm = s.algorithm
+	if stamp != nil {
+		sum := sha256.Sum256(si.EncryptedDigest)
+		token, err := stamp(ctx, sum[:])
+		if err != nil {
+			return nil, fmt.Errorf("cms: time-stamp: %w", err)
+		}
+		attr := pkcs7.Attribute{Type: oidTimeStampToken, Value: asn1.RawValue{FullBytes: token}}
+		if err := si.SetUnauthenticatedAttributes([]pkcs7.Attribute{attr}); err != nil {
+			return nil, err
+		}
+	}
+	sd.Detach()
+	return sd.Finish()
+}
+
+// marshalSet encodes a SET OF in DER: elements in order of their encodings
+// (X.690, 11.6). RFC 5652, 5.4 signs the attributes in this form.
+func marshalSet(encoded [][]byte) ([]byte, error) {
+	slices.SortFunc(encoded, bytes.Compare)
+	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: bytes.Join(encoded, nil)})
+}

@@ -1,0 +1,175 @@
+package cms
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"time"
+
+	"go.mozilla.org/pkcs7"
+)
+
+// RFC 3161, sections 2.4.1 and 2.4.2.
+type messageImprint struct {
+	HashAlgorithm pkix.AlgorithmIdentifier
+	HashedMessage []byte
+}
+
+type timeStampReq struct {
+	Version        int
+	MessageImprint messageImprint
+	Nonce          *big.Int `asn1:"optional"`
+	CertReq        bool     `asn1:"optional"`
+}
+
+type timeStampResp struct {
+	Status struct {
+		Status       int
+		StatusString []asn1.RawValue `asn1:"optional"`
+		FailInfo     asn1.BitString  `asn1:"optional"`
+	}
+	Token asn1.RawValue `asn1:"optional"`
+}
+
+type tstInfo struct {
+	Version        int
+	Policy         asn1.ObjectIdentifier
+	MessageImprint messageImprint
+	SerialNumber   *big.Int
+	GenTime        time.Time `asn1:"generalized"`
+	Accuracy       struct {
+		Seconds int `asn1:"optional"`
+		Millis  int `asn1:"optional,tag:0"`
+		Micros  int `asn1:"optional,tag:1"`
+	} `asn1:"optional"`
+	Ordering bool          `asn1:"optional"`
+	Nonce    *big.Int      `asn1:"optional"`
+	TSA      asn1.RawValue `asn1:"optional,explicit,tag:0"`
+}
+
+// maxToken bounds a time-stamp answer. Real ones have 2 to 7 KiB.
+const maxToken = 64 << 10
+
+// Authority is an RFC 3161 time-stamp authority over HTTP.
+type Authority struct {
+	URL    string
+	Client *http.Client
+	Rand   io.Reader
+}
+
+// Stamp asks for a token over a SHA-256 digest and checks the answer.
+func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
+	nonce, err := rand.Int(a.Rand, new(big.Int).Lsh(big.NewInt(1), 63))
+	if err != nil {
+		return nil, err
+	}
+	req, err := asn1.Marshal(timeStampReq{
+		Version:        1,
+		MessageImprint: messageImprint{pkix.AlgorithmIdentifier{Algorithm: pkcs7.OIDDigestAlgorithmSHA256, Parameters: asn1.NullRawValue}, digest},
+		Nonce:          nonce,
+		CertReq:        true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	hr, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(req))
+	if err != nil {
+		return nil, errors.New("bad address of the time-stamp authority")
+	}
+	hr.Header.Set("Content-Type", "application/timestamp-query")
+	resp, err := a.Client.Do(hr)
+	if err != nil {
+		return nil, fmt.Errorf("time-stamp authority: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxToken))
+	if err != nil {
+		return nil, fmt.Errorf("time-stamp authority: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("time-stamp authority answered %d", resp.StatusCode)
+	}
+	return readResponse(body, digest, nonce)
+}
+
+func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
+	var r timeStampResp
+	if _, err := asn1.Unmarshal(body, &r); err != nil {
+		return nil, malformed("answer of the time-stamp authority")
+	}
+	if r.Status.Status > 1 { // 0 granted, 1 grantedWithMods
+		return nil, fmt.Errorf("time-stamp authority refused with status %d", r.Status.Status)
+	}
+	token := r.Token.FullBytes
+	t, err := ParseToken(token)
+	if err != nil {
+		return nil, err
+	}
+	if t.nonce == nil || t.nonce.Cmp(nonce) != 0 {
+		return nil, errors.New("time-stamp answers another request")
+	}
+	return token, t.Verify(digest)
+}
+
+// Token is a parsed time-stamp token.
+type Token struct {
+	*Signed
+	Time    time.Time
+	imprint messageImprint
+	nonce   *big.Int
+	info    []byte
+}
+
+// ParseToken reads a time-stamp token.
+func ParseToken(der []byte) (*Token, error) {
+	s, err := Parse(der)
+	if err != nil {
+		return nil, err
+	}
+	if !s.contentType.Equal(oidTSTInfo) {
+		return nil, malformed("not a time-stamp token")
+	}
+	var info tstInfo
+	if _, err := asn1.Unmarshal(s.content, &info); err != nil {
+		return nil, malformed("time-stamp token")
+	}
+	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce, info: s.content}, nil
+}
+
+// ImprintHash is the algorithm of the digest that was stamped.
+func (t *Token) ImprintHash() (crypto.Hash, error) { return hashOf(t.imprint.HashAlgorithm.Algorithm) }
+
+// Verify checks that the token is sound and stamps digest.
+func (t *Token) Verify(digest []byte) error {
+	if !bytes.Equal(t.imprint.HashedMessage, digest) {
+		return ErrDigest
+	}
+	h := t.NewHash()
+	h.Write(t.info)
+	return t.Signed.Verify(h.Sum(nil))
+}
+
+// StampedDigest is the digest that a signature time-stamp covers: that of the
+// signature value, by the token's own algorithm.
+func (t *Token) StampedDigest(signature []byte) ([]byte, error) {
+	alg, err := t.ImprintHash()
+	if err != nil {
+		return nil, err
+	}
+	if alg == crypto.SHA256 {
+		sum := sha256.Sum256(signature)
+		return sum[:], nil
+	}
+	h := alg.New()
+	h.Write(signature)
+	return h.Sum(nil), nil
+}

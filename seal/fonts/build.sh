@@ -1,0 +1,42 @@
+#!/bin/sh
+# Makes the bundled fonts anew from Debian's packages fonts-noto-core,
+# fonts-droid-fallback and fonts-nanum with fonttools: hinting and unused tables
+# dropped, shaping tables kept where the script needs them. Run it in this folder.
+set -eu
+noto=${NOTO:-/usr/share/fonts/truetype/noto}
+droid=${DROID:-/usr/share/fonts/truetype/droid}
+nanum=${NANUM:-/usr/share/fonts/truetype/nanum}
+python=${PYTHON:-/usr/bin/python3}
+tables='DSIG,gasp,FFTM,vhea,vmtx,kern,hdmx,VDMX,LTSH,PCLT,meta'
+
+# subset SOURCE TARGET UNICODES [TABLES TO DROP]
+subset() {
+	pyftsubset "$1" --output-file="$2" --unicodes="$3" --no-hinting --notdef-outline \
+		--layout-features='*' --drop-tables+="$tables${4:-}" --name-IDs='0,1,2,4,5,6,13,14'
+}
+
+# Latin with Vietnamese and phonetic letters, Greek, Cyrillic, punctuation,
+# currency, letter-like signs, fractions, arrows, mathematical signs.
+latin=U+0000-04FF,U+0500-052F,U+1AB0-1AFF,U+1C80-1C8F,U+1D00-1DFF,U+1E00-1FFF,U+2000-20CF,U+2100-218F,U+2190-22FF,U+25A0-25FF,U+2C60-2C7F,U+2DE0-2DFF,U+A640-A69F,U+A720-A7FF,U+FB00-FB06,U+FE20-FE2F,U+FFFD
+subset "$noto/NotoSans-Regular.ttf" NotoSans-Regular.ttf "$latin"
+subset "$noto/NotoSans-Bold.ttf" NotoSans-Bold.ttf "$latin"
+for script in Arabic Hebrew Devanagari Thai Armenian Georgian Bengali Tamil Telugu Gujarati Gurmukhi Kannada Malayalam Sinhala Khmer Lao Myanmar Ethiopic; do
+	subset "$noto/NotoSans$script-Regular.ttf" "NotoSans$script-Regular.ttf" '*'
+done
+subset "$noto/NotoSansSymbols2-Regular.ttf" NotoSansSymbols2-Regular.ttf U+2300-23FF,U+2500-27BF
+subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF,U+2010-2026
+# Ideographs, kana and CJK punctuation: alone they need no shaping.
+subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,GDEF
+# Hangul; renamed, because its licence reserves the name for the unmodified font.
+subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
+"$python" - <<'END'
+from fontTools.ttLib import TTFont
+font = TTFont("CountersignHangul-Regular.ttf")
+for id, name in ((1, "Countersign Hangul"), (4, "Countersign Hangul"), (6, "CountersignHangul-Regular")):
+    font["name"].setName(name, id, 3, 1, 0x409)
+    font["name"].setName(name, id, 1, 0, 0)
+for record in list(font["name"].names):
+    if record.nameID in (1, 4, 6) and "Nanum" in record.toUnicode():
+        font["name"].removeNames(nameID=record.nameID, platformID=record.platformID, langID=record.langID)
+font.save("CountersignHangul-Regular.ttf")
+END

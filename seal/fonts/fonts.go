@@ -1,0 +1,231 @@
+// Package fonts holds the bundled fonts and reads their glyphs. README.md says
+// where they come from and under which licences.
+package fonts
+
+import (
+	"embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/go-text/typesetting/font"
+	"github.com/go-text/typesetting/font/opentype"
+)
+
+//go:embed *.ttf
+var files embed.FS
+
+// Font is one bundled TrueType font. Its methods are safe for concurrent use.
+type Font struct {
+	Name string // PostScript name, as PDF's BaseFont wants it
+
+	file   io.ReaderAt
+	size   int64
+	shape  *font.Font // for shaping; knows no outlines
+	tables map[string]tableRange
+
+	unitsPerEm int
+	longLoca   bool
+	numGlyphs  int
+	numHMetric int
+	bbox       [4]int
+	ascent     int
+	descent    int
+	capHeight  int
+}
+
+type tableRange struct{ offset, length int64 }
+
+// Set is the bundled fonts. A font is read when it is first asked for.
+type Set struct {
+	Sans, Bold, Mono *Lazy
+	fallback         []*Lazy
+}
+
+// Lazy is a font that is read when it is first asked for.
+type Lazy struct {
+	name string
+	once sync.Once
+	font *Font
+	err  error
+}
+
+// Font returns the font.
+func (l *Lazy) Font() (*Font, error) {
+	l.once.Do(func() {
+		if l.font, l.err = open(l.name); l.err != nil {
+			l.err = fmt.Errorf("fonts: %s: %w", l.name, l.err)
+		}
+	})
+	return l.font, l.err
+}
+
+// Bundled returns the fonts in the order in which they are tried.
+func Bundled() *Set {
+	s := &Set{Sans: &Lazy{name: "NotoSans-Regular"}, Bold: &Lazy{name: "NotoSans-Bold"}, Mono: &Lazy{name: "NotoMono-Regular"}}
+	s.fallback = append(s.fallback, s.Sans)
+	for _, script := range []string{
+		"Arabic", "Hebrew", "Devanagari", "Bengali", "Gujarati", "Gurmukhi", "Kannada", "Malayalam", "Sinhala", "Tamil",
+		"Telugu", "Khmer", "Lao", "Myanmar", "Thai", "Armenian", "Georgian", "Ethiopic", "Symbols2",
+	} {
+		s.fallback = append(s.fallback, &Lazy{name: "NotoSans" + script + "-Regular"})
+	}
+	s.fallback = append(s.fallback, &Lazy{name: "CountersignHangul-Regular"}, &Lazy{name: "DroidSansFallback"})
+	return s
+}
+
+// Find returns the first font that has a glyph for r: preferred, or one of the
+// others. It returns nil if none has.
+func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
+	if preferred.Has(r) {
+		return preferred, nil
+	}
+	for _, l := range s.fallback {
+		if !l.mayHave(r) {
+			continue
+		}
+		f, err := l.Font()
+		if err != nil {
+			return nil, err
+		}
+		if f.Has(r) {
+			return f, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no font is an answer
+}
+
+// mayHave spares reading a font for a character that it cannot have.
+func (l *Lazy) mayHave(r rune) bool {
+	switch {
+	case l.name == "DroidSansFallback", l.name == "NotoSansSymbols2-Regular", l.name == "NotoSans-Regular":
+		return true
+	case l.name == "CountersignHangul-Regular":
+		return r >= 0x1100
+	}
+	return r < 0x3000 || r >= 0xA000
+}
+
+// Has reports whether the font has a glyph for r.
+func (f *Font) Has(r rune) bool {
+	g, ok := f.shape.NominalGlyph(r)
+	return ok && g != 0
+}
+
+// Face returns a view of the font for one shaper. It is not safe for concurrent use.
+func (f *Font) Face() *font.Face { return font.NewFace(f.shape) }
+
+// UnitsPerEm returns the number of font units per em.
+func (f *Font) UnitsPerEm() int { return f.unitsPerEm }
+
+// Metrics are in thousandths of an em.
+type Metrics struct {
+	Ascent, Descent, CapHeight int // Descent is negative
+	BBox                       [4]int
+}
+
+// Metrics returns the measures that a font descriptor needs.
+func (f *Font) Metrics() Metrics {
+	m := Metrics{Ascent: f.thousandths(f.ascent), Descent: f.thousandths(f.descent), CapHeight: f.thousandths(f.capHeight)}
+	for i, n := range f.bbox {
+		m.BBox[i] = f.thousandths(n)
+	}
+	return m
+}
+
+func (f *Font) thousandths(n int) int { return n * 1000 / f.unitsPerEm }
+
+func open(name string) (*Font, error) {
+	file, err := files.Open(name + ".ttf")
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil, errors.New("cannot be read at random")
+	}
+	f := &Font{Name: name, file: at, size: info.Size(), tables: map[string]tableRange{}}
+	header := make([]byte, 12)
+	if _, err := at.ReadAt(header, 0); err != nil {
+		return nil, err
+	}
+	header = make([]byte, 12+16*int(binary.BigEndian.Uint16(header[4:])))
+	if _, err := at.ReadAt(header, 0); err != nil {
+		return nil, err
+	}
+	for d := header[12:]; len(d) >= 16; d = d[16:] {
+		f.tables[string(d[:4])] = tableRange{int64(binary.BigEndian.Uint32(d[8:])), int64(binary.BigEndian.Uint32(d[12:]))}
+		if t := string(d[:4]); t == "glyf" || t == "loca" {
+			// Shaping needs no outlines, and parsing them takes tens of
+			// megabytes: hide them from the shaper.
+			d[0] = 'x'
+		}
+	}
+	ld, err := opentype.NewLoader(io.NewSectionReader(&overlay{at, header}, 0, f.size))
+	if err != nil {
+		return nil, err
+	}
+	if f.shape, err = font.NewFont(ld); err != nil {
+		return nil, err
+	}
+	return f, f.readMetrics()
+}
+
+// overlay replaces the beginning of a file.
+type overlay struct {
+	io.ReaderAt
+	head []byte
+}
+
+func (o *overlay) ReadAt(b []byte, off int64) (int, error) {
+	n, err := o.ReaderAt.ReadAt(b, off)
+	if off < int64(len(o.head)) {
+		copy(b[:n], o.head[off:])
+	}
+	return n, err
+}
+
+func (f *Font) readMetrics() error {
+	var err error
+	table := func(tag string, n int) []byte {
+		b := make([]byte, n)
+		t, ok := f.tables[tag]
+		if !ok || t.length < int64(n) {
+			err = errors.Join(err, fmt.Errorf("no table %s", tag))
+			return b
+		}
+		_, e := f.file.ReadAt(b, t.offset)
+		err = errors.Join(err, e)
+		return b
+	}
+	head, hhea, maxp, os2 := table("head", 54), table("hhea", 36), table("maxp", 6), table("OS/2", 78)
+	if err != nil {
+		return err
+	}
+	i16 := func(b []byte) int { return int(int16(binary.BigEndian.Uint16(b))) } //nolint:gosec // a signed field
+	f.unitsPerEm = int(binary.BigEndian.Uint16(head[18:]))
+	for i := range f.bbox {
+		f.bbox[i] = i16(head[36+2*i:])
+	}
+	f.longLoca = binary.BigEndian.Uint16(head[50:]) == 1
+	f.ascent, f.descent = i16(hhea[4:]), i16(hhea[6:])
+	f.numHMetric = int(binary.BigEndian.Uint16(hhea[34:]))
+	f.numGlyphs = int(binary.BigEndian.Uint16(maxp[4:]))
+	f.capHeight = f.unitsPerEm * 7 / 10
+	if t := f.tables["OS/2"]; binary.BigEndian.Uint16(os2) >= 2 && t.length >= 90 {
+		b := table("OS/2", 90)
+		if n := i16(b[88:]); n > 0 {
+			f.capHeight = n
+		}
+	}
+	if f.unitsPerEm == 0 || f.numHMetric == 0 {
+		return errors.New("bad metrics")
+	}
+	return err
+}

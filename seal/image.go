@@ -1,0 +1,158 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
+	"strconv"
+
+	"countersign/seal/pdf"
+
+	xdraw "golang.org/x/image/draw"
+)
+
+// Bounds of a picture.
+const (
+	maxPNGBytes  = 2 << 20
+	maxPNGSide   = 8192
+	maxPNGPixels = 8 << 20 // before scaling down
+	keptPixels   = 1 << 20 // what CheckPNG scales down to: 300 dpi over 11 inches by 1
+)
+
+// CheckPNG decodes a picture within bounds and returns it encoded anew, with
+// its transparency, scaled down if it has more than a million pixels. The
+// error is a *Refusal that tells what is wrong with it.
+func CheckPNG(b []byte) ([]byte, error) {
+	img, err := decodePNG(b, maxPNGPixels)
+	if err != nil {
+		return nil, err
+	}
+	r := img.Bounds()
+	if n := r.Dx() * r.Dy(); n > keptPixels {
+		k := 1.0
+		for float64(n)*k*k > keptPixels {
+			k *= 0.95
+		}
+		small := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
+		xdraw.ApproxBiLinear.Scale(small, small.Bounds(), img, r, xdraw.Src, nil)
+		img = small
+	}
+	if !visible(img) {
+		return nil, &Refusal{PNGInvalid, "The picture is empty: every pixel is transparent."}
+	}
+	var out bytes.Buffer
+	enc := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := enc.Encode(&out, img); err != nil {
+		return nil, fmt.Errorf("seal: encoding a picture: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
+	if len(b) > maxPNGBytes {
+		return nil, &Refusal{PNGTooLarge, "The picture is larger than 2 MiB."}
+	}
+	// The size is read before anything is decoded: a small file can claim
+	// billions of pixels.
+	cfg, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return nil, &Refusal{PNGInvalid, "The picture is not a valid PNG."}
+	}
+	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || cfg.Width*cfg.Height > maxPixels {
+		return nil, &Refusal{PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height)}
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, &Refusal{PNGInvalid, "The picture is not a valid PNG."}
+	}
+	if n, ok := img.(*image.NRGBA); ok && n.Bounds().Min == (image.Point{}) {
+		return n, nil
+	}
+	r := img.Bounds()
+	n := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
+	draw.Draw(n, n.Bounds(), img, r.Min, draw.Src)
+	return n, nil
+}
+
+func visible(img image.Image) bool {
+	n, ok := img.(*image.NRGBA)
+	if !ok {
+		return true
+	}
+	for i := 3; i < len(n.Pix); i += 4 {
+		if n.Pix[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+type placed struct {
+	ref  pdf.Ref
+	w, h int
+}
+
+// image embeds a PNG: colours and transparency apart (8.9.5, 11.6.5.2). Equal
+// pictures are embedded once.
+func (t *typesetter) image(b []byte) (placed, error) {
+	key := string(sumOf(b))
+	img, err := decodePNG(b, maxPNGPixels)
+	if err != nil {
+		return placed{}, err
+	}
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	if ref, ok := t.inks[key]; ok {
+		return placed{ref, w, h}, nil
+	}
+	grey := isGrey(img)
+	n, space := 3, "/DeviceRGB"
+	if grey {
+		n, space = 1, "/DeviceGray"
+	}
+	pixels, alpha := make([]byte, 0, w*h*n), make([]byte, 0, w*h)
+	opaque := true
+	for i := 0; i+3 < len(img.Pix); i += 4 {
+		p := img.Pix[i : i+4 : i+4]
+		pixels = append(pixels, p[:n]...)
+		alpha = append(alpha, p[3])
+		opaque = opaque && p[3] == 255
+	}
+	d := pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/XObject")},
+		{Key: "Subtype", Value: pdf.Value("/Image")},
+		{Key: "Width", Value: pdf.Value(strconv.Itoa(w))},
+		{Key: "Height", Value: pdf.Value(strconv.Itoa(h))},
+		{Key: "ColorSpace", Value: pdf.Value(space)},
+		{Key: "BitsPerComponent", Value: pdf.Value("8")},
+	}
+	if !opaque {
+		mask := d.Clone()
+		mask.Set("ColorSpace", pdf.Value("/DeviceGray"))
+		d.Set("SMask", t.w.AddStream(mask, alpha).Value())
+	}
+	ref := t.w.AddStream(d, pixels)
+	t.inks[key] = ref
+	return placed{ref, w, h}, nil
+}
+
+// isGrey reports whether every visible pixel is grey, and makes the invisible
+// ones black: their colour cannot be seen but costs space.
+func isGrey(img *image.NRGBA) bool {
+	grey := true
+	for i := 0; i+3 < len(img.Pix); i += 4 {
+		p := img.Pix[i : i+4 : i+4]
+		if p[3] == 0 {
+			p[0], p[1], p[2] = 0, 0, 0
+		}
+		grey = grey && p[0] == p[1] && p[1] == p[2]
+	}
+	return grey
+}
+
+func sumOf(b []byte) []byte {
+	s := sha256.Sum256(b)
+	return s[:]
+}

@@ -1,0 +1,349 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Limits bound what reading one file may cost.
+type Limits struct {
+	MaxObjects int   // object numbers in use
+	MaxPages   int   // leaves of the page tree
+	MaxObject  int64 // bytes of one object, its stream not counted
+	MaxStream  int64 // decoded bytes of one stream that must be read whole
+}
+
+// DefaultLimits fit documents of some thousand pages.
+func DefaultLimits() Limits {
+	return Limits{MaxObjects: 1_000_000, MaxPages: 10_000, MaxObject: 4 << 20, MaxStream: 16 << 20}
+}
+
+// ErrDamaged is wrapped by every error about a file that does not follow the
+// standard and that other programs could only read by guessing.
+var ErrDamaged = errors.New("pdf: file is damaged")
+
+// ErrLimit is wrapped by every error about a file beyond the limits.
+var ErrLimit = errors.New("pdf: file exceeds the limits")
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// File is a PDF that is read lazily. It is not safe for concurrent use.
+type File struct {
+	in       *window
+	size     int64
+	lim      Limits
+	sections []section // newest first
+	start    int64     // the last startxref
+	trailer  Dict
+	objstms  []*objectStream // most recently used first
+	nesting  int             // of object streams being read
+}
+
+// Open reads the cross-reference sections of a PDF.
+func Open(r io.ReaderAt, size int64, lim Limits) (*File, error) {
+	f := &File{in: newWindow(r, size), size: size, lim: lim}
+	if err := f.readSections(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Trailer returns the newest trailer dictionary (7.5.5), or that of the newest
+// cross-reference stream.
+func (f *File) Trailer() Dict { return f.trailer }
+
+// StartXRef returns the position of the newest cross-reference section.
+func (f *File) StartXRef() int64 { return f.start }
+
+// UsesXRefStream tells the kind of the newest cross-reference section. An
+// increment must be of the same kind (7.5.8.4).
+func (f *File) UsesXRefStream() bool { return f.sections[0].isStream }
+
+// Size returns the length of the file in bytes.
+func (f *File) Size() int64 { return f.size }
+
+// Object is an indirect object.
+type Object struct {
+	Ref   Ref
+	Value Value
+	// Data is where the bytes of a stream begin, 0 if the object is none.
+	Data int64
+}
+
+// IsStream reports whether the object is a stream (7.3.8).
+func (o Object) IsStream() bool { return o.Data > 0 }
+
+// Object reads an indirect object. An object that does not exist is null (7.3.10).
+func (f *File) Object(ref Ref) (Object, error) {
+	e, err := f.lookup(ref.Num)
+	if err != nil {
+		return Object{}, err
+	}
+	switch e.kind {
+	case entryFree:
+		return Object{Ref: ref}, nil
+	case entryCompressed:
+		v, err := f.compressed(ref.Num, e)
+		return Object{Ref: ref, Value: v}, err
+	}
+	if e.gen != ref.Gen {
+		return Object{Ref: ref}, nil
+	}
+	return f.objectAt(ref, e.offset)
+}
+
+// Resolve follows references until it reaches a direct value. Of a stream it
+// returns the dictionary.
+func (f *File) Resolve(v Value) (Value, error) {
+	for range 16 {
+		ref, ok := v.Ref()
+		if !ok {
+			return v, nil
+		}
+		o, err := f.Object(ref)
+		if err != nil {
+			return nil, err
+		}
+		v = o.Value
+	}
+	return nil, damaged("references in a circle")
+}
+
+// Dict returns the dictionary that v is or refers to.
+func (f *File) Dict(v Value) (Dict, error) {
+	v, err := f.Resolve(v)
+	if err != nil {
+		return nil, err
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil, damaged("expected a dictionary")
+	}
+	return d, nil
+}
+
+// Array returns the elements of the array that v is or refers to.
+func (f *File) Array(v Value) ([]Value, error) {
+	v, err := f.Resolve(v)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.Array()
+	if err != nil {
+		return nil, damaged("expected an array")
+	}
+	return a, nil
+}
+
+// Int returns the integer that v is or refers to.
+func (f *File) Int(v Value) (int64, error) {
+	v, err := f.Resolve(v)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.Int()
+	if !ok {
+		return 0, damaged("expected an integer")
+	}
+	return n, nil
+}
+
+// objectAt reads the indirect object whose header is at offset.
+func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
+	if offset <= 0 || offset >= f.size {
+		return Object{}, damaged("object %d lies outside the file", ref.Num)
+	}
+	for n := int64(512); ; n *= 4 {
+		b, err := f.in.read(offset, min(n, f.size-offset))
+		if err != nil {
+			return Object{}, err
+		}
+		o, err := parseIndirect(b, offset)
+		switch {
+		case err == nil && o.Ref != ref:
+			return Object{}, damaged("object %d is not where the cross-reference table says", ref.Num)
+		case err == nil:
+			o.Value = bytes.Clone(o.Value) // b is the window's
+			return o, nil
+		case !errors.Is(err, errEnd):
+			return Object{}, damaged("object %d: %v", ref.Num, err)
+		case offset+n >= f.size:
+			return Object{}, damaged("object %d is cut off", ref.Num)
+		case n > f.lim.MaxObject:
+			return Object{}, fmt.Errorf("%w: object %d is too large", ErrLimit, ref.Num)
+		}
+	}
+}
+
+// startsArray tells without reading the object whether an uncompressed object
+// is an array; compressed tells that only reading it can tell.
+func (f *File) startsArray(ref Ref) (array bool, err error) {
+	e, err := f.lookup(ref.Num)
+	if err != nil || e.kind == entryFree {
+		return false, err
+	}
+	if e.kind == entryInUse && e.offset > 0 && e.offset < f.size {
+		b, err := f.in.read(e.offset, min(64, f.size-e.offset))
+		if err != nil {
+			return false, err
+		}
+		if i := bytes.Index(b, []byte("obj")); i > 0 {
+			if j := skipSpace(b, i+3); j < len(b) && b[j] != '%' {
+				return b[j] == '[', nil
+			}
+		}
+	}
+	o, err := f.Object(ref)
+	return o.Value.IsArray(), err
+}
+
+// parseIndirect parses "12 0 obj … endobj" at the start of b, which lies at
+// base in the file.
+func parseIndirect(b []byte, base int64) (Object, error) {
+	var o Object
+	num, i, ok := scanUint(b, skipSpace(b, 0))
+	if !ok {
+		return o, errors.New("no object number")
+	}
+	gen, i, ok := scanUint(b, skipSpace(b, i))
+	if !ok {
+		return o, errors.New("no generation number")
+	}
+	i = skipSpace(b, i)
+	if i+3 >= len(b) {
+		return o, errEnd
+	}
+	if string(b[i:i+3]) != "obj" {
+		return o, errors.New("no obj keyword")
+	}
+	o.Ref = Ref{num, gen}
+	start := skipSpace(b, i+3)
+	end, err := skipValue(b, start, 0)
+	if err != nil {
+		return o, err
+	}
+	o.Value = b[start:end]
+	if string(o.Value) == "endobj" { // an empty object is null
+		o.Value = nil
+		return o, nil
+	}
+	i = skipSpace(b, end)
+	if i+8 > len(b) {
+		return o, errEnd
+	}
+	if o.Value.IsDict() && string(b[i:i+6]) == "stream" {
+		i += 6
+		switch { // 7.3.8.1: CR LF or LF; a lone CR is met in old files
+		case b[i] == '\r' && b[i+1] == '\n':
+			i += 2
+		case b[i] == '\n' || b[i] == '\r':
+			i++
+		}
+		o.Data = base + int64(i)
+		return o, nil
+	}
+	if string(b[i:i+6]) != "endobj" {
+		return o, errors.New("no endobj keyword")
+	}
+	return o, nil
+}
+
+// window reads through a small cache of blocks.
+type window struct {
+	r      io.ReaderAt
+	size   int64
+	blocks [16]block
+	clock  uint64
+	buf    []byte
+}
+
+const blockSize = 4096
+
+type block struct {
+	at   int64 // -1: unused
+	n    int
+	used uint64
+	data []byte
+}
+
+func newWindow(r io.ReaderAt, size int64) *window {
+	w := &window{r: r, size: size}
+	for i := range w.blocks {
+		w.blocks[i].at = -1
+	}
+	return w
+}
+
+// read returns n bytes at off, valid until the next call.
+func (w *window) read(off, n int64) ([]byte, error) {
+	if off < 0 || n < 0 || off+n > w.size {
+		return nil, damaged("read beyond the end")
+	}
+	if n > blockSize {
+		if int64(cap(w.buf)) < n {
+			w.buf = make([]byte, n)
+		}
+		b := w.buf[:n]
+		if n > 1<<20 {
+			w.buf = nil // not kept
+		}
+		return b, readFull(w.r, b, off)
+	}
+	first := off / blockSize * blockSize
+	b, err := w.block(first)
+	if err != nil {
+		return nil, err
+	}
+	if off+n <= first+int64(len(b)) {
+		return b[off-first : off-first+n : off-first+n], nil
+	}
+	if cap(w.buf) < int(n) {
+		w.buf = make([]byte, blockSize)
+	}
+	out := append(w.buf[:0], b[off-first:]...)
+	next, err := w.block(first + blockSize)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, next[:int(n)-len(out)]...), nil
+}
+
+func (w *window) block(at int64) ([]byte, error) {
+	w.clock++
+	oldest := &w.blocks[0]
+	for i := range w.blocks {
+		bl := &w.blocks[i]
+		if bl.at == at {
+			bl.used = w.clock
+			return bl.data[:bl.n], nil
+		}
+		if bl.used < oldest.used {
+			oldest = bl
+		}
+	}
+	if oldest.data == nil {
+		oldest.data = make([]byte, blockSize)
+	}
+	oldest.at = -1
+	n := min(blockSize, w.size-at)
+	if err := readFull(w.r, oldest.data[:n], at); err != nil {
+		return nil, err
+	}
+	oldest.at, oldest.n, oldest.used = at, int(n), w.clock
+	return oldest.data[:n], nil
+}
+
+func readFull(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("pdf: reading at %d: %w", off, err)
+}

@@ -1,0 +1,331 @@
+package pdf
+
+import (
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Increment is an incremental update (7.5.6) in the making: the bytes that
+// follow a file, or, made by NewDocument, a whole document.
+type Increment struct {
+	base     int64 // where buf begins in the file
+	buf      []byte
+	next     int // the next free object number
+	objects  []written
+	prev     int64 // startxref of the file; -1: none
+	stream   bool  // write a cross-reference stream
+	trailer  Dict
+	original Dict // trailer of the file
+}
+
+type written struct {
+	ref Ref
+	at  int64
+}
+
+// NewIncrement begins an update of f. It will end in a cross-reference section
+// of the kind that f uses.
+func NewIncrement(f *File) (*Increment, error) {
+	size, ok := f.trailer.Get("Size").Int()
+	if !ok {
+		return nil, damaged("bad Size in the trailer")
+	}
+	w := &Increment{base: f.size, prev: f.start, stream: f.UsesXRefStream(), original: f.trailer}
+	w.next = int(size)
+	// A Size that is too small would let us take a number that is in use.
+	for _, s := range f.sections {
+		for _, r := range s.ranges {
+			w.next = max(w.next, r.first+r.count)
+		}
+		if s.hybrid != nil {
+			for _, r := range s.hybrid.ranges {
+				w.next = max(w.next, r.first+r.count)
+			}
+		}
+	}
+	if w.next > maxObjectNum-1_000_000 {
+		return nil, fmt.Errorf("%w: object numbers are used up", ErrLimit)
+	}
+	last, err := f.in.read(f.size-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if last[0] != '\n' && last[0] != '\r' {
+		w.buf = append(w.buf, '\n')
+	}
+	return w, nil
+}
+
+// NewDocument begins a document of its own.
+func NewDocument() *Increment {
+	return &Increment{next: 1, prev: -1, buf: []byte("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")}
+}
+
+// Reserve takes a new object number.
+func (w *Increment) Reserve() Ref {
+	w.next++
+	return Ref{Num: w.next - 1}
+}
+
+// Bytes returns what has been written so far.
+func (w *Increment) Bytes() []byte { return w.buf }
+
+// Offset returns where the next byte will be in the file.
+func (w *Increment) Offset() int64 { return w.base + int64(len(w.buf)) }
+
+// Begin writes the header of an object; the caller appends its body by Append
+// and calls End.
+func (w *Increment) Begin(ref Ref) {
+	w.objects = append(w.objects, written{ref, w.Offset()})
+	w.buf = strconv.AppendInt(w.buf, int64(ref.Num), 10)
+	w.buf = append(w.buf, ' ')
+	w.buf = strconv.AppendInt(w.buf, int64(ref.Gen), 10)
+	w.buf = append(w.buf, " obj\n"...)
+}
+
+// Append writes to the current object.
+func (w *Increment) Append(b ...byte) { w.buf = append(w.buf, b...) }
+
+// End ends the current object.
+func (w *Increment) End() { w.buf = append(w.buf, "\nendobj\n"...) }
+
+// Skip leaves room for n bytes that the caller streams into the file at this
+// point; what has been written so far is returned and forgotten.
+func (w *Increment) Skip(n int64) []byte {
+	head := w.buf
+	w.base += int64(len(head)) + n
+	w.buf = nil
+	return head
+}
+
+// Put writes an object.
+func (w *Increment) Put(ref Ref, v Value) {
+	w.Begin(ref)
+	w.buf = append(w.buf, v...)
+	w.End()
+}
+
+// PutDict writes a dictionary.
+func (w *Increment) PutDict(ref Ref, d Dict) {
+	w.Begin(ref)
+	w.buf = d.Append(w.buf)
+	w.End()
+}
+
+// Add writes a new object and returns its reference.
+func (w *Increment) Add(v Value) Ref {
+	ref := w.Reserve()
+	w.Put(ref, v)
+	return ref
+}
+
+// AddStream writes a new stream, compressed if that makes it smaller.
+func (w *Increment) AddStream(d Dict, data []byte) Ref {
+	ref := w.Reserve()
+	w.PutStream(ref, d, data)
+	return ref
+}
+
+// PutStream writes a stream, compressed if that makes it smaller.
+func (w *Increment) PutStream(ref Ref, d Dict, data []byte) {
+	d = d.Clone()
+	if len(data) > 128 && d.Get("Filter") == nil {
+		if z := Deflate(data); len(z) < len(data) {
+			d.Set("Filter", Value("/FlateDecode"))
+			data = z
+		}
+	}
+	d.Set("Length", Value(strconv.Itoa(len(data))))
+	w.Begin(ref)
+	w.buf = d.Append(w.buf)
+	w.buf = append(w.buf, "\nstream\n"...)
+	w.buf = append(w.buf, data...)
+	w.buf = append(w.buf, "\nendstream"...)
+	w.End()
+}
+
+// Finish writes the cross-reference section and the trailer. root, and info if
+// not nil, go into the trailer; id is the new second half of the file identifier.
+func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
+	t := Dict{{"Root", root.Value()}}
+	switch {
+	case info != nil:
+		t.Set("Info", info.Value())
+	case w.original.Get("Info") != nil:
+		t.Set("Info", w.original.Get("Info"))
+	}
+	first := Value(AppendHex(nil, id))
+	if a, err := w.original.Get("ID").Array(); err == nil && len(a) == 2 {
+		if _, ok := a[0].Bytes(); ok {
+			first = a[0]
+		}
+	}
+	t.Set("ID", slices.Concat(Value("["), first, Value(" "), AppendHex(nil, id), Value("]")))
+	if w.prev >= 0 {
+		t.Set("Prev", Value(strconv.FormatInt(w.prev, 10)))
+	}
+	if w.Offset() > 9_999_999_999 {
+		return fmt.Errorf("%w: file of 10 GB or more", ErrLimit)
+	}
+	var self Ref
+	if w.stream {
+		self = w.Reserve() // the stream lists itself
+	}
+	t.Set("Size", Value(strconv.Itoa(w.next)))
+	at := w.Offset()
+	if w.stream {
+		w.objects = append(w.objects, written{self, at})
+	}
+	slices.SortFunc(w.objects, func(a, b written) int { return cmp.Compare(a.ref.Num, b.ref.Num) })
+	for i := 1; i < len(w.objects); i++ {
+		if w.objects[i].ref.Num == w.objects[i-1].ref.Num {
+			return errors.New("pdf: an object was written twice")
+		}
+	}
+	if w.stream {
+		w.xrefStream(self, t)
+	} else {
+		w.xrefTable(t)
+	}
+	w.buf = fmt.Appendf(w.buf, "startxref\n%d\n%%%%EOF\n", at)
+	return nil
+}
+
+// runs calls fn for each run of consecutive object numbers.
+func (w *Increment) runs(fn func(run []written)) {
+	for i := 0; i < len(w.objects); {
+		j := i + 1
+		for j < len(w.objects) && w.objects[j].ref.Num == w.objects[j-1].ref.Num+1 {
+			j++
+		}
+		fn(w.objects[i:j])
+		i = j
+	}
+}
+
+func (w *Increment) xrefTable(t Dict) {
+	w.buf = append(w.buf, "xref\n"...)
+	if w.prev < 0 {
+		w.buf = append(w.buf, "0 1\n0000000000 65535 f\r\n"...)
+	}
+	w.runs(func(run []written) {
+		w.buf = fmt.Appendf(w.buf, "%d %d\n", run[0].ref.Num, len(run))
+		for _, o := range run {
+			w.buf = appendPadded(w.buf, o.at, 10)
+			w.buf = append(w.buf, ' ')
+			w.buf = appendPadded(w.buf, int64(o.ref.Gen), 5)
+			w.buf = append(w.buf, " n\r\n"...)
+		}
+	})
+	w.buf = append(w.buf, "trailer\n"...)
+	w.buf = t.Append(w.buf)
+	w.buf = append(w.buf, '\n')
+}
+
+func (w *Increment) xrefStream(self Ref, t Dict) {
+	var data, index []byte
+	w.runs(func(run []written) {
+		index = fmt.Appendf(index, "%d %d ", run[0].ref.Num, len(run))
+		for _, o := range run {
+			data = append(data, 1, byte(o.at>>32), byte(o.at>>24), byte(o.at>>16), byte(o.at>>8), byte(o.at),
+				byte(o.ref.Gen>>8), byte(o.ref.Gen))
+		}
+	})
+	d := append(Dict{{"Type", Value("/XRef")}, {"W", Value("[1 5 2]")}}, t...)
+	d.Set("Index", slices.Concat(Value("["), bytes.TrimRight(index, " "), Value("]")))
+	d.Set("Length", Value(strconv.Itoa(len(data))))
+	w.buf = fmt.Appendf(w.buf, "%d 0 obj\n", self.Num)
+	w.buf = d.Append(w.buf)
+	w.buf = append(w.buf, "\nstream\n"...)
+	w.buf = append(w.buf, data...)
+	w.buf = append(w.buf, "\nendstream\nendobj\n"...)
+}
+
+func appendPadded(b []byte, n int64, width int) []byte {
+	var tmp [20]byte
+	s := strconv.AppendInt(tmp[:0], n, 10)
+	for i := len(s); i < width; i++ {
+		b = append(b, '0')
+	}
+	return append(b, s...)
+}
+
+//nolint:gochecknoglobals // a pool: a deflate writer is some 800 KB
+var deflaters = sync.Pool{New: func() any {
+	z, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return z
+}}
+
+// Deflate compresses data for FlateDecode (7.4.4).
+func Deflate(data []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(data)/3 + 64)
+	z, _ := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(z)
+	z.Reset(&b)
+	_, _ = z.Write(data) // a bytes.Buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// AppendHex writes a hexadecimal string (7.3.4.3).
+func AppendHex(b, s []byte) []byte {
+	b = append(b, '<')
+	for _, c := range s {
+		b = append(b, "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
+	}
+	return append(b, '>')
+}
+
+// AppendText writes a text string (7.9.2.2): ASCII as it stands, else UTF-16.
+func AppendText(b []byte, s string) []byte {
+	ascii := true
+	for i := range len(s) {
+		ascii = ascii && s[i] >= ' ' && s[i] <= '~'
+	}
+	if ascii {
+		b = append(b, '(')
+		for i := range len(s) {
+			if c := s[i]; c == '(' || c == ')' || c == '\\' {
+				b = append(b, '\\')
+			}
+			b = append(b, s[i])
+		}
+		return append(b, ')')
+	}
+	b = append(b, "<FEFF"...)
+	b = AppendUTF16(b, s)
+	return append(b, '>')
+}
+
+// AppendUTF16 writes s as hexadecimal digits of UTF-16BE.
+func AppendUTF16(b []byte, s string) []byte {
+	for _, r := range s {
+		if r > 0xFFFF {
+			r -= 0x10000
+			b = fmt.Appendf(b, "%04X%04X", 0xD800+(r>>10), 0xDC00+(r&0x3FF))
+			continue
+		}
+		b = fmt.Appendf(b, "%04X", r)
+	}
+	return b
+}
+
+// AppendNumber writes a number with at most four decimals.
+func AppendNumber(b []byte, n float64) []byte {
+	n = math.Round(n*1e4) / 1e4
+	if n == 0 || math.IsNaN(n) || math.IsInf(n, 0) {
+		return append(b, '0')
+	}
+	return strconv.AppendFloat(b, n, 'f', -1, 64)
+}

@@ -1,0 +1,234 @@
+package pdf
+
+import (
+	"fmt"
+	"math"
+)
+
+// Page is a leaf of the page tree, with what it inherits (7.7.3.4).
+type Page struct {
+	Ref   Ref
+	Index int // from 0
+	Dict  Dict
+
+	MediaBox, CropBox, Resources, Rotate Value // own or inherited; nil if none
+}
+
+const (
+	maxTreeDepth = 64
+	maxTreeNodes = 4 // per page allowed: intermediate nodes cost too
+)
+
+// Catalog returns the document catalog and its reference (7.7.2).
+func (f *File) Catalog() (Dict, Ref, error) {
+	ref, ok := f.trailer.Get("Root").Ref()
+	if !ok {
+		return nil, ref, damaged("no Root in the trailer")
+	}
+	d, err := f.Dict(f.trailer.Get("Root"))
+	return d, ref, err
+}
+
+// Walk calls visit for every page in order and returns their number. The page
+// and its dictionary must not be kept.
+func (f *File) Walk(visit func(*Page) error) (int, error) {
+	cat, _, err := f.Catalog()
+	if err != nil {
+		return 0, err
+	}
+	root, ok := cat.Get("Pages").Ref()
+	if !ok {
+		return 0, damaged("no page tree")
+	}
+	w := walker{f: f, visit: visit, seen: map[Ref]bool{}}
+	err = w.node(root, Page{}, 0)
+	return w.pages, err
+}
+
+type walker struct {
+	f     *File
+	visit func(*Page) error
+	seen  map[Ref]bool
+	pages int
+}
+
+func (w *walker) node(ref Ref, inherited Page, depth int) error {
+	if depth > maxTreeDepth || len(w.seen) > w.f.lim.MaxPages*maxTreeNodes {
+		return fmt.Errorf("%w: page tree", ErrLimit)
+	}
+	if w.seen[ref] {
+		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
+	}
+	w.seen[ref] = true
+	d, err := w.f.Dict(ref.Value())
+	if err != nil {
+		return damaged("page tree: object %d is not a dictionary", ref.Num)
+	}
+	p := inherited
+	for _, e := range d {
+		switch e.Key {
+		case "MediaBox":
+			p.MediaBox = e.Value
+		case "CropBox":
+			p.CropBox = e.Value
+		case "Resources":
+			p.Resources = e.Value
+		case "Rotate":
+			p.Rotate = e.Value
+		}
+	}
+	kids := d.Get("Kids")
+	if kids == nil || d.Get("Type").IsName("Page") {
+		if w.pages >= w.f.lim.MaxPages {
+			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
+		}
+		p.Ref, p.Index, p.Dict = ref, w.pages, d
+		w.pages++
+		return w.visit(&p)
+	}
+	list, err := w.f.Array(kids)
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		kid, ok := k.Ref()
+		if !ok {
+			return damaged("page tree: a kid of object %d is not a reference", ref.Num)
+		}
+		if err := w.node(kid, p, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Contents returns the streams of a page's content (7.7.3.3), as references.
+func (f *File) Contents(d Dict) ([]Value, error) {
+	v := d.Get("Contents")
+	if ref, ok := v.Ref(); ok {
+		array, err := f.startsArray(ref)
+		if err != nil {
+			return nil, err
+		}
+		if !array {
+			return []Value{v}, nil
+		}
+	}
+	v, err := f.Resolve(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	list, err := v.Array()
+	if err != nil {
+		return nil, damaged("page content is neither stream nor array")
+	}
+	for _, e := range list {
+		if _, ok := e.Ref(); !ok && !e.IsNull() {
+			return nil, damaged("page content holds a direct object")
+		}
+	}
+	return list, nil
+}
+
+// Box is a rectangle in default user space, with X0 < X1 and Y0 < Y1.
+type Box struct{ X0, Y0, X1, Y1 float64 }
+
+// Geometry says how a page is shown.
+type Geometry struct {
+	Visible  Box     // CropBox within MediaBox, in user space units
+	Rotate   int     // clockwise: 0, 90, 180 or 270
+	UserUnit float64 // points per user space unit
+}
+
+// Matrix is a transformation [a b c d e f] (8.3.3).
+type Matrix [6]float64
+
+// Geometry reads the boxes of a page. As readers do, it falls back to US
+// Letter without a MediaBox, and to the MediaBox if the CropBox misses it.
+func (f *File) Geometry(p *Page) (Geometry, error) {
+	g := Geometry{UserUnit: 1}
+	media, err := f.box(p.MediaBox)
+	if err != nil {
+		return g, err
+	}
+	if media == nil {
+		media = &Box{0, 0, 612, 792}
+	}
+	g.Visible = *media
+	crop, err := f.box(p.CropBox)
+	if err != nil {
+		return g, err
+	}
+	if crop != nil {
+		c := Box{max(crop.X0, media.X0), max(crop.Y0, media.Y0), min(crop.X1, media.X1), min(crop.Y1, media.Y1)}
+		if c.X0 < c.X1 && c.Y0 < c.Y1 {
+			g.Visible = c
+		}
+	}
+	rotate, err := f.Resolve(p.Rotate)
+	if err != nil {
+		return g, err
+	}
+	if n, ok := rotate.Float(); ok && math.Abs(n) < 1e6 && math.Mod(n, 90) == 0 {
+		g.Rotate = ((int(n) % 360) + 360) % 360
+	}
+	unit, err := f.Resolve(p.Dict.Get("UserUnit"))
+	if err != nil {
+		return g, err
+	}
+	if u, ok := unit.Float(); ok && u >= 0.01 && u <= 10_000 {
+		g.UserUnit = u
+	}
+	return g, nil
+}
+
+// box returns nil for a missing or empty rectangle.
+func (f *File) box(v Value) (*Box, error) {
+	v, err := f.Resolve(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	a, err := v.Array()
+	if err != nil || len(a) != 4 {
+		return nil, damaged("bad page box")
+	}
+	var n [4]float64
+	for i := range n {
+		e, err := f.Resolve(a[i])
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if n[i], ok = e.Float(); !ok || math.Abs(n[i]) > 1e7 {
+			return nil, damaged("bad page box")
+		}
+	}
+	b := Box{min(n[0], n[2]), min(n[1], n[3]), max(n[0], n[2]), max(n[1], n[3])}
+	if b.X0 == b.X1 || b.Y0 == b.Y1 {
+		return nil, nil //nolint:nilnil // an empty box counts as none
+	}
+	return &b, nil
+}
+
+// Size returns width and height in points as the page is shown.
+func (g Geometry) Size() (w, h float64) {
+	w, h = (g.Visible.X1-g.Visible.X0)*g.UserUnit, (g.Visible.Y1-g.Visible.Y0)*g.UserUnit
+	if g.Rotate%180 != 0 {
+		w, h = h, w
+	}
+	return w, h
+}
+
+// ToUser maps points from the bottom-left of the page as shown to user space.
+func (g Geometry) ToUser() Matrix {
+	s, b := 1/g.UserUnit, g.Visible
+	switch g.Rotate {
+	case 90:
+		return Matrix{0, s, -s, 0, b.X1, b.Y0}
+	case 180:
+		return Matrix{-s, 0, 0, -s, b.X1, b.Y1}
+	case 270:
+		return Matrix{0, -s, s, 0, b.X0, b.Y1}
+	}
+	return Matrix{s, 0, 0, s, b.X0, b.Y0}
+}

@@ -1,0 +1,209 @@
+package pdf
+
+import "errors"
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
+}
+
+func isDelimiter(c byte) bool {
+	switch c {
+	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
+		return true
+	}
+	return false
+}
+
+func isRegular(c byte) bool { return !isSpace(c) && !isDelimiter(c) }
+
+// skipSpace returns the position of the next byte that is neither white space
+// nor comment (7.2.3, 7.2.4).
+func skipSpace(b []byte, i int) int {
+	for i < len(b) {
+		switch {
+		case isSpace(b[i]):
+			i++
+		case b[i] == '%':
+			for i < len(b) && b[i] != '\n' && b[i] != '\r' {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// scanUint reads a run of digits.
+func scanUint(b []byte, i int) (n, end int, ok bool) {
+	start := i
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		if n > 1<<50 {
+			return 0, i, false
+		}
+		n = n*10 + int(b[i]-'0')
+		i++
+	}
+	return n, i, i > start
+}
+
+// skipValue returns the end of the object that begins at b[i]. It returns
+// errEnd when b ends too early to tell.
+func skipValue(b []byte, i, depth int) (int, error) {
+	if depth > MaxDepth {
+		return 0, errDepth
+	}
+	if i >= len(b) {
+		return 0, errEnd
+	}
+	switch c := b[i]; {
+	case c == '/':
+		i++
+		for i < len(b) && isRegular(b[i]) {
+			i++
+		}
+		return endOfToken(b, i)
+	case c == '(':
+		return skipLiteral(b, i)
+	case c == '<':
+		if i+1 >= len(b) {
+			return 0, errEnd
+		}
+		if b[i+1] == '<' {
+			return skipDict(b, i+2, depth)
+		}
+		for i++; i < len(b); i++ {
+			if b[i] == '>' {
+				return i + 1, nil
+			}
+		}
+		return 0, errEnd
+	case c == '[':
+		for i++; ; {
+			i = skipSpace(b, i)
+			if i >= len(b) {
+				return 0, errEnd
+			}
+			if b[i] == ']' {
+				return i + 1, nil
+			}
+			end, err := skipValue(b, i, depth+1)
+			if err != nil {
+				return 0, err
+			}
+			i = end
+		}
+	case c >= '0' && c <= '9':
+		return skipNumberOrRef(b, i)
+	case isRegular(c):
+		for i < len(b) && isRegular(b[i]) {
+			i++
+		}
+		return endOfToken(b, i)
+	}
+	return 0, errors.New("pdf: unexpected delimiter")
+}
+
+// endOfToken refuses a token that runs to the end of the buffer: more of it
+// may follow.
+func endOfToken(b []byte, i int) (int, error) {
+	if i >= len(b) {
+		return 0, errEnd
+	}
+	return i, nil
+}
+
+func skipLiteral(b []byte, i int) (int, error) {
+	open := 0
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return i + 1, nil
+			}
+		}
+	}
+	return 0, errEnd
+}
+
+func skipDict(b []byte, i, depth int) (int, error) {
+	for {
+		i = skipSpace(b, i)
+		if i+1 >= len(b) {
+			return 0, errEnd
+		}
+		if b[i] == '>' && b[i+1] == '>' {
+			return i + 2, nil
+		}
+		if b[i] != '/' {
+			return 0, errors.New("pdf: dictionary key is not a name")
+		}
+		for i++; i < len(b) && isRegular(b[i]); {
+			i++
+		}
+		i = skipSpace(b, i)
+		end, err := skipValue(b, i, depth+1)
+		if err != nil {
+			return 0, err
+		}
+		i = end
+	}
+}
+
+// skipNumberOrRef tells "12" from "12 0 R".
+func skipNumberOrRef(b []byte, i int) (int, error) {
+	start := i
+	for i < len(b) && isRegular(b[i]) {
+		i++
+	}
+	end, err := endOfToken(b, i)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range b[start:end] {
+		if c < '0' || c > '9' {
+			return end, nil
+		}
+	}
+	j := skipSpace(b, end)
+	_, k, ok := scanUint(b, j)
+	if k >= len(b) {
+		return 0, errEnd
+	}
+	if !ok || !isSpace(b[k]) && b[k] != '%' {
+		return end, nil
+	}
+	k = skipSpace(b, k)
+	if k >= len(b) {
+		return 0, errEnd
+	}
+	if b[k] != 'R' {
+		return end, nil
+	}
+	if k+1 >= len(b) {
+		return 0, errEnd
+	}
+	if isRegular(b[k+1]) {
+		return end, nil
+	}
+	return k + 1, nil
+}
+
+// Parse returns the object at the start of b, white space skipped, and the
+// position after it.
+func Parse(b []byte) (Value, int, error) {
+	// What follows lets a token at the very end be told from one cut off.
+	start := skipSpace(b, 0)
+	end, err := skipValue(append(b[:len(b):len(b)], " endobj "...), start, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	if end > len(b) {
+		return nil, 0, errEnd
+	}
+	return b[start:end:end], end, nil
+}

@@ -1,0 +1,367 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/ascii85"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// StreamLength returns the length of a stream's bytes in the file.
+func (f *File) StreamLength(o Object) (int64, error) {
+	d, err := o.Value.Dict()
+	if err != nil {
+		return 0, damaged("stream %d has no dictionary", o.Ref.Num)
+	}
+	n, err := f.Int(d.Get("Length"))
+	if err != nil || n < 0 || o.Data+n > f.size {
+		return 0, damaged("stream %d has a wrong Length", o.Ref.Num)
+	}
+	return n, nil
+}
+
+// StreamRaw returns a reader of a stream's bytes as they stand in the file.
+func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
+	n, err := f.StreamLength(o)
+	if err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(f.in.r, o.Data, n), nil
+}
+
+// ErrFilter says that a stream has a filter that this package does not decode.
+var ErrFilter = errors.New("pdf: filter is not supported")
+
+// StreamData returns a stream's decoded bytes, at most Limits.MaxStream.
+func (f *File) StreamData(o Object) ([]byte, error) {
+	raw, err := f.StreamRaw(o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return nil, err
+	}
+	filters, params, err := f.filters(d)
+	if err != nil {
+		return nil, err
+	}
+	var r io.Reader = raw
+	for i, name := range filters {
+		if r, err = decoder(r, name, params[i]); err != nil {
+			return nil, err
+		}
+	}
+	// One byte more than allowed tells a bomb from a stream that just fits.
+	b, err := io.ReadAll(io.LimitReader(r, f.lim.MaxStream+1))
+	if int64(len(b)) > f.lim.MaxStream {
+		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
+	}
+	if err != nil {
+		return nil, damaged("stream %d: %v", o.Ref.Num, err)
+	}
+	return b, nil
+}
+
+func (f *File) filters(d Dict) (names []string, params []Dict, err error) {
+	filter, err := f.Resolve(d.Get("Filter"))
+	if err != nil {
+		return nil, nil, err
+	}
+	parms, err := f.Resolve(d.Get("DecodeParms"))
+	if err != nil {
+		return nil, nil, err
+	}
+	list := []Value{filter}
+	var plist []Value
+	switch {
+	case filter.IsNull():
+		return nil, nil, nil
+	case filter.IsArray():
+		if list, err = filter.Array(); err != nil {
+			return nil, nil, damaged("bad Filter")
+		}
+		if parms.IsArray() {
+			if plist, err = parms.Array(); err != nil {
+				return nil, nil, damaged("bad DecodeParms")
+			}
+		}
+	default:
+		plist = []Value{parms}
+	}
+	if len(list) > 8 {
+		return nil, nil, fmt.Errorf("%w: too many filters", ErrLimit)
+	}
+	for i, v := range list {
+		v, err = f.Resolve(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		name, ok := v.Name()
+		if !ok {
+			return nil, nil, damaged("bad Filter")
+		}
+		var p Dict
+		if i < len(plist) {
+			pv, err := f.Resolve(plist[i])
+			if err != nil {
+				return nil, nil, err
+			}
+			if pv.IsDict() {
+				if p, err = pv.Dict(); err != nil {
+					return nil, nil, damaged("bad DecodeParms")
+				}
+			}
+		}
+		names, params = append(names, name), append(params, p)
+	}
+	return names, params, nil
+}
+
+func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {
+	switch name {
+	case "FlateDecode", "Fl":
+		z, err := zlib.NewReader(r)
+		if err != nil {
+			return nil, damaged("flate: %v", err)
+		}
+		return predictor(&lenient{r: z}, params)
+	case "ASCIIHexDecode", "AHx":
+		return hex.NewDecoder(&untilEOD{r: r, eod: '>'}), nil
+	case "ASCII85Decode", "A85":
+		return ascii85.NewDecoder(&untilEOD{r: r, eod: '~'}), nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrFilter, name)
+}
+
+// lenient ends a stream whose checksum is missing or wrong as other readers
+// do, provided that something was decoded.
+type lenient struct {
+	r io.Reader
+	n int
+}
+
+func (l *lenient) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.n += n
+	if l.n > 0 && (errors.Is(err, zlib.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// untilEOD passes bytes up to an end-of-data mark, without white space.
+type untilEOD struct {
+	r    io.Reader
+	eod  byte
+	done bool
+}
+
+func (u *untilEOD) Read(p []byte) (int, error) {
+	for !u.done {
+		n, err := u.r.Read(p)
+		k := 0
+		for _, c := range p[:n] {
+			if c == u.eod {
+				u.done = true
+				break
+			}
+			if !isSpace(c) {
+				p[k] = c
+				k++
+			}
+		}
+		if err != nil {
+			u.done = true
+			return k, err
+		}
+		if k > 0 {
+			return k, nil
+		}
+	}
+	return 0, io.EOF
+}
+
+// predictor undoes the PNG predictors (7.4.4.4), which cross-reference streams use.
+func predictor(r io.Reader, params Dict) (io.Reader, error) {
+	n, _ := params.Get("Predictor").Int()
+	if n < 2 {
+		return r, nil
+	}
+	if n == 2 {
+		return nil, fmt.Errorf("%w: TIFF predictor", ErrFilter)
+	}
+	get := func(key string, def, limit int64) int64 {
+		v, ok := params.Get(key).Int()
+		if !ok || v < 1 || v > limit {
+			return def
+		}
+		return v
+	}
+	bpp := get("Colors", 1, 32) * get("BitsPerComponent", 8, 16)
+	row := (bpp*get("Columns", 1, 1<<20) + 7) / 8
+	return &pngPredictor{r: r, bpp: int(max(bpp/8, 1)), cur: make([]byte, row+1), prev: make([]byte, row+1)}, nil
+}
+
+type pngPredictor struct {
+	r         io.Reader
+	bpp       int
+	cur, prev []byte // a row with its filter type in front
+	rest      []byte
+}
+
+func (p *pngPredictor) Read(out []byte) (int, error) {
+	if len(p.rest) == 0 {
+		p.cur, p.prev = p.prev, p.cur
+		if _, err := io.ReadFull(p.r, p.cur); err != nil {
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			return 0, err
+		}
+		p.undo(p.cur[0], p.cur[1:], p.prev[1:])
+		p.rest = p.cur[1:]
+	}
+	n := copy(out, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+func (p *pngPredictor) undo(filter byte, cur, prev []byte) {
+	for i := range cur {
+		var left, upLeft byte
+		if i >= p.bpp {
+			left, upLeft = cur[i-p.bpp], prev[i-p.bpp]
+		}
+		switch filter {
+		case 1:
+			cur[i] += left
+		case 2:
+			cur[i] += prev[i]
+		case 3:
+			cur[i] += byte((int(left) + int(prev[i])) / 2)
+		case 4:
+			cur[i] += paeth(left, prev[i], upLeft)
+		}
+	}
+}
+
+func paeth(a, b, c byte) byte {
+	p := int(a) + int(b) - int(c)
+	pa, pb, pc := abs(p-int(a)), abs(p-int(b)), abs(p-int(c))
+	switch {
+	case pa <= pb && pa <= pc:
+		return a
+	case pb <= pc:
+		return b
+	}
+	return c
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// objectStream holds several objects in one stream (7.5.7).
+type objectStream struct {
+	num     int
+	data    []byte
+	numbers []int
+	offsets []int
+}
+
+const keptObjectStreams = 4
+
+// compressed reads an object out of its object stream.
+func (f *File) compressed(num int, e entry) (Value, error) {
+	s, err := f.objectStream(e.stream)
+	if err != nil {
+		return nil, err
+	}
+	i := e.index
+	if i >= len(s.numbers) || s.numbers[i] != num {
+		return nil, damaged("object %d is not in object stream %d", num, e.stream)
+	}
+	start := skipSpace(s.data, s.offsets[i])
+	end, err := skipValue(s.data, start, 0)
+	if err != nil {
+		return nil, damaged("object %d: %v", num, err)
+	}
+	return bytes.Clone(s.data[start:end]), nil
+}
+
+func (f *File) objectStream(num int) (*objectStream, error) {
+	for i, s := range f.objstms {
+		if s.num == num {
+			copy(f.objstms[1:i+1], f.objstms[:i])
+			f.objstms[0] = s
+			return s, nil
+		}
+	}
+	// The length of one object stream may lie in another one, and so on.
+	if f.nesting++; f.nesting > 8 {
+		return nil, damaged("object streams need each other in a circle")
+	}
+	defer func() { f.nesting-- }()
+	e, err := f.lookup(num)
+	if err != nil {
+		return nil, err
+	}
+	if e.kind != entryInUse {
+		return nil, damaged("object stream %d does not exist", num)
+	}
+	o, err := f.objectAt(Ref{num, e.gen}, e.offset)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.parseObjectStream(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.objstms) < keptObjectStreams {
+		f.objstms = append(f.objstms, nil)
+	}
+	copy(f.objstms[1:], f.objstms)
+	f.objstms[0] = s
+	return s, nil
+}
+
+func (f *File) parseObjectStream(o Object) (*objectStream, error) {
+	d, err := o.Value.Dict()
+	if err != nil || !o.IsStream() || !d.Get("Type").IsName("ObjStm") {
+		return nil, damaged("object %d is not an object stream", o.Ref.Num)
+	}
+	n, err := f.Int(d.Get("N"))
+	if err != nil || n < 0 || n > int64(f.lim.MaxObjects) {
+		return nil, damaged("object stream %d: bad N", o.Ref.Num)
+	}
+	first, err := f.Int(d.Get("First"))
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.StreamData(o)
+	if err != nil {
+		return nil, err
+	}
+	if first < 0 || first > int64(len(data)) || n > first {
+		return nil, damaged("object stream %d: bad First", o.Ref.Num)
+	}
+	s := &objectStream{num: o.Ref.Num, numbers: make([]int, 0, n), offsets: make([]int, 0, n)}
+	for i := 0; int64(len(s.numbers)) < n; {
+		num, j, ok1 := scanUint(data, skipSpace(data, i))
+		off, k, ok2 := scanUint(data, skipSpace(data, j))
+		if !ok1 || !ok2 || int64(k) > first || off > len(data) {
+			return nil, damaged("object stream %d: bad header", o.Ref.Num)
+		}
+		s.numbers, s.offsets = append(s.numbers, num), append(s.offsets, int(first)+off)
+		i = k
+	}
+	s.data = append(data, " endobj "...) // ends the last object's token
+	return s, nil
+}

@@ -1,0 +1,318 @@
+// Package pdf reads a PDF lazily and writes incremental updates to it.
+//
+// It keeps objects in their written form (Value): what is not understood is
+// copied as it stands, and only what is asked for is ever decoded. Section
+// numbers refer to ISO 32000-2:2020. Everything read is bounded: depth, counts,
+// sizes, and loops.
+package pdf
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// MaxDepth bounds how deep arrays and dictionaries may be nested.
+const MaxDepth = 128
+
+var (
+	errEnd   = errors.New("pdf: object is cut off")
+	errDepth = errors.New("pdf: objects are nested too deeply")
+)
+
+// Value is one object in its written form (7.3), without leading white space.
+// A nil Value is the null object, also when a dictionary lacks the key.
+type Value []byte
+
+// Ref is an indirect reference (7.3.10).
+type Ref struct{ Num, Gen int }
+
+// Value returns the reference in its written form.
+func (r Ref) Value() Value { return fmt.Appendf(nil, "%d %d R", r.Num, r.Gen) }
+
+// Entry is one key of a dictionary with its value.
+type Entry struct {
+	Key   string // decoded, without the slash
+	Value Value
+}
+
+// Dict is a dictionary (7.3.7) in its written order.
+type Dict []Entry
+
+// Get returns the value of a key, or nil.
+func (d Dict) Get(key string) Value {
+	for i := range d {
+		if d[i].Key == key {
+			return d[i].Value
+		}
+	}
+	return nil
+}
+
+// Set replaces the value of a key, or adds it at the end.
+func (d *Dict) Set(key string, v Value) {
+	for i := range *d {
+		if (*d)[i].Key == key {
+			(*d)[i].Value = v
+			return
+		}
+	}
+	*d = append(*d, Entry{key, v})
+}
+
+// Delete removes a key.
+func (d *Dict) Delete(key string) {
+	out := (*d)[:0]
+	for _, e := range *d {
+		if e.Key != key {
+			out = append(out, e)
+		}
+	}
+	*d = out
+}
+
+// Clone returns a copy whose keys can be set without changing d.
+func (d Dict) Clone() Dict { return append(make(Dict, 0, len(d)+4), d...) }
+
+// Append writes the dictionary to b.
+func (d Dict) Append(b []byte) []byte {
+	b = append(b, "<<"...)
+	for _, e := range d {
+		b = AppendName(b, e.Key)
+		b = append(b, ' ')
+		if e.Value == nil {
+			b = append(b, "null"...)
+		}
+		b = append(b, e.Value...)
+		b = append(b, '\n')
+	}
+	return append(b, ">>"...)
+}
+
+// Value returns the dictionary in its written form.
+func (d Dict) Value() Value { return d.Append(nil) }
+
+// AppendName writes a name (7.3.5).
+func AppendName(b []byte, name string) []byte {
+	b = append(b, '/')
+	for i := range len(name) {
+		c := name[i]
+		if c <= ' ' || c > '~' || c == '#' || isDelimiter(c) {
+			b = append(b, '#', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
+			continue
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// IsNull reports whether v is the null object.
+func (v Value) IsNull() bool { return len(v) == 0 || string(v) == "null" }
+
+// Bool returns the value of a boolean.
+func (v Value) Bool() bool { return string(v) == "true" }
+
+// Int returns an integer.
+func (v Value) Int() (int64, bool) {
+	if len(v) == 0 || len(v) > 20 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	return n, err == nil
+}
+
+// Float returns an integer or real number (7.3.3).
+func (v Value) Float() (float64, bool) {
+	if len(v) == 0 || len(v) > 64 {
+		return 0, false
+	}
+	for _, c := range v { // no hexadecimal, exponents, Inf or NaN in PDF
+		if (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	return f, err == nil
+}
+
+// Name returns a name, decoded.
+func (v Value) Name() (string, bool) {
+	if len(v) < 1 || v[0] != '/' {
+		return "", false
+	}
+	return decodeName(v[1:]), true
+}
+
+// IsName reports whether v is the given name.
+func (v Value) IsName(name string) bool {
+	n, ok := v.Name()
+	return ok && n == name
+}
+
+// Ref returns an indirect reference.
+func (v Value) Ref() (Ref, bool) {
+	if len(v) < 5 || v[len(v)-1] != 'R' || v[0] < '0' || v[0] > '9' {
+		return Ref{}, false
+	}
+	num, i, ok := scanUint(v, 0)
+	if !ok {
+		return Ref{}, false
+	}
+	gen, _, ok := scanUint(v, skipSpace(v, i))
+	return Ref{num, gen}, ok
+}
+
+// IsDict reports whether v is a dictionary.
+func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' }
+
+// IsArray reports whether v is an array.
+func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
+
+// Dict returns the entries of a dictionary. The last of equal keys counts.
+func (v Value) Dict() (Dict, error) {
+	if !v.IsDict() {
+		return nil, errors.New("pdf: not a dictionary")
+	}
+	d := make(Dict, 0, 12)
+	for i := 2; ; {
+		i = skipSpace(v, i)
+		if i+1 >= len(v) {
+			return nil, errEnd
+		}
+		if v[i] == '>' && v[i+1] == '>' {
+			return d, nil
+		}
+		if v[i] != '/' {
+			return nil, errors.New("pdf: dictionary key is not a name")
+		}
+		end := i + 1
+		for end < len(v) && isRegular(v[end]) {
+			end++
+		}
+		key := decodeName(v[i+1 : end])
+		start := skipSpace(v, end)
+		stop, err := skipValue(v, start, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(d) < 64 {
+			d.Set(key, v[start:stop:stop])
+		} else { // a large dictionary: linear search would be quadratic
+			d = append(d, Entry{key, v[start:stop:stop]})
+		}
+		i = stop
+	}
+}
+
+// Array returns the elements of an array.
+func (v Value) Array() ([]Value, error) {
+	if !v.IsArray() {
+		return nil, errors.New("pdf: not an array")
+	}
+	var out []Value
+	for i := 1; ; {
+		i = skipSpace(v, i)
+		if i >= len(v) {
+			return nil, errEnd
+		}
+		if v[i] == ']' {
+			return out, nil
+		}
+		stop, err := skipValue(v, i, 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v[i:stop:stop])
+		i = stop
+	}
+}
+
+// Bytes returns what a literal or hexadecimal string holds (7.3.4).
+func (v Value) Bytes() ([]byte, bool) {
+	switch {
+	case len(v) >= 2 && v[0] == '(':
+		return decodeLiteral(v[1 : len(v)-1]), true
+	case len(v) >= 2 && v[0] == '<' && v[1] != '<':
+		digits := make([]byte, 0, len(v))
+		for _, c := range v[1 : len(v)-1] {
+			if !isSpace(c) {
+				digits = append(digits, c)
+			}
+		}
+		if len(digits)%2 == 1 {
+			digits = append(digits, '0')
+		}
+		out := make([]byte, len(digits)/2)
+		if _, err := hex.Decode(out, digits); err != nil {
+			return nil, false
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+func decodeName(b []byte) string {
+	if bytes.IndexByte(b, '#') < 0 {
+		return string(b)
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] == '#' && i+2 < len(b) {
+			if n, err := strconv.ParseUint(string(b[i+1:i+3]), 16, 8); err == nil {
+				out = append(out, byte(n))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, b[i])
+	}
+	return string(out)
+}
+
+func decodeLiteral(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if c == '\r' { // an end of line in a string counts as one line feed
+			if i+1 < len(b) && b[i+1] == '\n' {
+				i++
+			}
+			out = append(out, '\n')
+			continue
+		}
+		if c != '\\' || i+1 >= len(b) {
+			out = append(out, c)
+			continue
+		}
+		i++
+		switch c = b[i]; c {
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case '\n':
+		case '\r':
+			if i+1 < len(b) && b[i+1] == '\n' {
+				i++
+			}
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			n := int(c - '0')
+			for k := 0; k < 2 && i+1 < len(b) && b[i+1] >= '0' && b[i+1] <= '7'; k++ {
+				i++
+				n = n*8 + int(b[i]-'0')
+			}
+			out = append(out, byte(n))
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
