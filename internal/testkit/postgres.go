@@ -1,0 +1,79 @@
+// Package testkit gives tests the real things they need: a PostgreSQL database and a Temporal
+// namespace of their own.
+//
+// Each is taken from a server that the environment names (COUNTERSIGN_TEST_POSTGRES,
+// COUNTERSIGN_TEST_TEMPORAL), or from a private one that the first test of a test binary starts and
+// that ends with the binary, however that ends. A thing that cannot be had fails the test; nothing
+// is skipped.
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PostgresVariable names the environment variable with the postgres:// URL of a server on which
+// tests may create databases.
+const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
+
+const (
+	serverStartTimeout = 60 * time.Second
+	databaseTimeout    = 30 * time.Second
+)
+
+// sharedPostgres is the private server of this test binary: starting one takes about 2 s, which is
+// too much for every test. It is stopped by the end of the process.
+var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
+	defer cancel()
+	return StartPostgres(ctx, PostgresOptions{})
+})
+
+// Postgres returns the postgres:// URL of an empty database for this test alone. It is dropped when
+// the test ends, with whatever connections are still open.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(PostgresVariable)
+	if server == "" {
+		private, err := sharedPostgres()
+		if err != nil {
+			t.Fatalf("PostgreSQL for tests: %v (or name a server in %s)", err, PostgresVariable)
+		}
+		server = private.URL
+	}
+	database, err := url.Parse(server)
+	if err != nil || (database.Scheme != "postgres" && database.Scheme != "postgresql") {
+		t.Fatalf("%s must be a postgres:// URL", PostgresVariable)
+	}
+
+	name := "countersign_test_" + rand.Text()
+	// template0 has no connections, so that tests in parallel do not hinder each other.
+	execPostgres(t, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0 ENCODING 'UTF8'`, name))
+	t.Cleanup(func() { execPostgres(t, server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, name)) })
+	database.Path = "/" + name
+	return database.String()
+}
+
+// execPostgres runs one statement on a connection of its own. It works in clean-ups too, where the
+// test's context has ended.
+func execPostgres(t testing.TB, server, statement string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), databaseTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		t.Fatalf("connect to PostgreSQL for tests: %v", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		t.Fatalf("PostgreSQL for tests: %s: %v", statement, err)
+	}
+}

@@ -1,0 +1,282 @@
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PostgresOptions are the choices of a private PostgreSQL server.
+type PostgresOptions struct {
+	// Durable keeps fsync on, as measurements need it. Off, a commit survives a crash of the
+	// server but not of the machine.
+	Durable bool
+}
+
+// PostgresServer is a private PostgreSQL server on a free loopback port, with a data directory of
+// its own that is removed when it stops.
+type PostgresServer struct {
+	// URL is the postgres:// URL of the superuser on the database "postgres".
+	URL string
+
+	guardian *exec.Cmd
+	stdin    io.Closer
+	ended    chan struct{} // closed when the guardian has ended
+}
+
+// portAttempts bounds the retries after another process took the chosen port first.
+const portAttempts = 3
+
+// StartPostgres starts a server from the installed binaries: those of $PATH or the newest of
+// Debian's packages. It runs as the user postgres or nobody when this process is root, as
+// PostgreSQL demands. The server stops with Stop or with this process, however it ends.
+func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, err
+	}
+	credential, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "countersign-postgres-")
+	if err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	s, err := startPostgresIn(ctx, dir, bin, credential, opts)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+func startPostgresIn(
+	ctx context.Context, dir, bin string, credential *syscall.Credential, opts PostgresOptions,
+) (*PostgresServer, error) {
+	if err := handOver(dir, credential); err != nil {
+		return nil, err
+	}
+	password := rand.Text()
+	if err := initDatabase(ctx, dir, bin, password, credential); err != nil {
+		return nil, err
+	}
+	var failure error
+	for range portAttempts {
+		s, err := launchPostgres(ctx, dir, bin, password, credential, opts)
+		if err == nil {
+			return s, nil
+		}
+		failure = err
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failure
+}
+
+// initDatabase makes the cluster. Connections need the password, as other users of this machine can
+// reach a loopback port.
+func initDatabase(ctx context.Context, dir, bin, password string, credential *syscall.Credential) error {
+	secret := filepath.Join(dir, "password")
+	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write password file: %w", err)
+	}
+	defer func() { _ = os.Remove(secret) }()
+	if err := handOver(secret, credential); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), //nolint:gosec // an installed program
+		"--pgdata", filepath.Join(dir, "data"), "--username", "postgres", "--pwfile", secret,
+		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, lastLine(out))
+	}
+	return nil
+}
+
+// guard runs a server ("$@") in the directory $0 until standard input ends, and then removes the
+// directory. The kernel closes that pipe when this process ends, even by SIGKILL.
+const guard = `
+exec 3<&0 </dev/null
+"$@" >"$0/log" 2>&1 3<&- &
+server=$!
+{ cat <&3 >/dev/null; kill -QUIT $server 2>/dev/null; } &
+exec 3<&-
+wait $server
+cd / && rm -rf "$0"
+`
+
+func launchPostgres(
+	ctx context.Context, dir, bin, password string, credential *syscall.Credential, opts PostgresOptions,
+) (*PostgresServer, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"-c", guard, dir,
+		filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir,
+		"-c", "max_connections=300", "-c", "timezone=UTC", "-c", "log_timezone=UTC",
+	}
+	if !opts.Durable {
+		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	}
+	// Not bound to ctx: it has to outlive the start, and ends with its standard input.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...) //nolint:gosec // an installed program
+	cmd.Dir = dir
+	// A group of its own: Ctrl-C in the terminal must not end the guardian before it has tidied up.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	s := &PostgresServer{
+		URL: (&url.URL{
+			Scheme: "postgres", User: url.UserPassword("postgres", password),
+			Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres",
+			RawQuery: "sslmode=disable",
+		}).String(),
+		guardian: cmd, stdin: stdin, ended: make(chan struct{}),
+	}
+	go func() {
+		_ = cmd.Wait()
+		close(s.ended)
+	}()
+	if err := s.waitReady(ctx); err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, lastLine(log)), s.Stop(ctx))
+	}
+	return s, nil
+}
+
+// waitReady polls until the server accepts connections.
+func (s *PostgresServer) waitReady(ctx context.Context) error {
+	return pollUntil(ctx, s.ended, func() error {
+		conn, err := pgx.Connect(ctx, s.URL)
+		if err != nil {
+			return err
+		}
+		return conn.Close(ctx)
+	})
+}
+
+// Stop ends the server at once, without a checkpoint, and removes its data.
+func (s *PostgresServer) Stop(ctx context.Context) error {
+	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("stop PostgreSQL: %w", err)
+	}
+	select {
+	case <-s.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop PostgreSQL: %w", ctx.Err())
+	}
+}
+
+// postgresBin is the directory of initdb and postgres, which Debian keeps out of $PATH.
+func postgresBin() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.New("initdb is not installed (Debian: apt-get install postgresql)")
+	}
+	newest := slices.MaxFunc(found, func(a, b string) int { return postgresMajor(a) - postgresMajor(b) })
+	return filepath.Dir(newest), nil
+}
+
+// postgresMajor reads 15 out of /usr/lib/postgresql/15/bin/initdb.
+func postgresMajor(initdb string) int {
+	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	return major
+}
+
+// unprivileged is the account to run PostgreSQL under: nil, that is, the current one, unless root.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil //nolint:nilnil // no change of account is the plain case
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return nil, fmt.Errorf("account %s: %w", name, err)
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("PostgreSQL refuses to run as root, and there is no account postgres or nobody")
+}
+
+// handOver makes the server's account the owner of a file or directory.
+func handOver(path string, credential *syscall.Credential) error {
+	if credential == nil {
+		return nil
+	}
+	if err := os.Chown(path, int(credential.Uid), int(credential.Gid)); err != nil {
+		return fmt.Errorf("hand over to the server's account: %w", err)
+	}
+	return nil
+}
+
+// freePort is a TCP port of the loopback address that was free a moment ago.
+func freePort(ctx context.Context) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// pollUntil calls ready until it succeeds; it gives up with its last error when ctx ends or the
+// server has.
+func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return errors.New("the server ended")
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-tick.C:
+		}
+	}
+}
+
+// lastLine is the last line of a program's output, where it says what went wrong.
+func lastLine(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	return lines[len(lines)-1]
+}

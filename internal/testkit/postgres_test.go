@@ -1,0 +1,96 @@
+package testkit_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+func connect(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+func postgresAnswers(t *testing.T, dsn string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close(ctx)
+	return true
+}
+
+// sharedTempDir is a directory in which an unprivileged server may work, too.
+func sharedTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "testkit-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // see above
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 8)
+	t.Run("parallel", func(t *testing.T) {
+		for range cap(seen) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				dsn := testkit.Postgres(t)
+				seen <- dsn
+				conn := connect(t, dsn)
+				_, err := conn.Exec(t.Context(), "CREATE TABLE one (n int)")
+				require.NoError(t, err, "no table of another test is there")
+				var zone, encoding string
+				require.NoError(t, conn.QueryRow(t.Context(), "SHOW timezone").Scan(&zone))
+				require.NoError(t, conn.QueryRow(t.Context(), "SHOW server_encoding").Scan(&encoding))
+				require.Equal(t, "UTF8", encoding)
+			})
+		}
+	})
+	close(seen)
+	names := map[string]bool{}
+	for dsn := range seen {
+		names[dsn] = true
+		require.False(t, postgresAnswers(t, dsn), "dropped when its test has ended")
+	}
+	require.Len(t, names, cap(seen))
+}
+
+func TestStartPostgres(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]testkit.PostgresOptions{"fast": {}, "durable": {Durable: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, err := testkit.StartPostgres(t.Context(), opts)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+
+			var fsync string
+			require.NoError(t, connect(t, server.URL).QueryRow(t.Context(), "SHOW fsync").Scan(&fsync))
+			require.Equal(t, opts.Durable, fsync == "on")
+
+			u, err := url.Parse(server.URL)
+			require.NoError(t, err)
+			u.User = url.UserPassword("postgres", "wrong")
+			require.False(t, postgresAnswers(t, u.String()), "loopback ports are open to every user of the machine")
+
+			require.NoError(t, server.Stop(t.Context()))
+			require.False(t, postgresAnswers(t, server.URL))
+		})
+	}
+}

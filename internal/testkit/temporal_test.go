@@ -1,0 +1,56 @@
+package testkit_test
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/internal/testkit"
+)
+
+func listens(t *testing.T, address string) bool {
+	t.Helper()
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+func echo(_ workflow.Context, s string) (string, error) { return s, nil }
+
+func TestTemporalGivesEachTestANamespace(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			w := worker.New(c, "queue", worker.Options{})
+			w.RegisterWorkflow(echo)
+			require.NoError(t, w.Start())
+			t.Cleanup(w.Stop)
+
+			// The same id in each namespace, with the attributes at once.
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+				ID: "same", TaskQueue: "queue",
+				TypedSearchAttributes: temporal.NewSearchAttributes(
+					temporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("a"),
+					temporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("t"),
+					temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent")),
+			}, echo, t.Name())
+			require.NoError(t, err)
+			var answer string
+			require.NoError(t, run.Get(t.Context(), &answer))
+			require.Equal(t, t.Name(), answer)
+		})
+	}
+}
