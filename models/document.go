@@ -1,7 +1,9 @@
 package models
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -135,3 +137,25 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 
 // finite reports whether v is a number that can be a coordinate.
 func finite(v float64) bool { return !math.IsNaN(v) && math.Abs(v) <= 1e6 }
+
+// FileName is the name under which people get the document: the envelope's
+// subject, numbered where there are several. It is safe for any file system.
+func (e *Envelope) FileName(d *Document) string {
+	clean := strings.Map(func(r rune) rune {
+		if hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, strings.TrimSuffix(e.Title(), ".pdf"))
+	if r := []rune(clean); len(r) > 100 {
+		clean = string(r[:100])
+	}
+	clean = strings.Trim(clean, " .")
+	if clean == "" {
+		clean = "document"
+	}
+	if len(e.Originals()) > 1 {
+		clean = fmt.Sprintf("%s (%d)", clean, d.Order)
+	}
+	return clean + ".pdf"
+}

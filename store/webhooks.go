@@ -114,3 +114,13 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, del
 	}
 	return nil
 }
+
+// AbandonDelivery marks a delivery as failed unless it is settled.
+func (s *Store) AbandonDelivery(ctx context.Context, id uuid.UUID) error {
+	err := s.db.WithContext(ctx).Model(&models.Delivery{}).Where("id = ? AND status = ?", id, models.DeliveryPending).
+		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
+	if err != nil {
+		return fmt.Errorf("abandon delivery %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+// Package activities holds what the workflows let happen: each activity loads
+// by id, calls one of seal, notify, webhook or store, and returns ids. An
+// activity may run more than once and does its work once all the same.
+package activities
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
+
+	"countersign/internal/credential"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+	"countersign/webhook"
+)
+
+// Mailer sends mails.
+type Mailer interface {
+	Send(ctx context.Context, m notify.Mail) error
+	MessageID(parts ...string) string
+}
+
+// Sealer seals documents.
+type Sealer interface {
+	Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error)
+}
+
+// Deliverer posts webhooks.
+type Deliverer interface {
+	Deliver(ctx context.Context, req webhook.Request) webhook.Result
+}
+
+// Activities does the work. All fields but SMS are needed.
+type Activities struct {
+	Store    *store.Store
+	Blobs    blob.Store
+	Tokens   *credential.Tokens
+	Mail     Mailer
+	SMS      notify.SMS // nil: no text messages
+	Sealer   Sealer
+	Webhooks Deliverer
+	// BaseURL and SigningURL begin the links in mails.
+	BaseURL, SigningURL string
+	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.
+	AttachmentLimit int64
+	// ReminderInterval is the time between reminders; 0: none.
+	ReminderInterval time.Duration
+	Now              func() time.Time
+	NewID            func() uuid.UUID
+}
+
+func (a *Activities) act() models.Act {
+	return models.Act{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
+}
+
+// Plan is what the workflow needs to know of an envelope: ids and times only.
+type Plan struct {
+	Status        models.Status `json:"status"`
+	Signers       []PlanSigner  `json:"signers"`
+	Deadline      *time.Time    `json:"deadline"`
+	ReminderEvery time.Duration `json:"reminderEvery"`
+}
+
+// PlanSigner is a signer's place in the routing.
+type PlanSigner struct {
+	ID     uuid.UUID `json:"id"`
+	Group  int       `json:"group"`
+	Signed bool      `json:"signed"`
+}
+
+// LoadPlan reads the plan.
+func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (Plan, error) {
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return Plan{}, final(err)
+	}
+	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: a.ReminderInterval}
+	for _, s := range e.Signers {
+		p.Signers = append(p.Signers, PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
+	}
+	return p, nil
+}
+
+// Expire closes the envelope if its deadline has passed and nothing else has
+// closed it before. It returns the state the envelope is in afterwards.
+func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
+	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Expire(a.act()) })
+	if err == nil {
+		return models.StatusExpired, nil
+	}
+	if !models.IsRefusal(err) {
+		return "", err
+	}
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return "", final(err)
+	}
+	return e.Status, nil
+}
+
+// final keeps a refusal from being retried: trying again cannot change it.
+// Everything else is left to the retry policy.
+func final(err error) error {
+	var e *models.Error
+	if errors.As(err, &e) && models.IsRefusal(err) {
+		return sdktemporal.NewNonRetryableApplicationError(e.Message, e.Code, nil)
+	}
+	return err
+}

@@ -1,0 +1,338 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/temporal"
+)
+
+// SignerInput names one signer of an envelope.
+type SignerInput struct {
+	temporal.EnvelopeInput
+
+	SignerID uuid.UUID `json:"signerId"`
+}
+
+// RemindInput asks for the Round-th reminder, counted from 1.
+type RemindInput struct {
+	temporal.EnvelopeInput
+
+	Round int `json:"round"`
+}
+
+// Invite sends a signer the link, by mail and, where there is a phone, by SMS.
+// A signer who is not awaited any more gets nothing. An address that is refused
+// for good is recorded in the audit trail and is no error.
+func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
+	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	s := e.Signer(in.SignerID)
+	if s == nil || !s.Awaited() || !e.Status.Open() {
+		return nil
+	}
+	msg, err := a.invitation(e, s, sender)
+	if err != nil {
+		return err
+	}
+	content, err := msg.Render()
+	if err != nil {
+		return fmt.Errorf("write invitation: %w", err)
+	}
+	id := a.Mail.MessageID("invitation", s.LinkID.String())
+	err = a.once(ctx, e, s, models.MailInvitation, id, func() error {
+		return a.Mail.Send(ctx, letter(s, sender, id, content))
+	}, func() error { return a.recordInvited(ctx, in, false, id) })
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+			return e.InvitationFailed(a.act(), s.ID, refused.Error())
+		})
+		if models.IsRefusal(err) {
+			err = nil // closed meanwhile
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.textInvitation(ctx, e, s, msg)
+}
+
+func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
+	if a.SMS == nil || s.Phone == nil {
+		return nil
+	}
+	id := "sms-" + s.LinkID.String()
+	err := a.once(ctx, e, s, models.MailInvitation, id, func() error {
+		return a.SMS.Send(ctx, *s.Phone, msg.SMS())
+	}, func() error { return a.Store.MailSent(ctx, id) })
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		return nil // the mail carries the same link
+	}
+	return err
+}
+
+// Remind asks again all who are awaited. A link that is about to run out is
+// replaced by a new one.
+func (a *Activities) Remind(ctx context.Context, in RemindInput) error {
+	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	if !e.Status.Open() {
+		return nil
+	}
+	var failed error
+	for _, s := range e.Signers {
+		if s.Awaited() {
+			failed = errors.Join(failed, a.remind(ctx, in, e, s, sender))
+		}
+	}
+	return failed
+}
+
+func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, sender string) error {
+	if s.LinkExpiresAt.Sub(a.Now()) < a.ReminderInterval && !e.Due(s.LinkExpiresAt.UTC()) {
+		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
+		if models.IsRefusal(err) {
+			return nil // acted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		e, s = fresh, fresh.Signer(s.ID)
+	}
+	msg, err := a.invitation(e, s, sender)
+	if err != nil {
+		return err
+	}
+	content, err := templates.Reminder(msg).Render()
+	if err != nil {
+		return fmt.Errorf("write reminder: %w", err)
+	}
+	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(in.Round))
+	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
+		return a.Mail.Send(ctx, letter(s, sender, id, content))
+	}, func() error {
+		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: s.ID}, true, id)
+	})
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		return nil // noted with the mail; the invitation's failure is in the audit trail
+	}
+	return err
+}
+
+// SendCopies sends the sealed documents to everyone who signed: attached, or as
+// links where they are too large together.
+func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
+	e, sender, err := a.load(ctx, in)
+	if err != nil {
+		return err
+	}
+	if e.Status != models.StatusCompleted {
+		return nil
+	}
+	var total int64
+	for _, d := range e.Sealed() {
+		total += d.Size
+	}
+	attach := total <= a.AttachmentLimit
+	return a.toEach(ctx, e, e.Signers, models.MailCompleted, sender, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+		msg := templates.Completed{
+			RecipientName: s.Name, SenderName: sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		}
+		var files []notify.Attachment
+		for _, d := range e.Sealed() {
+			doc := templates.CompletedDocument{Name: e.FileName(d), SHA256: d.SHA256}
+			if attach {
+				files = append(files, a.attachment(e, d))
+			} else {
+				tok, err := a.Tokens.Download(e, d, s.ID)
+				if err != nil {
+					return templates.Content{}, nil, err
+				}
+				doc.DownloadURL = a.BaseURL + "/download/" + tok
+			}
+			msg.Documents = append(msg.Documents, doc)
+		}
+		content, err := msg.Render()
+		return content, files, err
+	})
+}
+
+// SendClosing tells everyone who was asked that there is nothing left to sign.
+func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
+	e, sender, err := a.load(ctx, in)
+	if err != nil {
+		return err
+	}
+	msg := templates.Closed{SenderName: sender, Subject: e.Title(), At: a.Now()}
+	var decliner *models.Signer
+	switch e.Status { //nolint:exhaustive // only these close without completion
+	case models.StatusDeclined:
+		msg.Kind = templates.Declined
+		for _, s := range e.Signers {
+			if s.Status == models.SignerDeclined {
+				decliner, msg.ByName, msg.At = s, s.Name, *s.DeclinedAt
+			}
+		}
+	case models.StatusVoided:
+		msg.Kind, msg.ByName, msg.At = templates.Voided, sender, *e.VoidedAt
+	case models.StatusExpired:
+		msg.Kind, msg.At = templates.Expired, *e.ExpiresAt
+	default:
+		return nil
+	}
+	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
+		return err
+	}
+	var asked []*models.Signer
+	for _, s := range e.Signers {
+		if s.LinkID != nil && s != decliner {
+			asked = append(asked, s)
+		}
+	}
+	return a.toEach(ctx, e, asked, models.MailClosed, sender, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+		own := msg
+		own.RecipientName = s.Name
+		content, err := own.Render()
+		return content, nil, err
+	})
+}
+
+// reason is what the audit trail says of why the envelope was closed.
+func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
+	events, err := a.Store.AuditEvents(ctx, e.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, ev := range events {
+		if r, ok := ev.Detail["reason"].(string); ok && (ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided) {
+			return r, nil
+		}
+	}
+	return "", nil
+}
+
+// toEach mails every person once, also where several signers share an address.
+// One that cannot be reached does not keep the others from theirs.
+func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, sender string,
+	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
+) error {
+	seen := make(map[string]bool, len(to))
+	var failed error
+	for _, s := range to {
+		if key := strings.ToLower(s.Email); seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		content, files, err := write(s)
+		if err != nil {
+			return fmt.Errorf("write %s mail: %w", kind, err)
+		}
+		id := a.Mail.MessageID(string(kind), s.ID.String())
+		err = a.once(ctx, e, s, kind, id, func() error {
+			m := letter(s, sender, id, content)
+			m.Attachments = files
+			return a.Mail.Send(ctx, m)
+		}, func() error { return a.Store.MailSent(ctx, id) })
+		var refused *notify.Permanent
+		if err != nil && !errors.As(err, &refused) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// once sends a message unless it has gone out or been given up before, and
+// records that it did. If the process ends between the two it is sent again,
+// under the same Message-ID.
+func (a *Activities) once(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string, send, record func() error) error {
+	done, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
+	if err != nil || done {
+		return err
+	}
+	err = send()
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		return errors.Join(err, a.Store.MailFailed(ctx, id, refused.Error()))
+	}
+	if err != nil {
+		return fmt.Errorf("send %s mail: %w", kind, err)
+	}
+	return record()
+}
+
+// recordInvited notes in the audit trail, and with the mail, that it went out.
+func (a *Activities) recordInvited(ctx context.Context, in SignerInput, reminder bool, mailID string) error {
+	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+		return e.Invited(a.act(), in.SignerID, reminder, mailID)
+	})
+	if models.IsRefusal(err) {
+		return a.Store.MailSent(ctx, mailID) // the envelope was closed while the mail went out
+	}
+	return err
+}
+
+// load returns an envelope and the name of its sender.
+func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, string, error) {
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return nil, "", final(err)
+	}
+	app, err := a.Store.App(ctx, in.AppID)
+	if err != nil {
+		return nil, "", final(err)
+	}
+	return e, app.Name, nil
+}
+
+func (a *Activities) invitation(e *models.Envelope, s *models.Signer, sender string) (templates.Invitation, error) {
+	tok, err := a.Tokens.Signing(e.AppID, s)
+	if err != nil {
+		return templates.Invitation{}, err
+	}
+	msg := templates.Invitation{
+		RecipientName: s.Name, SenderName: sender, Subject: e.Title(), SigningURL: a.SigningURL + "/" + tok, ExpiresAt: e.ExpiresAt,
+	}
+	if e.Message != nil {
+		msg.Message = *e.Message
+	}
+	for _, d := range e.Originals() {
+		msg.DocumentNames = append(msg.DocumentNames, e.FileName(d))
+	}
+	return msg, nil
+}
+
+func letter(s *models.Signer, sender, id string, c templates.Content) notify.Mail {
+	return notify.Mail{
+		To: notify.Address{Name: s.Name, Email: s.Email}, FromName: sender, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
+	}
+}
+
+func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
+	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
+		f, err := a.Blobs.Open(ctx, d.BlobKey)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}}
+}
+
+// heartbeat is how often a long activity says that it is alive.
+const heartbeat = 5 * time.Second

@@ -1,0 +1,188 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// Seal seals every document of an envelope that all have signed, stores the
+// files and completes the envelope. Only the run whose files are recorded
+// counts; what another left behind is removed.
+func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error {
+	defer keepAlive(ctx)()
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return final(err)
+	}
+	if e.Status != models.StatusSealing {
+		if e.Status == models.StatusCompleted {
+			return nil
+		}
+		return final(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
+	}
+	job, err := a.job(ctx, e)
+	if err != nil {
+		return err
+	}
+	var files []models.SealedFile
+	for _, d := range e.Originals() {
+		f, err := a.sealDocument(ctx, e, d, job)
+		if err != nil {
+			return fmt.Errorf("seal document %d: %w", d.Order, err)
+		}
+		files = append(files, f)
+	}
+	done, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Complete(a.act(), files) })
+	if models.IsRefusal(err) {
+		done, err = a.Store.Envelope(ctx, in.AppID, in.EnvelopeID) // another run was first
+	}
+	if err != nil {
+		return err
+	}
+	return a.sweep(ctx, done)
+}
+
+func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.String() + "/sealed/" }
+
+// sealDocument seals one document into a file of its own name.
+func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
+	original, err := a.Blobs.Open(ctx, d.BlobKey)
+	if err != nil {
+		return models.SealedFile{}, err
+	}
+	defer func() { _ = original.Close() }() // read only
+	out, err := a.Blobs.Temp()
+	if err != nil {
+		return models.SealedFile{}, err
+	}
+	defer blob.Discard(out)
+	job.Original, job.Size, job.OriginalSHA256 = original, original.Size, d.SHA256
+	job.Document = sealDocument(e, d)
+	inDocument := make(map[string]bool)
+	for _, f := range e.Fields {
+		inDocument[f.ID.String()] = f.DocumentID == d.ID
+	}
+	job.Values = slices.DeleteFunc(slices.Clone(job.Values), func(v seal.Value) bool { return !inDocument[v.FieldID] })
+	res, err := a.Sealer.Seal(ctx, out, job)
+	if err != nil {
+		return models.SealedFile{}, err
+	}
+	key := fmt.Sprintf("%s%s-%s.pdf", sealedPrefix(e.ID), d.ID, res.SHA256[:16])
+	if err := a.Blobs.Keep(ctx, out, key); err != nil {
+		return models.SealedFile{}, err
+	}
+	return models.SealedFile{OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key}, nil
+}
+
+// job gathers what is the same for all documents of the envelope.
+func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, error) {
+	values, err1 := a.Store.Values(ctx, e.ID)
+	events, err2 := a.Store.AuditEvents(ctx, e.ID)
+	if err := errors.Join(err1, err2); err != nil {
+		return seal.Job{}, err
+	}
+	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
+		return seal.Job{}, err
+	}
+	j := seal.Job{
+		Envelope: seal.Envelope{
+			ID: e.ID.String(), TenantID: e.TenantID, Subject: e.Title(), CreatedAt: e.CreatedAt.UTC(), SentAt: utc(e.SentAt), OriginalHash: *e.HashOriginal,
+		},
+		ChainHead: e.AuditHead, VerifyURL: a.BaseURL + "/verify", SealedAt: a.Now().UTC().Truncate(time.Second),
+	}
+	for i := range events {
+		b, err := events[i].Canonical()
+		if err != nil {
+			return seal.Job{}, err
+		}
+		j.Events = append(j.Events, json.RawMessage(b))
+	}
+	for _, d := range e.Originals() {
+		j.Documents = append(j.Documents, sealDocument(e, d))
+	}
+	for _, s := range e.Signers {
+		signer := seal.Signer{
+			ID: s.ID.String(), Name: s.Name, Email: s.Email, AuthMethod: string(s.AuthMethod), ConsentAt: utc(s.ConsentAt),
+			ConsentVersion: s.ConsentVersion, VerifiedAt: utc(s.OTPVerifiedAt), SignedAt: utc(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
+			Order: s.RoutingOrder,
+		}
+		if s.Phone != nil {
+			signer.Phone = *s.Phone
+		}
+		j.Signers = append(j.Signers, signer)
+	}
+	byField := make(map[uuid.UUID]models.FieldValue, len(values))
+	for _, v := range values {
+		byField[v.FieldID] = v
+	}
+	for _, f := range e.Fields {
+		if v, ok := byField[f.ID]; ok {
+			j.Values = append(j.Values, seal.Value{
+				FieldID: f.ID.String(), SignerID: f.SignerID.String(), Kind: seal.Kind(f.Type), Page: f.Page,
+				X: f.X, Y: f.Y, W: f.W, H: f.H, Text: v.Text, Checked: f.Type == models.FieldCheckbox && v.Text == "true", PNG: v.Image,
+			})
+		}
+	}
+	return j, nil
+}
+
+func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
+	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount}
+}
+
+func utc(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// sweep removes sealed files that are not recorded: those of runs that were cut off.
+func (a *Activities) sweep(ctx context.Context, e *models.Envelope) error {
+	recorded := make(map[string]bool)
+	for _, d := range e.Sealed() {
+		recorded[d.BlobKey] = true
+	}
+	keys, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if !recorded[k] {
+			if err := a.Blobs.Delete(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keepAlive sends heartbeats until the returned function is called.
+func keepAlive(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		t := time.NewTicker(heartbeat)
+		defer t.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return func() { close(done) }
+}

@@ -1,0 +1,263 @@
+// Package config reads the settings of Countersign. It is the only reader of
+// the environment.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/webhook"
+)
+
+// Prefix begins the name of every setting in the environment.
+const Prefix = "COUNTERSIGN_"
+
+// Config holds every setting. Each is read from COUNTERSIGN_ and the name in
+// its env tag; what is not set keeps its default.
+type Config struct {
+	// Listen is the address the API listens on.
+	Listen string `env:"LISTEN"`
+	// BaseURL is the public address of the API, without a slash at the end.
+	BaseURL string `env:"BASE_URL"`
+	// SigningURL begins the signers' links; default BASE_URL/sign.
+	SigningURL string `env:"SIGNING_URL"`
+	// EmbedURL begins the addresses of embedded sessions; default BASE_URL/embed.
+	EmbedURL string `env:"EMBED_URL"`
+	// DataDir holds what `dev` keeps, and is where relative defaults point.
+	DataDir string `env:"DATA_DIR"`
+	// DatabaseURL is postgres://… or sqlite://path. It may hold a password.
+	DatabaseURL Secret `env:"DATABASE_URL"`
+	// TemporalAddress is host:port of the Temporal frontend.
+	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
+	// TemporalNamespace is the Temporal namespace.
+	TemporalNamespace string `env:"TEMPORAL_NAMESPACE"`
+	// TemporalAPIKey and the TLS files are for Temporal Cloud.
+	TemporalAPIKey  Secret `env:"TEMPORAL_API_KEY"`
+	TemporalTLSCert string `env:"TEMPORAL_TLS_CERT"`
+	TemporalTLSKey  string `env:"TEMPORAL_TLS_KEY"`
+	// BlobURL is where the PDFs are: file:///dir, s3://bucket, gs://bucket or azblob://container.
+	BlobURL string `env:"BLOB_URL"`
+	// SMTPURL is smtp:// or smtps://user:password@host:port.
+	SMTPURL Secret `env:"SMTP_URL"`
+	// MailFrom is the sender of all mails, such as "Countersign <sign@example.com>".
+	MailFrom string `env:"MAIL_FROM"`
+	// SMSURL is a Twilio-compatible address; empty: no SMS.
+	SMSURL Secret `env:"SMS_URL"`
+	// WebhookSchedule holds the delays before each of the five attempts:
+	// quickstart, detailed, or five durations separated by commas.
+	WebhookSchedule webhook.Schedule `env:"WEBHOOK_SCHEDULE"`
+	// WebhookAllowPrivate lets webhooks reach private addresses and plain http.
+	WebhookAllowPrivate bool `env:"WEBHOOK_ALLOW_PRIVATE"`
+	// RateLimit is the number of requests per minute and app (or address).
+	RateLimit int `env:"RATE_LIMIT"`
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed.
+	TrustedProxies []string `env:"TRUSTED_PROXIES"`
+	// EmailAttachmentLimit is the size in bytes up to which sealed PDFs are attached.
+	EmailAttachmentLimit int64 `env:"EMAIL_ATTACHMENT_LIMIT"`
+	// UploadLimit is the largest PDF in bytes.
+	UploadLimit int64 `env:"UPLOAD_LIMIT"`
+	// DefaultExpiryDays is the deadline where an envelope names none.
+	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
+	// ReminderInterval is the time between reminders to a signer; 0: none.
+	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
+	// MasterKey is base64 of 32 bytes; several, separated by commas, while a key is replaced.
+	MasterKey Secret `env:"MASTER_KEY"`
+	// SealKey and SealCert are PEM files, or SealKey a PKCS#12 file and SealCert empty.
+	SealKey  string `env:"SEAL_KEY"`
+	SealCert string `env:"SEAL_CERT"`
+	// SealPassword opens a PKCS#12 file.
+	SealPassword Secret `env:"SEAL_PASSWORD"`
+	// TSAURL is the RFC 3161 time-stamping service; empty: none.
+	TSAURL string `env:"TSA_URL"`
+	// LogLevel is debug, info, warn or error.
+	LogLevel slog.Level `env:"LOG_LEVEL"`
+}
+
+// Secret is a setting that must not be shown.
+type Secret string
+
+// String hides the value.
+func (Secret) String() string { return "[secret]" }
+
+// GoString hides the value.
+func (Secret) GoString() string { return "[secret]" }
+
+// LogValue hides the value.
+func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
+
+// MarshalText hides the value.
+func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
+
+// Default is what holds where nothing is set.
+func Default() Config {
+	return Config{
+		Listen: "127.0.0.1:8080", DataDir: "./data", TemporalAddress: "127.0.0.1:7233", TemporalNamespace: "default",
+		MailFrom:        "Countersign <no-reply@localhost>",
+		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
+		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30,
+		ReminderInterval: 72 * time.Hour, LogLevel: slog.LevelInfo,
+	}
+}
+
+// Load reads the environment over defaults and checks everything. The error
+// names all that is wrong, not just the first.
+func Load(environ []string, defaults Config) (Config, error) {
+	c := defaults
+	vars := env.ToMap(environ)
+	err := env.ParseWithOptions(&c, env.Options{Prefix: Prefix, Environment: vars})
+	problems := []error{unknown(vars), parseProblems(err)}
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + c.Listen
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.SigningURL == "" {
+		c.SigningURL = c.BaseURL + "/sign"
+	}
+	if c.EmbedURL == "" {
+		c.EmbedURL = c.BaseURL + "/embed"
+	}
+	c.SigningURL, c.EmbedURL = strings.TrimRight(c.SigningURL, "/"), strings.TrimRight(c.EmbedURL, "/")
+	if err := errors.Join(append(problems, c.check()...)...); err != nil {
+		return Config{}, fmt.Errorf("settings are wrong:\n%w", err)
+	}
+	return c, nil
+}
+
+// parseProblems makes the library's errors name the setting and hide its value.
+func parseProblems(err error) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	var out []error
+	t := reflect.TypeFor[Config]()
+	for _, e := range all.Errors {
+		var p env.ParseError
+		if !errors.As(e, &p) {
+			out = append(out, e)
+			continue
+		}
+		if f, ok := t.FieldByName(p.Name); ok {
+			out = append(out, fmt.Errorf("  %s%s: %w", Prefix, f.Tag.Get("env"), p.Err))
+		}
+	}
+	return errors.Join(out...)
+}
+
+// unknown finds settings that do not exist: most likely misspelt ones.
+func unknown(vars map[string]string) error {
+	var known []string
+	t := reflect.TypeFor[Config]()
+	for i := range t.NumField() {
+		known = append(known, Prefix+t.Field(i).Tag.Get("env"))
+	}
+	var out []error
+	for name := range vars {
+		if strings.HasPrefix(name, Prefix) && !strings.HasPrefix(name, Prefix+"TEST_") && !slices.Contains(known, name) {
+			out = append(out, fmt.Errorf("  %s: there is no such setting", name))
+		}
+	}
+	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(out...)
+}
+
+// check notes what is wrong with the values themselves.
+func (c *Config) check() []error {
+	var out []error
+	bad := func(name, format string, args ...any) {
+		out = append(out, fmt.Errorf("  %s%s: %s", Prefix, name, fmt.Sprintf(format, args...)))
+	}
+	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			bad(name, "must be host:port")
+		}
+	}
+	for name, v := range map[string]string{"BASE_URL": c.BaseURL, "SIGNING_URL": c.SigningURL, "EMBED_URL": c.EmbedURL, "TSA_URL": c.TSAURL} {
+		if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+			bad(name, "must be an http or https address")
+		}
+	}
+	for _, s := range []struct {
+		name, v  string
+		schemes  []string
+		optional bool
+	}{
+		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}, true},
+		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "gs", "azblob"}, true},
+		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}, true},
+		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}, true},
+	} {
+		scheme, _, ok := strings.Cut(s.v, "://")
+		if s.v != "" && (!ok || !slices.Contains(s.schemes, scheme)) {
+			bad(s.name, "must begin with %s://", strings.Join(s.schemes, ":// or "))
+		}
+	}
+	if c.MasterKey != "" {
+		if _, err := vault.New(string(c.MasterKey)); err != nil {
+			bad("MASTER_KEY", "%s", err)
+		}
+	}
+	p := models.Problems{}
+	if i := strings.LastIndex(c.MailFrom, "<"); i >= 0 {
+		models.CheckEmail(p, "", strings.TrimSuffix(c.MailFrom[i+1:], ">"))
+	} else {
+		models.CheckEmail(p, "", c.MailFrom)
+	}
+	if len(p) > 0 {
+		bad("MAIL_FROM", `must be an address such as "Countersign <sign@example.com>"`)
+	}
+	for _, t := range c.TrustedProxies {
+		_, err1 := netip.ParsePrefix(t)
+		_, err2 := netip.ParseAddr(t)
+		if err1 != nil && err2 != nil {
+			bad("TRUSTED_PROXIES", "%q is neither an address nor a network such as 10.0.0.0/8", t)
+		}
+	}
+	for name, v := range map[string]int64{
+		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays),
+	} {
+		if v < 1 {
+			bad(name, "must be 1 or more")
+		}
+	}
+	if c.EmailAttachmentLimit < 0 {
+		bad("EMAIL_ATTACHMENT_LIMIT", "must be 0 or more")
+	}
+	if c.DefaultExpiryDays > 3650 {
+		bad("DEFAULT_EXPIRY_DAYS", "must be 3650 or less")
+	}
+	if d := c.ReminderInterval; d != 0 && d < time.Minute {
+		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")
+	}
+	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return out
+}
+
+// Require reports which of the named settings are missing. Production commands
+// ask for those that have no sensible default.
+func (c Config) Require(names ...string) error {
+	var out []error
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("env")
+		if slices.Contains(names, name) && v.Field(i).IsZero() {
+			out = append(out, fmt.Errorf("  %s%s: must be set", Prefix, name))
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return fmt.Errorf("settings are missing:\n%w", errors.Join(out...))
+}

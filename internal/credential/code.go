@@ -1,0 +1,37 @@
+package credential
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"math/big"
+
+	"countersign/models"
+)
+
+// CodeLength is the number of digits of a one-time code.
+const CodeLength = 6
+
+// Codes makes one-time codes and their hashes.
+type Codes struct{ key []byte }
+
+// NewCodes takes the key of the hashes.
+func NewCodes(key []byte) *Codes { return &Codes{key: key} }
+
+// New returns six random digits.
+func (c *Codes) New() (string, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
+	if err != nil {
+		return "", fmt.Errorf("make one-time code: %w", err)
+	}
+	return fmt.Sprintf("%0*d", CodeLength, n), nil
+}
+
+// Hash is what is kept of a code: HMAC-SHA256, bound to signer and link, so
+// that one signer's code is worth nothing on another's link.
+func (c *Codes) Hash(l models.Link, code string) []byte {
+	m := hmac.New(sha256.New, c.key)
+	fmt.Fprintf(m, "otp\n%s\n%s\n%s", l.SignerID, l.ID, code)
+	return m.Sum(nil)
+}

@@ -1,0 +1,165 @@
+// Package credential makes and checks what people and programs show to be let
+// in: access tokens, signing links and one-time codes.
+package credential
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// The audiences keep tokens apart: one is never good for another's purpose.
+const (
+	audienceAPI      = "countersign:api"
+	audienceSigning  = "countersign:signing"
+	audienceDownload = "countersign:download"
+)
+
+// DownloadLifetime is how long a download link is good where retention does not
+// end it sooner.
+const DownloadLifetime = 365 * 24 * time.Hour
+
+// AccessLifetime is how long an access token is good.
+const AccessLifetime = time.Hour
+
+// Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
+type Tokens struct {
+	issuer string
+	keys   []store.Key
+	now    func() time.Time
+}
+
+// NewTokens takes the keys, the first of which signs. issuer is the service's base URL.
+func NewTokens(issuer string, keys []store.Key, now func() time.Time) (*Tokens, error) {
+	if len(keys) == 0 || keys[0].Retired {
+		return nil, errors.New("tokens: there is no key to sign with")
+	}
+	return &Tokens{issuer: issuer, keys: keys, now: now}, nil
+}
+
+type claims struct {
+	jwt.RegisteredClaims
+	App      uuid.UUID `json:"app,omitzero"`
+	Envelope uuid.UUID `json:"env,omitzero"`
+	Signer   uuid.UUID `json:"sgn,omitzero"`
+}
+
+// Access issues an app's access token.
+func (t *Tokens) Access(app uuid.UUID) (string, error) {
+	now := t.now()
+	return t.sign(claims{RegisteredClaims: jwt.RegisteredClaims{
+		Subject: app.String(), Audience: jwt.ClaimStrings{audienceAPI}, ID: uuid.NewString(),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AccessLifetime)),
+	}})
+}
+
+// App returns the app that an access token belongs to.
+func (t *Tokens) App(token string) (uuid.UUID, error) {
+	c, err := t.parse(token, audienceAPI)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return uuid.Parse(c.Subject)
+}
+
+// Signing issues the token of a signer's current link. It can be issued again
+// at any time: what makes it valid is the link's id, kept with the signer.
+func (t *Tokens) Signing(app uuid.UUID, s *models.Signer) (string, error) {
+	if s.LinkID == nil || s.LinkExpiresAt == nil || s.LinkIssuedAt == nil {
+		return "", fmt.Errorf("signer %s has no link", s.ID)
+	}
+	return t.sign(claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: s.ID.String(), Audience: jwt.ClaimStrings{audienceSigning}, ID: s.LinkID.String(),
+			IssuedAt: jwt.NewNumericDate(*s.LinkIssuedAt), ExpiresAt: jwt.NewNumericDate(*s.LinkExpiresAt),
+		},
+		App: app, Envelope: s.EnvelopeID,
+	})
+}
+
+// Link returns the app and the link that a signing token stands for. The
+// envelope decides whether that link is still good.
+func (t *Tokens) Link(token string) (uuid.UUID, models.Link, error) {
+	c, err := t.parse(token, audienceSigning)
+	if err != nil {
+		return uuid.Nil, models.Link{}, err
+	}
+	signer, err1 := uuid.Parse(c.Subject)
+	id, err2 := uuid.Parse(c.ID)
+	if err := errors.Join(err1, err2); err != nil {
+		return uuid.Nil, models.Link{}, err
+	}
+	return c.App, models.Link{EnvelopeID: c.Envelope, SignerID: signer, ID: id}, nil
+}
+
+// Download issues a link to one sealed document for one recipient.
+func (t *Tokens) Download(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
+	until := d.CreatedAt.Add(DownloadLifetime)
+	return t.sign(claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: d.ID.String(), Audience: jwt.ClaimStrings{audienceDownload},
+			IssuedAt: jwt.NewNumericDate(d.CreatedAt), ExpiresAt: jwt.NewNumericDate(until),
+		},
+		App: e.AppID, Envelope: e.ID, Signer: recipient,
+	})
+}
+
+// DownloadLink is what a download token stands for.
+type DownloadLink struct {
+	App, Envelope, Document, Recipient uuid.UUID
+	Until                              time.Time
+}
+
+// Downloadable reads a download token.
+func (t *Tokens) Downloadable(token string) (DownloadLink, error) {
+	c, err := t.parse(token, audienceDownload)
+	if err != nil {
+		return DownloadLink{}, err
+	}
+	doc, err := uuid.Parse(c.Subject)
+	return DownloadLink{App: c.App, Envelope: c.Envelope, Document: doc, Recipient: c.Signer, Until: c.ExpiresAt.Time}, err
+}
+
+// IsExpired reports whether err says that a token was good once.
+func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
+
+func (t *Tokens) sign(c claims) (string, error) {
+	c.Issuer = t.issuer
+	tok := jwt.NewWithClaims(jwt.SigningMethodES256, c)
+	tok.Header["kid"] = t.keys[0].ID
+	s, err := tok.SignedString(t.keys[0].Private)
+	if err != nil {
+		return "", fmt.Errorf("sign token: %w", err)
+	}
+	return s, nil
+}
+
+// maxToken bounds what is parsed.
+const maxToken = 4096
+
+func (t *Tokens) parse(token, audience string) (*claims, error) {
+	if len(token) > maxToken {
+		return nil, jwt.ErrTokenMalformed
+	}
+	c := &claims{}
+	_, err := jwt.ParseWithClaims(token, c, func(tok *jwt.Token) (any, error) {
+		kid, _ := tok.Header["kid"].(string)
+		for _, k := range t.keys {
+			if k.ID == kid {
+				return &k.Private.PublicKey, nil
+			}
+		}
+		return nil, errors.New("unknown key")
+	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience(audience), jwt.WithIssuer(t.issuer),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(5*time.Second), jwt.WithTimeFunc(t.now))
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,189 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"countersign/models"
+)
+
+// Outbox is the dispatcher's side of the store.
+type Outbox interface {
+	Wake() <-chan struct{}
+	ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error)
+	FinishOutbox(ctx context.Context, seq int64) error
+	RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error
+}
+
+// Dispatcher tells Temporal what the outbox holds. Any number may run: each row
+// is leased to one of them, and telling a thing twice does no harm.
+type Dispatcher struct {
+	Outbox    Outbox
+	Client    client.Client
+	Namespace string
+	// Delays are those before each attempt at a webhook delivery.
+	Delays []time.Duration
+	Log    *slog.Logger
+}
+
+const (
+	batch     = 64
+	telling   = 16               // rows told at the same time
+	lease     = 30 * time.Second // longer than a call may take
+	callLimit = 10 * time.Second
+	poll      = time.Second // backstop where nobody woke us
+	maxWait   = 30 * time.Second
+)
+
+// Run dispatches until ctx ends: at once when a commit in this process wakes
+// it, and every second for what other processes left.
+func (d *Dispatcher) Run(ctx context.Context) {
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		n, err := d.Once(ctx)
+		if err != nil && ctx.Err() == nil {
+			d.Log.ErrorContext(ctx, "outbox is not being dispatched", "error", err)
+		}
+		if n == batch && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		case <-d.Outbox.Wake():
+		}
+	}
+}
+
+// Once takes one batch and tells it. It returns the number of rows taken.
+func (d *Dispatcher) Once(ctx context.Context) (int, error) {
+	rows, err := d.Outbox.ClaimOutbox(ctx, batch, lease)
+	if err != nil {
+		return 0, err
+	}
+	var (
+		wg    sync.WaitGroup
+		slots = make(chan struct{}, telling)
+	)
+	for _, row := range rows {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			d.dispatch(ctx, row)
+		})
+	}
+	wg.Wait()
+	return len(rows), nil
+}
+
+func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
+	call, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	err := d.tell(call, row)
+	if err == nil {
+		err = d.Outbox.FinishOutbox(ctx, row.Seq)
+	} else {
+		d.Log.WarnContext(ctx, "temporal could not be told", "kind", row.Kind, "key", row.Key, "attempt", row.Attempts, "error", err)
+		err = d.Outbox.RetryOutbox(ctx, row.Seq, min(time.Second<<min(row.Attempts, 10), maxWait))
+	}
+	if err != nil && ctx.Err() == nil {
+		// The lease runs out by itself and the row is told again.
+		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
+	}
+}
+
+func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
+	switch row.Kind {
+	case models.OutboxStart:
+		_, err := d.Client.ExecuteWorkflow(ctx, d.envelopeOptions(row), WorkflowEnvelope, envelopeInput(row))
+		return ignoreStarted(err)
+	case models.OutboxSigned:
+		return d.signal(ctx, row, SignalSignerSigned)
+	case models.OutboxDeclined:
+		return d.signal(ctx, row, SignalSignerDeclined)
+	case models.OutboxVoided:
+		return d.signal(ctx, row, SignalVoided)
+	case models.OutboxDeliver:
+		return d.deliver(ctx, row)
+	}
+	return fmt.Errorf("outbox row %d has unknown kind %q", row.Seq, row.Kind)
+}
+
+func envelopeInput(row models.OutboxRow) EnvelopeInput {
+	return EnvelopeInput{AppID: row.Refs.AppID, EnvelopeID: row.Key}
+}
+
+func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(),
+		// A finished envelope is never started again; one whose workflow was lost or terminated is.
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
+			AttrEnvelopeStatus.ValueSet(string(models.StatusSent)),
+		),
+	}
+}
+
+// signal sends the fact to the envelope's workflow. The row's id is the request
+// id, by which the server drops repeats. A workflow that is not there is
+// started with the signal; one that has ended has no use for it.
+func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
+	fact := SignerSignal{}
+	if row.Refs.SignerID != nil {
+		fact.SignerID = *row.Refs.SignerID
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(fact)
+	if err != nil {
+		return fmt.Errorf("encode signal: %w", err)
+	}
+	_, err = d.Client.WorkflowService().SignalWorkflowExecution(ctx, &workflowservice.SignalWorkflowExecutionRequest{
+		Namespace:         d.Namespace,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: EnvelopeWorkflowID(row.Key)},
+		SignalName:        name, Input: payloads, RequestId: row.ID.String(), Identity: "dispatcher",
+	})
+	var missing *serviceerror.NotFound
+	if !errors.As(err, &missing) {
+		return err
+	}
+	_, err = d.Client.SignalWithStartWorkflow(ctx, EnvelopeWorkflowID(row.Key), name, fact, d.envelopeOptions(row), WorkflowEnvelope, envelopeInput(row))
+	return ignoreStarted(err)
+}
+
+func (d *Dispatcher) deliver(ctx context.Context, row models.OutboxRow) error {
+	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays}
+	if row.Refs.WebhookID != nil {
+		in.WebhookID = *row.Refs.WebhookID
+	}
+	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: DeliveryWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
+		// A resend runs again under the same id; a settled delivery does nothing.
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		TypedSearchAttributes:    temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String())),
+	}, WorkflowDelivery, in)
+	return ignoreStarted(err)
+}
+
+// ignoreStarted: a workflow that runs or has run already has been told.
+func ignoreStarted(err error) error {
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return nil
+	}
+	return err
+}

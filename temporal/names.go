@@ -1,0 +1,79 @@
+// Package temporal is how the rest of Countersign speaks to Temporal: the names
+// of queues, workflows and signals, the client, and the dispatcher that tells
+// Temporal what the database has decided.
+package temporal
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+)
+
+// Task queues. Sealing has its own because it is bound by the processor, and
+// webhooks theirs because one slow endpoint must not hold up anything else.
+const (
+	QueueMain     = "countersign"
+	QueueSeal     = "countersign-seal"
+	QueueWebhooks = "countersign-webhooks"
+)
+
+// Workflow types.
+const (
+	WorkflowEnvelope = "Envelope"
+	WorkflowDelivery = "Delivery"
+)
+
+// Signals and queries of the envelope workflow.
+const (
+	SignalSignerSigned   = "signer-signed"
+	SignalSignerDeclined = "signer-declined"
+	SignalVoided         = "voided"
+	QueryProgress        = "progress"
+)
+
+// The search attributes of the envelope workflow.
+var (
+	AttrAppID          = temporal.NewSearchAttributeKeyKeyword("AppId")
+	AttrTenantID       = temporal.NewSearchAttributeKeyKeyword("TenantId")
+	AttrEnvelopeStatus = temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
+)
+
+// EnvelopeWorkflowID is the id of an envelope's workflow.
+func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
+
+// DeliveryWorkflowID is the id of a webhook delivery's workflow.
+func DeliveryWorkflowID(delivery uuid.UUID) string { return "delivery/" + delivery.String() }
+
+// EnvelopeInput starts an envelope's workflow.
+type EnvelopeInput struct {
+	AppID      uuid.UUID `json:"appId"`
+	EnvelopeID uuid.UUID `json:"envelopeId"`
+}
+
+// SignerSignal is what signals carry: whom the fact is about, by id.
+type SignerSignal struct {
+	SignerID uuid.UUID `json:"signerId,omitzero"`
+}
+
+// DeliveryInput starts a delivery's workflow. Delays are those before each of
+// the attempts.
+type DeliveryInput struct {
+	DeliveryID uuid.UUID       `json:"deliveryId"`
+	WebhookID  uuid.UUID       `json:"webhookId"`
+	Delays     []time.Duration `json:"delays"`
+}
+
+// Progress answers QueryProgress.
+type Progress struct {
+	// Step is what the workflow is doing: inviting, waiting, expiring, sealing, sending_copies, closing or done.
+	Step string `json:"step"`
+	// OpenGroup is the routing order whose signers are awaited; 0 for none.
+	OpenGroup int `json:"openGroup"`
+	// Awaiting are the signers who are to act now.
+	Awaiting []uuid.UUID `json:"awaiting"`
+	// Deadline is when the envelope expires; null for no deadline.
+	Deadline *time.Time `json:"deadline"`
+	// NextReminder is when the awaited signers are reminded; null for never.
+	NextReminder *time.Time `json:"nextReminder"`
+}

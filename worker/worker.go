@@ -1,0 +1,65 @@
+// Package worker registers workflows and activities with Temporal and tunes
+// how many run at once; nothing else.
+package worker
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// Workers are the workers of one process, one for each task queue.
+type Workers []sdkworker.Worker
+
+// stopLimit is how long activities in flight may take to end.
+const stopLimit = 20 * time.Second
+
+// New makes the workers without starting them.
+func New(c client.Client, a *activities.Activities) Workers {
+	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
+		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit,
+	})
+	Register(main, a)
+	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
+		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+	})
+	sealing.RegisterActivity(a.Seal)
+	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
+		MaxConcurrentActivityExecutionSize: 200, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+	})
+	webhooks.RegisterActivity(a.Deliver)
+	return Workers{main, sealing, webhooks}
+}
+
+// Register makes all workflows and activities known to r.
+func Register(r sdkworker.Registry, a *activities.Activities) {
+	r.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+	r.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
+	r.RegisterActivity(a)
+}
+
+// Start starts all workers, or none.
+func (ws Workers) Start() error {
+	for i, w := range ws {
+		if err := w.Start(); err != nil {
+			ws[:i].Stop()
+			return fmt.Errorf("start worker: %w", err)
+		}
+	}
+	return nil
+}
+
+// Stop stops them; activities in flight may end first.
+func (ws Workers) Stop() {
+	for _, w := range ws {
+		w.Stop()
+	}
+}

@@ -1,0 +1,52 @@
+package workflows
+
+import (
+	"time"
+
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/temporal"
+)
+
+// Delivery brings one event to one endpoint: one activity, tried on the
+// schedule. It fails when the last attempt has failed, so that operators find
+// failed deliveries by their status.
+func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
+	var total time.Duration
+	for _, d := range in.Delays {
+		total += d
+	}
+	if len(in.Delays) == 0 {
+		return sdktemporal.NewNonRetryableApplicationError("no delays were given", "NoSchedule", nil)
+	}
+	if in.Delays[0] > 0 {
+		wait := workflow.TimerOptions{Summary: "Before the first attempt"}
+		if err := workflow.NewTimerWithOptions(ctx, in.Delays[0], wait).Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	attempt := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
+		// The exchange is bounded by 10 s; the rest is for the database. Retry-After may stretch the schedule.
+		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: 2*total + 7*24*time.Hour,
+		RetryPolicy: &sdktemporal.RetryPolicy{
+			// Every failure names its own delay; this one is for attempts that were cut off.
+			InitialInterval: time.Minute, BackoffCoefficient: 1, MaximumAttempts: int32(len(in.Delays)), //nolint:gosec // five
+		},
+		// One slow endpoint does not hold up the others.
+		Priority: sdktemporal.Priority{FairnessKey: in.WebhookID.String()},
+	})
+	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays}).Get(ctx, nil)
+	if failed == nil {
+		return nil
+	}
+	settle := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute, RetryPolicy: patient(), Summary: "Mark as failed",
+	})
+	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID).Get(ctx, nil); err != nil {
+		return err
+	}
+	return failed
+}

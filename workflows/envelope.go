@@ -1,0 +1,351 @@
+// Package workflows drives what takes time: inviting, reminding, expiring,
+// sealing and delivering. A workflow decides nothing about an envelope: it
+// learns of facts by signals, and asks for changes through activities.
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// acts names the activities; it is never called through.
+var acts *activities.Activities
+
+// The steps of an envelope's workflow, as Progress and the Temporal UI show them.
+const (
+	stepWaiting  = "waiting"
+	stepExpiring = "expiring"
+	stepSealing  = "sealing"
+	stepCopies   = "sending_copies"
+	stepClosing  = "closing"
+	stepDone     = "done"
+)
+
+// Envelope drives one envelope from sent to its end. All it holds can be read
+// again from the database, so a workflow that was lost is simply started anew.
+func Envelope(ctx workflow.Context, in temporal.EnvelopeInput) error {
+	w, err := setup(ctx, in)
+	if err != nil {
+		return err
+	}
+	return w.run(ctx)
+}
+
+type envelope struct {
+	temporal.EnvelopeInput
+
+	plan    activities.Plan
+	step    string
+	closed  models.Status // how it ended without completion; "" while it has not
+	invited map[uuid.UUID]bool
+	round   int // reminders sent
+	remind  time.Time
+	timer   workflow.Future // the one that runs; nil if none does
+
+	cancelInvites workflow.CancelFunc
+	invites       workflow.Context
+}
+
+func setup(ctx workflow.Context, in temporal.EnvelopeInput) (*envelope, error) {
+	w := &envelope{EnvelopeInput: in, step: stepWaiting, invited: make(map[uuid.UUID]bool)}
+	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
+		Description: "Which signers are awaited, until when, and what the workflow is doing",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("register query: %w", err)
+	}
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: patient(),
+		Summary: "Read who is to sign, in which order and until when",
+	})
+	if err := workflow.ExecuteLocalActivity(local, acts.LoadPlan, in).Get(ctx, &w.plan); err != nil {
+		return nil, err
+	}
+	if w.plan.Status.Terminal() {
+		w.closed = w.plan.Status
+	}
+	if w.plan.ReminderEvery > 0 {
+		w.remind = workflow.Now(ctx).Add(w.plan.ReminderEvery)
+	}
+	w.invites, w.cancelInvites = workflow.WithCancel(ctx)
+	return w, nil
+}
+
+func (w *envelope) run(ctx workflow.Context) error {
+	if w.plan.Status == models.StatusCompleted {
+		return w.finish(ctx)
+	}
+	for {
+		w.drain(ctx)
+		switch {
+		case w.closed != "":
+			return w.close(ctx)
+		case w.allSigned():
+			return w.seal(ctx)
+		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+			return workflow.NewContinueAsNewError(ctx, Envelope, w.EnvelopeInput)
+		}
+		w.invite()
+		w.describe(ctx)
+		if err := w.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// signals are the facts that the workflow listens to, and what each changes.
+func (w *envelope) signals() map[string]func(temporal.SignerSignal) {
+	return map[string]func(temporal.SignerSignal){
+		temporal.SignalSignerSigned: func(f temporal.SignerSignal) {
+			for i := range w.plan.Signers {
+				if w.plan.Signers[i].ID == f.SignerID {
+					w.plan.Signers[i].Signed = true
+				}
+			}
+		},
+		temporal.SignalSignerDeclined: func(temporal.SignerSignal) { w.closed = models.StatusDeclined },
+		temporal.SignalVoided:         func(temporal.SignerSignal) { w.closed = models.StatusVoided },
+	}
+}
+
+// signalOrder fixes the order in which the channels are read, for replay.
+var signalOrder = []string{temporal.SignalSignerSigned, temporal.SignalSignerDeclined, temporal.SignalVoided}
+
+// drain takes the signals that are there already.
+func (w *envelope) drain(ctx workflow.Context) {
+	apply := w.signals()
+	for _, name := range signalOrder {
+		var f temporal.SignerSignal
+		for ch := workflow.GetSignalChannel(ctx, name); ch.ReceiveAsync(&f); f = (temporal.SignerSignal{}) {
+			apply[name](f)
+		}
+	}
+}
+
+// wait sleeps until a signal arrives or something is due, and does what is due.
+func (w *envelope) wait(ctx workflow.Context) error {
+	due := false
+	sel := workflow.NewSelector(ctx)
+	apply := w.signals()
+	for _, name := range signalOrder {
+		sel.AddReceive(workflow.GetSignalChannel(ctx, name), func(ch workflow.ReceiveChannel, _ bool) {
+			var f temporal.SignerSignal
+			ch.Receive(ctx, &f)
+			apply[name](f)
+		})
+	}
+	w.arm(ctx)
+	if w.timer != nil {
+		sel.AddFuture(w.timer, func(workflow.Future) { w.timer, due = nil, true })
+	}
+	sel.Select(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !due:
+		return nil
+	case w.deadlinePassed(ctx):
+		return w.expire(ctx)
+	default:
+		return w.sendReminders(ctx)
+	}
+}
+
+// arm starts the one timer, for the deadline or the next reminder, whichever
+// comes first. A timer that runs is left alone: signals do not move it.
+func (w *envelope) arm(ctx workflow.Context) {
+	if w.timer != nil {
+		return
+	}
+	at, summary := w.remind, "Next reminder"
+	if d := w.plan.Deadline; d != nil && (at.IsZero() || d.Before(at)) {
+		at, summary = *d, "Deadline"
+	}
+	if at.IsZero() {
+		return
+	}
+	// At least a second, should the database's clock be behind Temporal's.
+	wait := max(at.Sub(workflow.Now(ctx)), time.Second)
+	w.timer = workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: summary})
+}
+
+func (w *envelope) deadlinePassed(ctx workflow.Context) bool {
+	return w.plan.Deadline != nil && !workflow.Now(ctx).Before(*w.plan.Deadline)
+}
+
+// invite starts the invitation of everyone who is awaited and has none yet. It
+// does not wait: a mail server that is down must not keep a void from being seen.
+func (w *envelope) invite() {
+	for _, id := range w.awaiting() {
+		if w.invited[id] {
+			continue
+		}
+		w.invited[id] = true
+		ctx := w.options(w.invites, "Invite signer "+id.String(), time.Minute)
+		workflow.ExecuteActivity(ctx, acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
+	}
+}
+
+func (w *envelope) sendReminders(ctx workflow.Context) error {
+	w.round++
+	w.remind = workflow.Now(ctx).Add(w.plan.ReminderEvery)
+	// The awaited are asked in the background too, for the same reason.
+	ctx = w.options(w.invites, fmt.Sprintf("Reminder %d", w.round), 5*time.Minute)
+	workflow.ExecuteActivity(ctx, acts.Remind, activities.RemindInput{EnvelopeInput: w.EnvelopeInput, Round: w.round})
+	return nil
+}
+
+// expire asks for the envelope to be closed. Whoever was first has won: if all
+// have signed meanwhile, their signal is on its way.
+func (w *envelope) expire(ctx workflow.Context) error {
+	w.step = stepExpiring
+	w.describe(ctx)
+	var status models.Status
+	if err := workflow.ExecuteActivity(w.options(ctx, "Close at the deadline", time.Minute), acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
+		return err
+	}
+	w.step = stepWaiting
+	switch {
+	case status == models.StatusSealing || status == models.StatusCompleted:
+		w.plan.Deadline = nil
+	case status.Terminal():
+		w.closed = status
+	}
+	return nil
+}
+
+// seal makes the sealed documents and sends them out. It tries for as long as it takes.
+func (w *envelope) seal(ctx workflow.Context) error {
+	w.cancelInvites()
+	w.step = stepSealing
+	w.describe(ctx)
+	opts := workflow.GetActivityOptions(w.options(ctx, "Seal the documents", time.Hour))
+	opts.TaskQueue, opts.HeartbeatTimeout = temporal.QueueSeal, 30*time.Second
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.Seal, w.EnvelopeInput).Get(ctx, nil); err != nil {
+		return err
+	}
+	return w.finish(ctx)
+}
+
+// finish sends the sealed documents to the signers.
+func (w *envelope) finish(ctx workflow.Context) error {
+	w.step = stepCopies
+	w.describe(ctx)
+	if err := w.status(ctx, models.StatusCompleted); err != nil {
+		return err
+	}
+	if err := workflow.ExecuteActivity(w.options(ctx, "Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput).Get(ctx, nil); err != nil {
+		return err
+	}
+	return w.end(ctx, "Completed: sealed, and everyone has a copy.")
+}
+
+// close tells those who were asked that there is nothing left to sign.
+func (w *envelope) close(ctx workflow.Context) error {
+	w.cancelInvites()
+	w.step = stepClosing
+	w.describe(ctx)
+	if err := w.status(ctx, w.closed); err != nil {
+		return err
+	}
+	if err := workflow.ExecuteActivity(w.options(ctx, "Tell the signers that it is "+string(w.closed), 5*time.Minute), acts.SendClosing, w.EnvelopeInput).Get(ctx, nil); err != nil {
+		return err
+	}
+	return w.end(ctx, "The envelope was "+string(w.closed)+".")
+}
+
+func (w *envelope) end(ctx workflow.Context, words string) error {
+	w.step = stepDone
+	workflow.SetCurrentDetails(ctx, words)
+	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+func (w *envelope) status(ctx workflow.Context, s models.Status) error {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrEnvelopeStatus.ValueSet(string(s))); err != nil {
+		return fmt.Errorf("show status: %w", err)
+	}
+	return nil
+}
+
+// openGroup is the routing order that is awaited; 0 when all have signed.
+func (w *envelope) openGroup() int {
+	group := 0
+	for _, s := range w.plan.Signers {
+		if !s.Signed && (group == 0 || s.Group < group) {
+			group = s.Group
+		}
+	}
+	return group
+}
+
+func (w *envelope) allSigned() bool { return w.openGroup() == 0 }
+
+func (w *envelope) awaiting() []uuid.UUID {
+	ids := []uuid.UUID{}
+	if w.closed != "" {
+		return ids
+	}
+	group := w.openGroup()
+	for _, s := range w.plan.Signers {
+		if !s.Signed && s.Group == group {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// progress answers the query of that name.
+func (w *envelope) progress() (temporal.Progress, error) {
+	p := temporal.Progress{Step: w.step, Awaiting: w.awaiting()}
+	if w.step == stepWaiting {
+		p.OpenGroup, p.Deadline = w.openGroup(), w.plan.Deadline
+		if !w.remind.IsZero() {
+			p.NextReminder = &w.remind
+		}
+	}
+	return p, nil
+}
+
+// describe tells operators in the Temporal UI, in plain words, what goes on.
+func (w *envelope) describe(ctx workflow.Context) {
+	switch w.step {
+	case stepWaiting:
+		until := "without a deadline"
+		if w.plan.Deadline != nil {
+			until = "until " + w.plan.Deadline.UTC().Format("2 January 2006 15:04 UTC")
+		}
+		n := len(w.plan.Signers) - len(slices.DeleteFunc(slices.Clone(w.plan.Signers), func(s activities.PlanSigner) bool { return s.Signed }))
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d of %d have signed. Waiting for %d signer(s) of routing group %d, %s.",
+			n, len(w.plan.Signers), len(w.awaiting()), w.openGroup(), until))
+	case stepExpiring:
+		workflow.SetCurrentDetails(ctx, "The deadline has passed; closing the envelope.")
+	case stepSealing:
+		workflow.SetCurrentDetails(ctx, "Everyone has signed. Sealing the documents; if this stays, see the pending activity's last failure.")
+	case stepCopies:
+		workflow.SetCurrentDetails(ctx, "Sealed. Sending the copies; if this stays, the mail server does not take them.")
+	case stepClosing:
+		workflow.SetCurrentDetails(ctx, "The envelope was "+string(w.closed)+". Telling those who were asked to sign.")
+	}
+}
+
+// options are those of an activity that is tried until it works.
+func (w *envelope) options(ctx workflow.Context, summary string, limit time.Duration) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: limit, RetryPolicy: patient(), Summary: summary,
+	})
+}
+
+// patient never gives up: a signature that was given must not be lost to a
+// server that is down for a night.
+func patient() *sdktemporal.RetryPolicy {
+	return &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute}
+}
