@@ -4,28 +4,254 @@
 package inbox
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
-	"net"
-	"net/http"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 )
 
-// Inbox keeps the newest messages as files in a directory. It is safe for
-// concurrent use.
-type Inbox struct{}
+const (
+	maxMessages = 1000
+	maxMessage  = 40 << 20 // octets of one mail as received
+	maxTotal    = 1 << 30  // octets of all mails kept
+)
+
+// Kind tells mails from text messages.
+type Kind string
+
+// The kinds of messages.
+const (
+	KindMail Kind = "mail"
+	KindSMS  Kind = "sms"
+)
+
+// Message is one message as the API shows it.
+type Message struct {
+	// ID grows with each message: 16 digits, the microsecond of receipt.
+	ID          string       `json:"id"`
+	Kind        Kind         `json:"kind"`
+	From        string       `json:"from"` // bare address or number
+	FromName    string       `json:"fromName,omitempty"`
+	To          []string     `json:"to"` // bare addresses of the SMTP envelope, or the number
+	Subject     string       `json:"subject"`
+	Date        time.Time    `json:"date"` // of receipt, UTC
+	MessageID   string       `json:"messageId,omitempty"`
+	Size        int64        `json:"size"` // octets as received
+	Text        string       `json:"text"`
+	HTML        string       `json:"html"`
+	Links       []string     `json:"links"`
+	Attachments []Attachment `json:"attachments"`
+}
+
+// Attachment is a file of a mail.
+type Attachment struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"` // relative to the inbox's address
+}
+
+// Inbox keeps the newest messages, at most 1000 and 1 GiB, as two files each in
+// a directory: <id>.eml as received (mails only) and <id>.json as shown. It is
+// safe for concurrent use by one process.
+type Inbox struct {
+	dir string
+	now func() time.Time
+
+	mu    sync.Mutex
+	index []Message // oldest first, without text, HTML and links
+	total int64
+	last  int64 // microsecond of the newest id
+}
 
 // Open reads the messages kept in dir, which is made if it is missing.
 func Open(dir string, now func() time.Time) (*Inbox, error) {
-	return nil, errors.New("not implemented")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("inbox: %w", err)
+	}
+	entries, err := os.ReadDir(dir) // sorted by name, so by age
+	if err != nil {
+		return nil, fmt.Errorf("inbox: %w", err)
+	}
+	b := &Inbox{dir: dir, now: now}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, temporary) {
+			_ = os.Remove(filepath.Join(dir, name)) // left by a crash; it was never acknowledged
+			continue
+		}
+		id, ok := strings.CutSuffix(name, ".json")
+		if !ok || !validID(id) {
+			continue
+		}
+		m, err := b.read(id)
+		if err != nil {
+			continue // an unreadable message must not keep the inbox from starting
+		}
+		b.remember(m)
+	}
+	b.prune()
+	return b, nil
 }
 
-// ServeSMTP accepts mails on ln until ctx ends.
-func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
-	return errors.New("not implemented")
+const temporary = "incoming-"
+
+func validID(id string) bool {
+	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// Handler serves the page, the JSON API and the Twilio-compatible endpoint
-// POST /2010-04-01/Accounts/{sid}/Messages.json. It expects to be mounted at
-// the root of its listener.
-func (b *Inbox) Handler() http.Handler { return http.NotFoundHandler() }
+// summary is what the index holds of m.
+func summary(m Message) Message {
+	m.Text, m.HTML, m.Links = "", "", nil
+	return m
+}
+
+func (b *Inbox) remember(m Message) {
+	b.index = append(b.index, summary(m))
+	b.total += m.Size
+	var micros int64
+	if _, err := fmt.Sscanf(m.ID, "%d", &micros); err == nil {
+		b.last = max(b.last, micros)
+	}
+}
+
+// prune removes the oldest messages beyond the bounds.
+func (b *Inbox) prune() {
+	for len(b.index) > maxMessages || b.total > maxTotal && len(b.index) > 1 {
+		b.remove(b.index[0].ID)
+		b.total -= b.index[0].Size
+		b.index = b.index[1:]
+	}
+}
+
+func (b *Inbox) remove(id string) {
+	_ = os.Remove(b.path(id, ".json")) // gone already is gone as well
+	_ = os.Remove(b.path(id, ".eml"))
+}
+
+func (b *Inbox) path(id, ext string) string { return filepath.Join(b.dir, id+ext) }
+
+// add gives m an id and keeps it; source, if not empty, is the path of the file
+// that becomes its source.
+func (b *Inbox) add(m Message, source string) (Message, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := b.now().UTC()
+	micros := max(at.UnixMicro(), b.last+1)
+	m.ID, m.Date = fmt.Sprintf("%016d", micros), at
+	for i := range m.Attachments {
+		m.Attachments[i].URL = fmt.Sprintf("/api/messages/%s/attachments/%d", m.ID, i)
+	}
+	if source != "" {
+		if err := os.Rename(source, b.path(m.ID, ".eml")); err != nil {
+			return Message{}, fmt.Errorf("inbox: %w", err)
+		}
+	}
+	if err := b.write(m); err != nil {
+		b.remove(m.ID)
+		return Message{}, fmt.Errorf("inbox: %w", err)
+	}
+	b.remember(m)
+	b.prune()
+	return m, nil
+}
+
+// write stores m under a temporary name first, so that a crash leaves all of a
+// message or none.
+func (b *Inbox) write(m Message) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.dir, temporary+m.ID)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path, b.path(m.ID, ".json"))
+}
+
+func (b *Inbox) read(id string) (Message, error) {
+	var m Message
+	data, err := os.ReadFile(b.path(id, ".json"))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, err
+	}
+	if m.ID != id {
+		return m, errors.New("inbox: message under another's name")
+	}
+	return m, nil
+}
+
+// Filter selects messages; zero fields select all.
+type Filter struct {
+	To    string // recipient, compared without regard to case
+	Kind  Kind
+	After string // id; only newer messages
+	Limit int    // 0 means 100
+}
+
+// List returns the summaries of the matching messages, newest first.
+func (b *Inbox) List(f Filter) []Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	limit := f.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	out := []Message{}
+	for i := len(b.index) - 1; i >= 0 && len(out) < limit; i-- {
+		m := b.index[i]
+		if m.ID <= f.After {
+			break
+		}
+		if (f.Kind == "" || m.Kind == f.Kind) && (f.To == "" || sentTo(m, f.To)) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func sentTo(m Message, to string) bool {
+	for _, addr := range m.To {
+		if strings.EqualFold(addr, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// Get returns one message in full; the error wraps fs.ErrNotExist if there is none.
+func (b *Inbox) Get(id string) (Message, error) {
+	if !validID(id) {
+		return Message{}, fs.ErrNotExist
+	}
+	return b.read(id)
+}
+
+// Source opens a mail as it was received; the error wraps fs.ErrNotExist if
+// there is none.
+func (b *Inbox) Source(id string) (io.ReadCloser, error) {
+	if !validID(id) {
+		return nil, fs.ErrNotExist
+	}
+	return os.Open(b.path(id, ".eml"))
+}
+
+// Clear removes all messages. Ids are not used again.
+func (b *Inbox) Clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.index {
+		b.remove(m.ID)
+	}
+	b.index, b.total = nil, 0
+}

@@ -1,0 +1,164 @@
+package inbox
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/emersion/go-message"
+	_ "github.com/emersion/go-message/charset" // mails in charsets other than UTF-8
+	"github.com/emersion/go-message/mail"
+)
+
+const (
+	maxDepth = 8       // multiparts within multiparts
+	maxParts = 200     // leaves of one mail
+	maxText  = 2 << 20 // octets kept of the text and of the HTML
+	maxLinks = 200
+)
+
+// parse reads a mail's headers and parts. A malformed mail gives what could be
+// read of it: its source shows the rest.
+func parse(r io.Reader) (Message, error) {
+	var m Message
+	err := eachLeaf(r, func(root mail.Header) {
+		m.Subject, _ = root.Subject()
+		m.MessageID, _ = root.MessageID()
+		if from, _ := root.AddressList("From"); len(from) > 0 {
+			m.From, m.FromName = from[0].Address, from[0].Name
+		}
+	}, func(leaf *message.Entity) error {
+		return m.addLeaf(leaf)
+	})
+	m.Links = links(m.Text, m.HTML)
+	return m, err
+}
+
+// addLeaf takes the first text and the first HTML part for the body and every
+// other one for a file.
+func (m *Message) addLeaf(leaf *message.Entity) error {
+	kind, name, _ := describe(leaf)
+	if m.wouldAttach(leaf) {
+		size, err := io.Copy(io.Discard, leaf.Body)
+		m.Attachments = append(m.Attachments, Attachment{Name: name, ContentType: kind, Size: size})
+		return err
+	}
+	text, err := readText(leaf.Body)
+	if kind == "text/html" {
+		m.HTML = text
+	} else {
+		m.Text = text
+	}
+	return err
+}
+
+// wouldAttach reports whether addLeaf takes leaf for a file.
+func (m *Message) wouldAttach(leaf *message.Entity) bool {
+	switch kind, _, attached := describe(leaf); {
+	case attached:
+		return true
+	case kind == "text/plain":
+		return m.Text != ""
+	case kind == "text/html":
+		return m.HTML != ""
+	}
+	return true
+}
+
+// describe returns a leaf's media type, its file name, and whether it is a file.
+func describe(leaf *message.Entity) (kind, name string, attached bool) {
+	kind, params, err := leaf.Header.ContentType()
+	if err != nil || kind == "" {
+		kind = "application/octet-stream"
+	}
+	disposition, _, _ := leaf.Header.ContentDisposition()
+	file := mail.AttachmentHeader{Header: leaf.Header}
+	name, _ = file.Filename()
+	if name == "" {
+		name = params["name"]
+	}
+	attached = disposition == "attachment" || name != ""
+	if name == "" {
+		name = "unnamed"
+	}
+	return strings.ToLower(kind), name, attached
+}
+
+func readText(r io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxText))
+	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\ufffd"), "\r\n", "\n"), err
+}
+
+var errTooManyParts = errors.New("inbox: too many parts")
+
+// eachLeaf calls head with the mail's header and leaf with each part that is no
+// multipart, in order.
+func eachLeaf(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
+	root, err := message.Read(r)
+	if err != nil && !tolerable(err) {
+		return fmt.Errorf("inbox: %w", err)
+	}
+	if head != nil {
+		head(mail.Header{Header: root.Header})
+	}
+	parts := 0
+	return walk(root, 0, func(e *message.Entity) error {
+		if parts++; parts > maxParts {
+			return errTooManyParts
+		}
+		return leaf(e)
+	})
+}
+
+func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error {
+	parts := e.MultipartReader()
+	if parts == nil || depth == maxDepth {
+		return leaf(e)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !tolerable(err) {
+			return fmt.Errorf("inbox: %w", err)
+		}
+		if err := walk(part, depth+1, leaf); err != nil {
+			return err
+		}
+	}
+}
+
+// tolerable reports an unknown charset or encoding: the bytes are shown as they are.
+func tolerable(err error) bool {
+	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
+}
+
+var (
+	textLink = regexp.MustCompile(`https?://[^\s<>"'\x60]+`)
+	htmlLink = regexp.MustCompile(`(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+)
+
+// links collects the http and https links of a message, each once, in order.
+func links(text, markup string) []string {
+	out, seen := []string{}, map[string]bool{}
+	add := func(s string) {
+		u, err := url.Parse(s)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || seen[s] || len(out) == maxLinks {
+			return
+		}
+		seen[s] = true
+		out = append(out, s)
+	}
+	for _, s := range textLink.FindAllString(text, -1) {
+		add(strings.TrimRight(s, ".,;:!?)]}"))
+	}
+	for _, match := range htmlLink.FindAllStringSubmatch(markup, -1) {
+		add(html.UnescapeString(match[1] + match[2]))
+	}
+	return out
+}
