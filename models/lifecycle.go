@@ -141,6 +141,16 @@ func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
 	return nil
 }
 
+// Downloaded records that a recipient fetched a sealed document.
+func (e *Envelope) Downloaded(act Act, document uuid.UUID) error {
+	d := e.Document(document)
+	if d == nil || d.Kind != DocumentSealed {
+		return ErrNotFound
+	}
+	e.record(act, EventDocumentDownloaded, uuid.Nil, Detail{"documentId": d.ID.String(), "sha256": d.SHA256})
+	return nil
+}
+
 // Due reports whether the deadline has passed.
 func (e *Envelope) Due(at time.Time) bool { return e.ExpiresAt != nil && !at.Before(*e.ExpiresAt) }
 

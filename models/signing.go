@@ -203,19 +203,9 @@ func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwell
 // Sign records a signer's values and signature. When the routing group is
 // complete the next one opens; when nobody is left, sealing begins.
 func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
-	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
-	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
-		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
-	}
-	s, err := e.holder(l, act.At, ActionSign, signed)
+	s, err := e.maySign(l, act.At)
 	if err != nil {
 		return nil, err
-	}
-	if !s.Verified() {
-		return nil, errNeedsCode
-	}
-	if s.ConsentAt == nil {
-		return nil, Refuse(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")
 	}
 	values, err := e.values(s, sub)
 	if err != nil {
@@ -257,5 +247,29 @@ func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
 	detail["signerId"] = s.ID.String()
 	e.record(act, EventSignerDeclined, s.ID, detail)
 	e.record(act, EventEnvelopeDeclined, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
+
+// MaySign checks, without looking at any value, whether the link may sign now.
+func (e *Envelope) MaySign(l Link, at time.Time) error {
+	_, err := e.maySign(l, at)
+	return err
+}
+
+func (e *Envelope) maySign(l Link, at time.Time) (*Signer, error) {
+	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
+	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
+		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
+	}
+	s, err := e.holder(l, at, ActionSign, signed)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Verified() {
+		return nil, errNeedsCode
+	}
+	if s.ConsentAt == nil {
+		return nil, Refuse(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")
+	}
 	return s, nil
 }

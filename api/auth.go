@@ -1,0 +1,131 @@
+package api
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/big"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/credential"
+	"countersign/models"
+)
+
+// authenticate finds the app that the bearer token belongs to.
+func (s *Server) authenticate(c *gin.Context) (*models.App, error) {
+	token, ok := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
+	if !ok || token == "" {
+		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "An access token is required: Authorization: Bearer <token>.")
+	}
+	id, err := s.Tokens.App(token)
+	if err != nil {
+		if credential.IsExpired(err) {
+			return nil, models.Refuse(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
+		}
+		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+	}
+	if err := s.limit(c, "app:"+id.String()); err != nil {
+		return nil, err
+	}
+	app, err := s.Store.App(c.Request.Context(), id)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+	}
+	return app, err
+}
+
+// signerLink is what a signer token in the path stands for.
+type signerLink struct {
+	models.Link
+
+	App uuid.UUID
+}
+
+func (s *Server) authenticateSigner(c *gin.Context) (signerLink, error) {
+	app, l, err := s.Tokens.Link(c.Param("token"))
+	if err != nil {
+		if credential.IsExpired(err) {
+			return signerLink{}, models.Refuse(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")
+		}
+		return signerLink{}, models.ErrLinkInvalid
+	}
+	return signerLink{Link: l, App: app}, nil
+}
+
+// token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
+// authenticates in the form or by HTTP Basic (§2.3.1).
+func (s *Server) token(c *gin.Context) error {
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, 64<<10)
+	if err := c.Request.ParseForm(); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return err
+		}
+		return models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
+	}
+	form := c.Request.PostForm
+	id, secret := form.Get("client_id"), form.Get("client_secret")
+	if user, pass, ok := c.Request.BasicAuth(); ok {
+		id, secret = user, pass
+	}
+	p := models.Problems{}
+	switch form.Get("grant_type") {
+	case "client_credentials":
+	case "":
+		p.Add("grant_type", "is required")
+	default:
+		p.Add("grant_type", "must be client_credentials")
+	}
+	if id == "" {
+		p.Add("client_id", "is required")
+	}
+	if secret == "" {
+		p.Add("client_secret", "is required")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	app, err := s.Store.Authenticate(c.Request.Context(), id, secret)
+	if errors.Is(err, models.ErrNotFound) {
+		return models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong.")
+	}
+	if err != nil {
+		return err
+	}
+	access, err := s.Tokens.Access(app.ID)
+	if err != nil {
+		return err
+	}
+	c.Header("Pragma", "no-cache")
+	c.JSON(http.StatusOK, gin.H{
+		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),
+	})
+	return nil
+}
+
+// jwks publishes the keys that sign manifests (RFC 7517), so that sealed
+// documents can be verified by anyone.
+func (s *Server) jwks(c *gin.Context) error {
+	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
+	if err != nil {
+		return err
+	}
+	out := []gin.H{}
+	for _, k := range keys {
+		pub := k.Private.PublicKey
+		out = append(out, gin.H{
+			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
+			"x": coordinate(pub.X), "y": coordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
+		})
+	}
+	c.Header("Cache-Control", "public, max-age=300")
+	c.JSON(http.StatusOK, gin.H{"keys": out})
+	return nil
+}
+
+func coordinate(n *big.Int) string {
+	return base64.RawURLEncoding.EncodeToString(n.FillBytes(make([]byte, 32)))
+}

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/internal/credential"
+	"countersign/models"
+)
+
+// downloadable finds the sealed document that a portal link stands for.
+func (s *Server) downloadable(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
+	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
+	l, err := s.Tokens.Downloadable(c.Param("token"))
+	if err != nil {
+		return l, nil, nil, invalid
+	}
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.Envelope)
+	if isNotFound(err) {
+		return l, nil, nil, invalid
+	}
+	if err != nil {
+		return l, nil, nil, err
+	}
+	d := e.Document(l.Document)
+	if d == nil || d.Kind != models.DocumentSealed {
+		return l, nil, nil, invalid
+	}
+	if d.PurgeStatus == models.PurgePurged {
+		return l, nil, nil, models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
+	}
+	return l, e, d, nil
+}
+
+func (s *Server) download(c *gin.Context) error {
+	l, e, d, err := s.downloadable(c)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{
+		"envelopeId": e.ID, "available": true, "name": e.FileName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
+		"expiresAt": stamp(&l.Until),
+	})
+	return nil
+}
+
+func (s *Server) downloadDocument(c *gin.Context) error {
+	l, e, d, err := s.downloadable(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
+		return e.Downloaded(s.act(c, models.SignerActor(l.Recipient)), l.Document)
+	})
+	if err != nil {
+		return err
+	}
+	return s.sendFile(c, e, d, "attachment")
+}

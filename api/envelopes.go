@@ -1,0 +1,227 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+type jsonNumber = json.Number
+
+func originalKey(e *models.Envelope, id uuid.UUID) string {
+	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)
+}
+
+func (s *Server) listEnvelopes(c *gin.Context, app *models.App) error {
+	p := models.Problems{}
+	f := store.Filter{
+		App: app.ID, Tenant: c.Query("tenantId"), Status: models.Status(c.Query("status")),
+		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
+	}
+	if f.Tenant == "" {
+		p.Add("tenantId", "is required")
+	}
+	if _, given := c.GetQuery("status"); given && (!f.Status.Known() || f.Status != f.Status.Public()) {
+		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if err := app.MayUse(f.Tenant); err != nil {
+		return err
+	}
+	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	data := make([]envelopeView, 0, len(list))
+	for _, e := range list {
+		data = append(data, viewEnvelope(e, nil))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
+	return nil
+}
+
+func (s *Server) getEnvelope(c *gin.Context, app *models.App) error {
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, e, http.StatusOK)
+}
+
+// answer renders the whole envelope.
+func (s *Server) answer(c *gin.Context, e *models.Envelope, status int) error {
+	log, err := s.Store.AuditEvents(c.Request.Context(), e.ID)
+	if err != nil {
+		return err
+	}
+	c.JSON(status, viewEnvelope(e, log))
+	return nil
+}
+
+// change does one thing to the caller's envelope.
+func (s *Server) change(c *gin.Context, app *models.App, do func(*models.Envelope, models.Act) error) (*models.Envelope, error) {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Change(c.Request.Context(), app.ID, id, func(e *models.Envelope) error {
+		if app.MayUse(e.TenantID) != nil {
+			return models.ErrNotFound
+		}
+		return do(e, s.act(c, models.AppActor(app.ID)))
+	})
+}
+
+func (s *Server) sendEnvelope(c *gin.Context, app *models.App) error {
+	o, err := readObject(c, maxJSON, true)
+	if err != nil {
+		return err
+	}
+	message := o.optStr("message")
+	if err := o.err(); err != nil {
+		return err
+	}
+	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error { return e.Send(act, message) })
+	if err != nil {
+		return err
+	}
+	log, err := s.Store.AuditEvents(c.Request.Context(), e.ID)
+	if err != nil {
+		return err
+	}
+	v := viewEnvelope(e, log)
+	for i, signer := range e.Signers {
+		if signer.LinkID == nil {
+			continue
+		}
+		tok, err := s.Tokens.Signing(app.ID, signer)
+		if err != nil {
+			return err
+		}
+		v.Signers[i].SigningURL = s.SigningURL + "/" + tok
+	}
+	c.JSON(http.StatusOK, v)
+	return nil
+}
+
+func (s *Server) voidEnvelope(c *gin.Context, app *models.App) error {
+	o, err := readObject(c, maxJSON, true)
+	if err != nil {
+		return err
+	}
+	reason := o.optStr("reason")
+	if err := o.err(); err != nil {
+		return err
+	}
+	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error { return e.Void(act, reason) })
+	if err != nil {
+		return err
+	}
+	return s.answer(c, e, http.StatusOK)
+}
+
+func (s *Server) addSigner(c *gin.Context, app *models.App) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	in := s.signerInput(o)
+	in.Check(o.p, "")
+	invalid := o.err()
+	var made *models.Signer
+	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+		if invalid != nil { // an envelope of somebody else is not found, whatever the body
+			return invalid
+		}
+		made, err = e.AddSigner(act, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, viewSigner(made))
+	return nil
+}
+
+func (s *Server) addField(c *gin.Context, app *models.App) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	in := fieldInput(o, nil)
+	invalid := o.err()
+	var made []*models.Field
+	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+		if invalid != nil {
+			return invalid
+		}
+		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPath)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, viewField(made[0]))
+	return nil
+}
+
+// getDocument streams the first document, original or sealed; documentId names another one.
+func (s *Server) getDocument(c *gin.Context, app *models.App) error {
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	p := models.Problems{}
+	kind := models.DocumentKind(c.DefaultQuery("kind", string(models.DocumentOriginal)))
+	docs := e.Originals()
+	switch kind {
+	case models.DocumentOriginal:
+	case models.DocumentSealed:
+		docs = e.Sealed()
+		if e.Status != models.StatusCompleted {
+			return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
+		}
+	default:
+		p.Add("kind", "must be original or sealed")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if raw, ok := c.GetQuery("documentId"); ok {
+		id, err := uuid.Parse(raw)
+		d := e.Document(id)
+		if err != nil || d == nil {
+			return models.ErrNotFound
+		}
+		return s.sendFile(c, e, d, "attachment")
+	}
+	if len(docs) == 0 {
+		return models.ErrNotFound
+	}
+	return s.sendFile(c, e, docs[0], "attachment")
+}
+
+func (s *Server) progress(c *gin.Context, app *models.App) error {
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	if e.SentAt == nil {
+		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
+	}
+	p, err := s.Workflows.Progress(c.Request.Context(), e.ID)
+	if err != nil {
+		s.log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
+		return models.Refuse(models.KindUnavailable, "workflow_unavailable", "The workflow does not answer right now.")
+	}
+	c.JSON(http.StatusOK, p)
+	return nil
+}

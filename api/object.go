@@ -1,0 +1,254 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// object reads a JSON object member by member and notes by JSON path what is
+// missing or of the wrong type, so that a caller learns of everything at once.
+type object struct {
+	m    map[string]any
+	path string // "" or "signers[0]."
+	p    models.Problems
+}
+
+const maxJSON = 1 << 20
+
+// readObject reads the request's body, which may be empty if optional.
+func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, err
+		}
+		return nil, models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+	}
+	if optional && len(bytes.TrimSpace(body)) == 0 {
+		return &object{m: map[string]any{}, p: models.Problems{}}, nil
+	}
+	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/json" && t != "application/problem+json" {
+		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
+	}
+	return parseObject(body, "")
+}
+
+func parseObject(body []byte, name string) (*object, error) {
+	v, err := parseJSON(body, name)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s must be a JSON object.", orBody(name))
+	}
+	return &object{m: m, p: models.Problems{}}, nil
+}
+
+func parseJSON(body []byte, name string) (any, error) {
+	if !utf8.Valid(body) {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", orBody(name))
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", orBody(name), dec.InputOffset())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", orBody(name))
+	}
+	return v, nil
+}
+
+func orBody(name string) string {
+	if name == "" {
+		return "The body"
+	}
+	return "The part " + name
+}
+
+// get returns a member; absent and null are the same.
+func (o *object) get(name string) any { return o.m[name] }
+
+// has reports whether the member is there, be it null.
+func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
+
+func (o *object) bad(name, format string, args ...any) { o.p.Add(o.path+name, format, args...) }
+
+// str is a required string.
+func (o *object) str(name string) string {
+	if s := o.optStr(name); s != nil {
+		return *s
+	}
+	if o.get(name) == nil {
+		o.bad(name, "is required")
+	}
+	return ""
+}
+
+// optStr is an optional string.
+func (o *object) optStr(name string) *string {
+	switch v := o.get(name).(type) {
+	case nil:
+	case string:
+		return &v
+	default:
+		o.bad(name, "must be a string")
+	}
+	return nil
+}
+
+// num is a required number.
+func (o *object) num(name string) float64 {
+	switch v := o.get(name).(type) {
+	case nil:
+		o.bad(name, "is required")
+	case json.Number:
+		if f, err := v.Float64(); err == nil && !math.IsInf(f, 0) {
+			return f
+		}
+		o.bad(name, "must be a number in range")
+	default:
+		o.bad(name, "must be a number")
+	}
+	return 0
+}
+
+// optInt is an optional whole number.
+func (o *object) optInt(name string) *int {
+	switch v := o.get(name).(type) {
+	case nil:
+	case json.Number:
+		f, err := v.Float64()
+		if err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
+			n := int(f)
+			return &n
+		}
+		o.bad(name, "must be a whole number")
+	default:
+		o.bad(name, "must be a whole number")
+	}
+	return nil
+}
+
+// int is a required whole number.
+func (o *object) int(name string) int {
+	if n := o.optInt(name); n != nil {
+		return *n
+	}
+	if o.get(name) == nil {
+		o.bad(name, "is required")
+	}
+	return 0
+}
+
+// flag is an optional boolean.
+func (o *object) flag(name string, otherwise bool) bool {
+	switch v := o.get(name).(type) {
+	case nil:
+	case bool:
+		return v
+	default:
+		o.bad(name, "must be true or false")
+	}
+	return otherwise
+}
+
+// id is a required uuid.
+func (o *object) id(name string) uuid.UUID {
+	s := o.optStr(name)
+	if s == nil {
+		if o.get(name) == nil {
+			o.bad(name, "is required")
+		}
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(*s)
+	if err != nil || len(*s) != 36 {
+		o.bad(name, "must be a UUID")
+	}
+	return id
+}
+
+// optID is an optional uuid.
+func (o *object) optID(name string) *uuid.UUID {
+	if o.get(name) == nil {
+		return nil
+	}
+	id := o.id(name)
+	return &id
+}
+
+// list is an array; minLen items are required, and maxLen are the most.
+func (o *object) list(name string, minLen, maxLen int) []any {
+	v, ok := o.get(name).([]any)
+	switch {
+	case o.get(name) == nil && minLen > 0:
+		o.bad(name, "is required")
+	case o.get(name) == nil:
+	case !ok:
+		o.bad(name, "must be an array")
+	case len(v) < minLen:
+		o.bad(name, "must have at least %d item(s)", minLen)
+	case len(v) > maxLen:
+		o.bad(name, "must have at most %d items", maxLen)
+		return nil
+	}
+	return v
+}
+
+// objects is an array of objects.
+func (o *object) objects(name string, minLen, maxLen int) []*object {
+	var out []*object
+	for i, v := range o.list(name, minLen, maxLen) {
+		path := fmt.Sprintf("%s%s[%d]", o.path, name, i)
+		m, ok := v.(map[string]any)
+		if !ok {
+			o.p.Add(path, "must be an object")
+			continue
+		}
+		out = append(out, &object{m: m, path: path + ".", p: o.p})
+	}
+	return out
+}
+
+// err is what was wrong so far.
+func (o *object) err() error { return o.p.Err() }
+
+// query reads a whole number from the query string.
+func query(c *gin.Context, p models.Problems, name string, otherwise, lowest, highest int) int {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(raw)
+	if err != nil || n < lowest || n > highest {
+		p.Add(name, "must be a whole number between %d and %d", lowest, highest)
+		return otherwise
+	}
+	return n
+}
+
+// pathID reads an id from the path. What is no id names nothing.
+func pathID(c *gin.Context, name string) (uuid.UUID, error) {
+	id, err := uuid.Parse(c.Param(name))
+	if err != nil || len(c.Param(name)) != 36 {
+		return uuid.Nil, models.ErrNotFound
+	}
+	return id, nil
+}

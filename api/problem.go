@@ -1,0 +1,104 @@
+package api
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/seal"
+)
+
+// problem is the one error body: it reads as either shape of the interface, and
+// as RFC 9457 problem details.
+type problem struct {
+	Error   string              `json:"error"`
+	Message string              `json:"message"`
+	Details map[string]any      `json:"details"`
+	Type    string              `json:"type"`
+	Title   string              `json:"title"`
+	Status  int                 `json:"status"`
+	Errors  map[string][]string `json:"errors"`
+}
+
+// statusOf maps the kinds of refusals to HTTP, here and nowhere else.
+var statusOf = map[models.Kind]int{
+	models.KindInvalid:       http.StatusBadRequest,
+	models.KindUnauthorized:  http.StatusUnauthorized,
+	models.KindPayment:       http.StatusPaymentRequired,
+	models.KindForbidden:     http.StatusForbidden,
+	models.KindNotFound:      http.StatusNotFound,
+	models.KindConflict:      http.StatusConflict,
+	models.KindGone:          http.StatusGone,
+	models.KindTooLarge:      http.StatusRequestEntityTooLarge,
+	models.KindUnprocessable: http.StatusUnprocessableEntity,
+	models.KindRateLimited:   http.StatusTooManyRequests,
+	models.KindNotAvailable:  http.StatusNotImplemented,
+	models.KindUnavailable:   http.StatusServiceUnavailable,
+}
+
+// fail answers err. What is not a refusal is a 500 with the request's id, under
+// which the log has the rest.
+func (s *Server) fail(c *gin.Context, err error) {
+	var (
+		refusal  *models.Error
+		rejected *seal.Refusal
+		tooLarge *http.MaxBytesError
+	)
+	switch {
+	case errors.As(err, &refusal):
+	case errors.As(err, &rejected):
+		refusal = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
+	case errors.As(err, &tooLarge):
+		refusal = models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", tooLarge.Limit)
+	}
+	if refusal == nil {
+		if c.Request.Context().Err() != nil {
+			c.Abort() // the client has gone
+			return
+		}
+		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "error", err)
+		s.write(c, http.StatusInternalServerError, &models.Error{
+			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",
+		})
+		return
+	}
+	s.write(c, statusOf[refusal.Kind], refusal)
+}
+
+func (s *Server) write(c *gin.Context, status int, e *models.Error) {
+	p := problem{
+		Error: e.Code, Message: e.Message, Type: "about:blank", Title: http.StatusText(status), Status: status, Errors: e.Fields,
+	}
+	if p.Errors == nil {
+		p.Errors = map[string][]string{}
+	}
+	if e.RetryAfter > 0 {
+		secs := int(math.Ceil(e.RetryAfter.Seconds()))
+		c.Header("Retry-After", strconv.Itoa(secs))
+		p.Details = map[string]any{"retryAfterSeconds": secs}
+	}
+	if status == http.StatusUnauthorized && c.GetHeader("Authorization") != "" {
+		c.Header("WWW-Authenticate", `Bearer error="invalid_token"`)
+	} else if status == http.StatusUnauthorized {
+		c.Header("WWW-Authenticate", "Bearer")
+	}
+	if strings.Contains(c.GetHeader("Accept"), "application/problem+json") {
+		c.Header("Content-Type", "application/problem+json")
+	}
+	c.AbortWithStatusJSON(status, p)
+}
+
+// clock formats as all times in answers do.
+func stamp(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,108 @@
+// Package api serves Countersign over HTTP. A handler binds the request,
+// authorises it, makes one call and renders the answer.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/credential"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// Mailer sends one-time codes by mail.
+type Mailer interface {
+	Send(ctx context.Context, m notify.Mail) error
+	MessageID(parts ...string) string
+}
+
+// Workflows answers questions to running workflows.
+type Workflows interface {
+	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
+	Check(ctx context.Context) error
+}
+
+// Config is what a Server needs. SMS may be nil; all else is required.
+type Config struct {
+	Store     *store.Store
+	Blobs     blob.Store
+	Tokens    *credential.Tokens
+	Codes     *credential.Codes
+	Mail      Mailer
+	SMS       notify.SMS
+	Workflows Workflows
+	Pages     http.Handler // the pages for people, for every path that is not the API's
+
+	BaseURL, SigningURL string
+	UploadLimit         int64 // bytes
+	RateLimit           int   // requests per minute
+	DefaultExpiryDays   int
+	AllowPrivateHooks   bool
+	TrustedProxies      []string
+	Version             string
+
+	Log   *slog.Logger
+	Now   func() time.Time
+	NewID func() uuid.UUID
+}
+
+// Server is the HTTP handler of the whole service.
+type Server struct {
+	Config
+
+	log    *slog.Logger
+	limits *limiter
+	engine *gin.Engine
+}
+
+// New builds the server.
+func New(cfg Config) (*Server, error) {
+	gin.SetMode(gin.ReleaseMode)
+	s := &Server{Config: cfg, log: cfg.Log, limits: newLimiter(cfg.RateLimit, cfg.Now), engine: gin.New()}
+	s.engine.HandleMethodNotAllowed = true
+	s.engine.ContextWithFallback = true
+	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("trusted proxies: %w", err)
+	}
+	s.engine.Use(s.observe, s.recoverPanic, s.secureHeaders, s.limitAddress)
+	for _, r := range s.routes() {
+		s.engine.Handle(r.method, r.path, s.handle(r))
+	}
+	s.engine.NoRoute(func(c *gin.Context) {
+		if cfg.Pages != nil && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) && !isAPI(c.Request.URL.Path) {
+			cfg.Pages.ServeHTTP(c.Writer, c.Request)
+			return
+		}
+		s.fail(c, models.ErrNotFound)
+	})
+	s.engine.NoMethod(func(c *gin.Context) {
+		s.write(c, http.StatusMethodNotAllowed, models.Refuse(models.KindInvalid, "method_not_allowed", "This resource does not answer to %s.", c.Request.Method))
+	})
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// act is who makes the request, for the audit trail.
+func (s *Server) act(c *gin.Context, actor string) models.Act {
+	agent := c.Request.UserAgent()
+	if len(agent) > maxUserAgent {
+		agent = agent[:maxUserAgent]
+	}
+	return models.Act{
+		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: clean(agent), NewID: s.NewID,
+	}
+}
+
+const maxUserAgent = 512

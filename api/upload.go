@@ -1,0 +1,308 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store/blob"
+)
+
+// upload is a PDF that was received and admitted, in a temporary file.
+type upload struct {
+	file *os.File
+	models.DocumentInput
+}
+
+func (u *upload) discard() {
+	if u != nil {
+		blob.Discard(u.file)
+	}
+}
+
+// receive takes a PDF from r, hashing it on the way, and admits it.
+func (s *Server) receive(c *gin.Context, r io.Reader, name string) (*upload, error) {
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return nil, err
+	}
+	u := &upload{file: f}
+	if err := s.fill(c, u, r, name); err != nil {
+		u.discard()
+		return nil, err
+	}
+	return u, nil
+}
+
+func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error {
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(u.file, h), io.LimitReader(r, s.UploadLimit+1))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case n > s.UploadLimit || errors.As(err, &tooLarge):
+		return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", s.UploadLimit)
+	case err != nil && c.Request.Context().Err() == nil && !isWriteError(err):
+		return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+	case err != nil:
+		return fmt.Errorf("receive upload: %w", err)
+	}
+	info, err := seal.Admit(c.Request.Context(), u.file, n, seal.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	sizes := make([][2]float64, 0, len(info.Pages))
+	for _, p := range info.Pages {
+		sizes = append(sizes, [2]float64{p.Width, p.Height})
+	}
+	u.DocumentInput = models.DocumentInput{
+		Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
+	}
+	return nil
+}
+
+// isWriteError reports whether err came from our own file, not from the client.
+func isWriteError(err error) bool {
+	var p *os.PathError
+	return errors.As(err, &p)
+}
+
+// fileName keeps the last part of an uploaded file's name, without what may
+// not be in one.
+func fileName(name string) string {
+	name = path.Base(strings.ReplaceAll(clean(name), `\`, "/"))
+	if name == "." || name == "/" {
+		return ""
+	}
+	if r := []rune(name); len(r) > 200 {
+		name = string(r[:200])
+	}
+	return name
+}
+
+const (
+	maxParts = 20
+	fileSlop = 1 << 20 // what a multipart body may hold beside the file
+)
+
+// parts is a multipart body: the admitted file and the other parts as text.
+type parts struct {
+	file *upload
+	text map[string]string
+}
+
+// readParts reads a multipart body as it arrives. The caller discards the file.
+func (s *Server) readParts(c *gin.Context) (*parts, error) {
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+fileSlop)
+	mr, err := c.Request.MultipartReader()
+	if err != nil {
+		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
+	}
+	out := &parts{text: make(map[string]string)}
+	for n := 0; ; n++ {
+		part, err := mr.NextPart()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err == nil && n >= maxParts {
+			err = models.Refuse(models.KindInvalid, "too_many_parts", "The body has more than %d parts.", maxParts)
+		} else if err != nil {
+			err = unreadable(err)
+		} else {
+			err = s.readPart(c, out, part)
+		}
+		if err != nil {
+			out.file.discard()
+			return nil, err
+		}
+	}
+}
+
+func (s *Server) readPart(c *gin.Context, out *parts, part *multipart.Part) error {
+	name := part.FormName()
+	if name == "file" {
+		if out.file != nil {
+			p := models.Problems{}
+			p.Add("file", "must be given once")
+			return p.Err()
+		}
+		u, err := s.receive(c, part, part.FileName())
+		out.file = u
+		return err
+	}
+	b, err := io.ReadAll(io.LimitReader(part, maxJSON+1))
+	if err != nil {
+		return unreadable(err)
+	}
+	if len(b) > maxJSON {
+		return models.Refuse(models.KindTooLarge, "request_too_large", "The part %s is larger than %d bytes.", clean(name), maxJSON)
+	}
+	out.text[name] = string(b)
+	return nil
+}
+
+func unreadable(err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", tooLarge.Limit)
+	}
+	return models.Refuse(models.KindInvalid, "body_unreadable", "The multipart body could not be read to its end.")
+}
+
+// addDocument stores an upload as the envelope's next document.
+func (s *Server) addDocument(c *gin.Context, app *models.App, u *upload) (*models.Document, error) {
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
+		return nil, err
+	}
+	u.BlobKey = originalKey(e, s.NewID())
+	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
+		return nil, err
+	}
+	limits, _ := app.Plan.Limits()
+	var d *models.Document
+	_, err = s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
+		d, err = e.AddDocument(s.act(c, models.AppActor(app.ID)), u.DocumentInput, limits.Documents)
+		return err
+	})
+	if err != nil {
+		if models.IsRefusal(err) {
+			s.forget(c, u.BlobKey)
+		}
+		return nil, err
+	}
+	return d, nil
+}
+
+// forget removes a file that no envelope came to hold.
+func (s *Server) forget(c *gin.Context, key string) {
+	if err := s.Blobs.Delete(c.Request.Context(), key); err != nil {
+		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
+	}
+}
+
+func (s *Server) uploadDocument(c *gin.Context, app *models.App) error {
+	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
+		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
+	}
+	// Somebody else's envelope is refused before its bytes are read.
+	if _, err := s.ownEnvelope(c, app); err != nil {
+		return err
+	}
+	u, err := s.receive(c, http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+1), "")
+	if err != nil {
+		return err
+	}
+	defer u.discard()
+	d, err := s.addDocument(c, app, u)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"documentId": d.ID, "sha256": d.SHA256, "pageCount": d.PageCount})
+	return nil
+}
+
+func (s *Server) uploadConsoleDocument(c *gin.Context, app *models.App) error {
+	if _, err := s.ownEnvelope(c, app); err != nil {
+		return err
+	}
+	in, err := s.readParts(c)
+	if err != nil {
+		return err
+	}
+	defer in.file.discard()
+	if in.file == nil {
+		p := models.Problems{}
+		p.Add("file", "is required")
+		return p.Err()
+	}
+	d, err := s.addDocument(c, app, in.file)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, viewDocument(d))
+	return nil
+}
+
+// sendFile streams a stored PDF, with ranges.
+func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
+	if d.PurgeStatus == models.PurgePurged {
+		return models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
+	}
+	f, err := s.Blobs.Open(c.Request.Context(), d.BlobKey)
+	if err != nil {
+		return fmt.Errorf("document %s: %w", d.ID, err)
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := c.Writer.Header()
+	h.Set("Content-Type", d.MimeType)
+	h.Set("Content-Disposition", contentDisposition(disposition, e.FileName(d)))
+	h.Set("ETag", `"`+d.SHA256+`"`)
+	http.ServeContent(c.Writer, c.Request, "", d.CreatedAt, f)
+	return nil
+}
+
+// contentDisposition names a file for any client (RFC 6266): in plain ASCII, and
+// in UTF-8 where that says more.
+func contentDisposition(disposition, name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r > 126 || r == '"' || r == '\\' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
+	v := fmt.Sprintf(`%s; filename="%s"`, disposition, ascii)
+	if ascii != name {
+		v += "; filename*=UTF-8''" + percent(name)
+	}
+	return v
+}
+
+// percent encodes all but attr-char of RFC 8187.
+func percent(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		ch := s[i]
+		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("!#$&+-.^_`|~", ch) >= 0 {
+			b.WriteByte(ch)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", ch)
+		}
+	}
+	return b.String()
+}
+
+// ownEnvelope loads the envelope that the path names, if it is the caller's.
+func (s *Server) ownEnvelope(c *gin.Context, app *models.App) (*models.Envelope, error) {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	return s.ownEnvelopeByID(c, app, id)
+}
+
+func (s *Server) ownEnvelopeByID(c *gin.Context, app *models.App, id uuid.UUID) (*models.Envelope, error) {
+	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	if app.MayUse(e.TenantID) != nil {
+		return nil, models.ErrNotFound
+	}
+	return e, nil
+}

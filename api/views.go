@@ -1,0 +1,139 @@
+package api
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// The views are the resources as the interface shows them.
+
+type envelopeView struct {
+	ID                   uuid.UUID      `json:"id"`
+	TenantID             string         `json:"tenantId"`
+	Status               models.Status  `json:"status"`
+	CreatedBy            string         `json:"createdBy"`
+	Subject              *string        `json:"subject"`
+	DocumentHashOriginal *string        `json:"documentHashOriginal"`
+	DocumentHashFinal    *string        `json:"documentHashFinal"`
+	CompletedAt          *time.Time     `json:"completedAt"`
+	ExpiresAt            *time.Time     `json:"expiresAt"`
+	VoidedAt             *time.Time     `json:"voidedAt"`
+	CreatedAt            time.Time      `json:"createdAt"`
+	Signers              []signerView   `json:"signers"`
+	Fields               []fieldView    `json:"fields"`
+	Documents            []documentView `json:"documents"`
+	AuditLog             []eventView    `json:"auditLog"`
+}
+
+type signerView struct {
+	ID           uuid.UUID           `json:"id"`
+	Name         string              `json:"name"`
+	Email        string              `json:"email"`
+	Phone        *string             `json:"phone"`
+	RoutingOrder int                 `json:"routingOrder"`
+	Status       models.SignerStatus `json:"status"`
+	AuthMethod   models.AuthMethod   `json:"authMethod"`
+	SignedAt     *time.Time          `json:"signedAt"`
+	// SigningURL is a credential: it is in the answer to send and nowhere else.
+	SigningURL string `json:"signingUrl,omitempty"`
+}
+
+type fieldView struct {
+	ID         uuid.UUID        `json:"id"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	SignerID   uuid.UUID        `json:"signerId"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Required   bool             `json:"required"`
+	Origin     models.Origin    `json:"origin"`
+}
+
+type documentView struct {
+	ID             uuid.UUID           `json:"id"`
+	EnvelopeID     uuid.UUID           `json:"envelopeId"`
+	Kind           models.DocumentKind `json:"kind"`
+	MimeType       string              `json:"mimeType"`
+	SHA256         string              `json:"sha256"`
+	PageCount      int                 `json:"pageCount"`
+	RetentionUntil *string             `json:"retentionUntil"`
+	PurgeStatus    models.PurgeStatus  `json:"purgeStatus"`
+	Order          int                 `json:"document_order"`
+	Name           string              `json:"name"`
+	Size           int64               `json:"size"`
+}
+
+type eventView struct {
+	ID         uuid.UUID        `json:"id"`
+	EnvelopeID uuid.UUID        `json:"envelopeId"`
+	Event      models.EventName `json:"event"`
+	Timestamp  string           `json:"timestamp"`
+	Actor      string           `json:"actor"`
+	IP         *string          `json:"ip"`
+	UserAgent  *string          `json:"userAgent"`
+	Detail     models.Detail    `json:"detail"`
+	Seq        int64            `json:"seq"`
+	PrevHash   string           `json:"prevHash"`
+	Hash       string           `json:"hash"`
+}
+
+func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
+	v := envelopeView{
+		ID: e.ID, TenantID: e.TenantID, Status: e.Status.Public(), CreatedBy: e.CreatedBy, Subject: e.Subject,
+		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: stamp(e.CompletedAt),
+		ExpiresAt: stamp(e.ExpiresAt), VoidedAt: stamp(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
+		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
+	}
+	for _, x := range e.Signers {
+		v.Signers = append(v.Signers, viewSigner(x))
+	}
+	for _, x := range e.Fields {
+		v.Fields = append(v.Fields, viewField(x))
+	}
+	for _, x := range e.Documents {
+		v.Documents = append(v.Documents, viewDocument(x))
+	}
+	for i := range log {
+		v.AuditLog = append(v.AuditLog, viewEvent(&log[i]))
+	}
+	return v
+}
+
+func viewSigner(s *models.Signer) signerView {
+	return signerView{
+		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
+		AuthMethod: s.AuthMethod, SignedAt: stamp(s.SignedAt),
+	}
+}
+
+func viewField(f *models.Field) fieldView {
+	return fieldView{
+		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H,
+		Required: f.Required, Origin: f.Origin,
+	}
+}
+
+func viewDocument(d *models.Document) documentView {
+	v := documentView{
+		ID: d.ID, EnvelopeID: d.EnvelopeID, Kind: d.Kind, MimeType: d.MimeType, SHA256: d.SHA256, PageCount: d.PageCount,
+		PurgeStatus: d.PurgeStatus, Order: d.Order, Name: d.Name, Size: d.Size,
+	}
+	if d.RetentionUntil != nil {
+		day := d.RetentionUntil.UTC().Format(time.DateOnly)
+		v.RetentionUntil = &day
+	}
+	return v
+}
+
+func viewEvent(e *models.Event) eventView {
+	return eventView{
+		ID: e.ID, EnvelopeID: e.EnvelopeID, Event: e.Name, Timestamp: models.FormatTime(e.Timestamp), Actor: e.Actor, IP: e.IP,
+		UserAgent: e.UserAgent, Detail: e.Detail, Seq: e.Seq, PrevHash: e.PrevHash, Hash: e.Hash,
+	}
+}
