@@ -34,6 +34,7 @@ const (
 //
 //	GET    /api/messages?to=&kind=mail|sms&after=<id or RFC 3339 time>&limit=&summary=1
 //	       an array of messages, newest first; summary leaves out text, html and links
+//	       (a text message keeps the beginning of its text)
 //	DELETE /api/messages
 //	GET    /api/messages/{id}
 //	GET    /api/messages/{id}/source             the mail as received
@@ -107,6 +108,9 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	}
 	found := b.List(f)
 	if q.Get("summary") != "" {
+		for i := range found {
+			found[i] = shown(found[i])
+		}
 		writeJSON(w, http.StatusOK, found)
 		return
 	}

@@ -20,6 +20,8 @@ const (
 	maxMessages = 1000
 	maxMessage  = 40 << 20 // octets of one mail as received
 	maxTotal    = 1 << 30  // octets of all mails kept
+
+	maxBeginning = 120 // characters of a text message in the list
 )
 
 // Kind tells mails from text messages.
@@ -106,9 +108,17 @@ func validID(id string) bool {
 	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// summary is what the index holds of m.
+// summary is what the index holds of m: no text, HTML or links, but the
+// beginning of a text message, which has no subject.
 func summary(m Message) Message {
-	m.Text, m.HTML, m.Links = "", "", nil
+	beginning := ""
+	if m.Kind == KindSMS {
+		beginning = m.Text
+		if runes := []rune(m.Text); len(runes) > maxBeginning {
+			beginning = string(runes[:maxBeginning])
+		}
+	}
+	m.Text, m.HTML, m.Links = beginning, "", nil
 	return m
 }
 

@@ -31,7 +31,7 @@
   const title = (m) => m.subject || (m.kind === "sms" ? "Text message" : "(no subject)");
 
   const matches = (m, words) => {
-    const text = [m.subject, m.from, m.fromName, ...m.to].join(" ").toLowerCase();
+    const text = [m.subject, m.kind === "sms" ? m.text : "", m.from, m.fromName, ...m.to].join(" ").toLowerCase();
     return words.every((w) => text.includes(w));
   };
 
@@ -51,7 +51,7 @@
       row.append(make("span", "who", m.to.join(", ")), time);
       const what = make("div", "what");
       if (m.kind === "sms") what.append(make("span", "tag", "SMS"));
-      what.append(title(m));
+      what.append(m.kind === "sms" ? m.text : title(m));
       item.append(row, what);
       item.addEventListener("click", () => { location.hash = m.id; });
       const li = make("li");
