@@ -2,24 +2,143 @@ package seal
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
 	"io"
+	"math/big"
 	"time"
+
+	pkcs12 "software.sslmate.com/src/go-pkcs12"
+)
+
+// Lifetimes of what SelfSigned makes.
+const (
+	caYears   = 20
+	leafYears = 5
 )
 
 // SelfSigned makes a development authority and a P-256 sealing certificate
-// under it, as PEM blocks. keyPEM is the sealing key (PKCS #8).
+// under it, as PEM blocks. keyPEM is the sealing key (PKCS #8). The authority's
+// key is thrown away, so that it can never issue anything else.
 func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, keyPEM []byte, err error) {
-	return nil, nil, nil, errNotBuilt
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	ca, err := template(name+" development authority", now, caYears, rand)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ca.IsCA, ca.BasicConstraintsValid, ca.MaxPathLenZero = true, true, true
+	ca.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	caDER, err := x509.CreateCertificate(rand, ca, ca, caKey.Public(), caKey)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	if ca, err = x509.ParseCertificate(caDER); err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	leaf, err := template(name+" seal", now, leafYears, rand)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	leaf.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment
+	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}
+	leaf.UnknownExtKeyUsage = []asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 36}} // document signing, RFC 9336
+	leafDER, err := x509.CreateCertificate(rand, leaf, ca, key.Public(), caKey)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("seal: %w", err)
+	}
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	return block("CERTIFICATE", caDER), block("CERTIFICATE", leafDER), block("PRIVATE KEY", keyDER), nil
 }
 
-// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1) and a certificate
-// chain, leaf first, from PEM.
+func template(name string, now time.Time, years int, rand io.Reader) (*x509.Certificate, error) {
+	serial := make([]byte, 16)
+	if _, err := io.ReadFull(rand, serial); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	serial[0] &= 0x7f
+	return &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(serial),
+		Subject:      pkix.Name{CommonName: name, Organization: []string{"Countersign"}},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.AddDate(years, 0, 0),
+	}, nil
+}
+
+// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1, not encrypted) and a
+// certificate chain, leaf first, from PEM.
 func LoadPEM(certPEM, keyPEM []byte) (crypto.Signer, []*x509.Certificate, error) {
-	return nil, nil, errNotBuilt
+	var chain []*x509.Certificate
+	for rest := certPEM; ; {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			break
+		}
+		if b.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(b.Bytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("seal: certificate: %w", err)
+		}
+		chain = append(chain, c)
+	}
+	if len(chain) == 0 {
+		return nil, nil, errors.New("seal: no certificate in the PEM file")
+	}
+	for rest := keyPEM; ; {
+		var b *pem.Block
+		if b, rest = pem.Decode(rest); b == nil {
+			return nil, nil, errors.New("seal: no private key in the PEM file")
+		}
+		switch b.Type {
+		case "PRIVATE KEY":
+			key, err := x509.ParsePKCS8PrivateKey(b.Bytes)
+			return asSigner(key, chain, err)
+		case "EC PRIVATE KEY":
+			key, err := x509.ParseECPrivateKey(b.Bytes)
+			return asSigner(key, chain, err)
+		case "RSA PRIVATE KEY":
+			key, err := x509.ParsePKCS1PrivateKey(b.Bytes)
+			return asSigner(key, chain, err)
+		case "ENCRYPTED PRIVATE KEY":
+			return nil, nil, errors.New("seal: the private key is encrypted; use PKCS #12 for keys with a password")
+		}
+	}
+}
+
+func asSigner(key any, chain []*x509.Certificate, err error) (crypto.Signer, []*x509.Certificate, error) {
+	if err != nil {
+		return nil, nil, errors.New("seal: the private key cannot be read")
+	}
+	s, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, nil, fmt.Errorf("seal: keys of type %T cannot sign", key)
+	}
+	return s, chain, nil
 }
 
 // LoadPKCS12 reads a key and its chain from a PKCS #12 file.
 func LoadPKCS12(data []byte, password string) (crypto.Signer, []*x509.Certificate, error) {
-	return nil, nil, errNotBuilt
+	key, leaf, rest, err := pkcs12.DecodeChain(data, password)
+	if err != nil {
+		return nil, nil, fmt.Errorf("seal: PKCS #12: %w", err)
+	}
+	return asSigner(key, append([]*x509.Certificate{leaf}, rest...), nil)
 }

@@ -3,12 +3,20 @@ package seal
 import (
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/pdf"
 )
 
 var errNotBuilt = errors.New("seal: not built yet")
@@ -28,11 +36,73 @@ type Config struct {
 }
 
 // Sealer seals documents. It is safe for concurrent use.
-type Sealer struct{ cfg Config }
+type Sealer struct {
+	cfg      Config
+	signer   *cms.Signer
+	stamp    cms.StampFunc
+	contents int // bytes reserved for the signature
+}
 
 // New validates the configuration and makes a trial signature, so that a bad
 // or expired key is noticed at start and not when the last signer has signed.
-func New(cfg Config) (*Sealer, error) { return &Sealer{cfg: cfg}, nil }
+func New(cfg Config) (*Sealer, error) {
+	if cfg.Now == nil || cfg.Rand == nil {
+		return nil, errors.New("seal: clock and randomness are needed")
+	}
+	if cfg.ManifestSigner == nil {
+		return nil, errors.New("seal: a key for the manifest is needed")
+	}
+	if cfg.ServiceName == "" {
+		cfg.ServiceName = "Countersign"
+	}
+	signer, err := cms.NewSigner(cfg.Signer, cfg.Chain, cfg.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	s := &Sealer{cfg: cfg, signer: signer, contents: 4096}
+	for _, c := range cfg.Chain {
+		s.contents += len(c.Raw)
+	}
+	if cfg.TSAURL != "" {
+		if cfg.HTTPClient == nil {
+			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
+		}
+		s.stamp = (&cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}).Stamp
+		s.contents += 12 << 10
+	}
+	return s, s.Trial()
+}
+
+// Trial makes and checks a signature and a manifest that nobody keeps. It
+// returns an error if sealing would fail now: the key cannot sign, or the
+// certificate is not valid yet or any more.
+func (s *Sealer) Trial() error {
+	now, leaf := s.cfg.Now(), s.signer.Certificate()
+	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
+		return fmt.Errorf("seal: the certificate is valid from %s to %s only", utc(leaf.NotBefore), utc(leaf.NotAfter))
+	}
+	digest := sha256.Sum256([]byte("trial"))
+	der, err := s.signer.Sign(context.Background(), digest, nil)
+	if err != nil {
+		return fmt.Errorf("seal: trial signature: %w", err)
+	}
+	signed, err := cms.Parse(der)
+	if err != nil {
+		return fmt.Errorf("seal: trial signature: %w", err)
+	}
+	if err := signed.Verify(digest[:]); err != nil {
+		return fmt.Errorf("seal: trial signature: %w", err)
+	}
+	b, err := signManifest(Manifest{Type: ManifestType}, s.cfg.ManifestSigner, s.cfg.ManifestKeyID, s.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	_, _, _, err = openManifest(b)
+	return err
+}
+
+// NotAfter returns when the sealing certificate ends, for warnings and metrics.
+func (s *Sealer) NotAfter() time.Time { return s.signer.Certificate().NotAfter }
 
 // Result describes the sealed file.
 type Result struct {
@@ -44,5 +114,153 @@ type Result struct {
 // Seal writes the sealed document into out, an empty file opened for reading
 // and writing, and verifies it before it returns. The caller makes it durable.
 func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error) {
-	return Result{}, errNotBuilt
+	if err := job.validate(); err != nil {
+		return Result{}, err
+	}
+	f, err := pdf.Open(job.Original, job.Size, pdf.DefaultLimits())
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	signed, err := isSigned(f)
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	var a *assembly
+	var original *pdf.Ref
+	var head []byte
+	if signed {
+		w := pdf.NewDocument()
+		ref := w.Reserve()
+		original = &ref
+		a, err = newAssembly(&job, &s.cfg, library(), w, nil)
+		if err == nil {
+			head = a.beginOriginal(ref)
+		}
+	} else {
+		var w *pdf.Increment
+		if w, err = pdf.NewIncrement(f); err == nil {
+			a, err = newAssembly(&job, &s.cfg, library(), w, f)
+		}
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	a.contents, a.signer = s.contents, or(s.signer.Certificate().Subject.CommonName, s.cfg.ServiceName)
+
+	// The original is copied and hashed while the rest is being made.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	copied := make(chan error, 1)
+	file := sha256.New()
+	go func() { copied <- copyOriginal(ctx, out, head, &job, file) }()
+	if err := a.build(original); err != nil {
+		cancel()
+		<-copied
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	if err := <-copied; err != nil {
+		return Result{}, err
+	}
+	return s.finish(ctx, out, a, file, int64(len(head))+job.Size)
 }
+
+func (j *Job) validate() error {
+	switch {
+	case j.Original == nil || j.Size <= 0:
+		return errors.New("seal: no original")
+	case len(j.OriginalSHA256) != 2*sha256.Size || strings.ToLower(j.OriginalSHA256) != j.OriginalSHA256:
+		return errors.New("seal: the original's hash is not lower-case hex of SHA-256")
+	case j.Envelope.ID == "" || j.SealedAt.IsZero():
+		return errors.New("seal: envelope and time are needed")
+	}
+	return nil
+}
+
+// beginOriginal opens the stream that holds an original on which nothing may
+// be drawn, and returns what precedes its bytes.
+func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
+	a.w.Begin(ref)
+	a.w.Append(fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>\nstream\n",
+		a.job.Size, a.fileParams(a.job.Size)))
+	head := a.w.Skip(a.job.Size)
+	a.w.AppendString("\nendstream")
+	a.w.End()
+	return head
+}
+
+const copyBuffer = 256 << 10
+
+// copyOriginal writes head and the original to out and into h, and checks the
+// original's hash on the way.
+func copyOriginal(ctx context.Context, out *os.File, head []byte, job *Job, h hash.Hash) error {
+	h.Write(head)
+	if _, err := out.WriteAt(head, 0); err != nil {
+		return fmt.Errorf("seal: writing: %w", err)
+	}
+	own := h // of the original alone
+	if len(head) > 0 {
+		own = sha256.New()
+	}
+	buf := make([]byte, min(copyBuffer, job.Size))
+	for at := int64(0); at < job.Size; {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("seal: %w", err)
+		}
+		b := buf[:min(int64(len(buf)), job.Size-at)]
+		if n, err := job.Original.ReadAt(b, at); n < len(b) {
+			return fmt.Errorf("seal: reading the original: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+		h.Write(b)
+		if own != h {
+			own.Write(b)
+		}
+		if _, err := out.WriteAt(b, int64(len(head))+at); err != nil {
+			return fmt.Errorf("seal: writing: %w", err)
+		}
+		at += int64(len(b))
+	}
+	if hex.EncodeToString(own.Sum(nil)) != job.OriginalSHA256 {
+		return &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
+	}
+	return nil
+}
+
+// finish signs and writes what follows the original, and verifies the file.
+// file is the hash of what is written so far, the first base bytes.
+func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file hash.Hash, base int64) (Result, error) {
+	tail := a.w.Bytes()
+	from := a.w.Offset() - int64(len(tail)) // ends with the original
+	if from != base {
+		return Result{}, errors.New("seal: the parts of the file do not meet")
+	}
+	total := a.w.Offset()
+	rng := fmt.Sprintf("%d %d %d", a.sig.contents, a.sig.contentsEnd, total-a.sig.contentsEnd)
+	copy(tail[a.sig.byteRange-base:][:a.sig.byteRangeWidth], rng)
+
+	before, after := tail[:a.sig.contents-base], tail[a.sig.contentsEnd-base:]
+	file.Write(before)
+	cloner, ok := file.(hash.Cloner)
+	if !ok {
+		return Result{}, errors.New("seal: SHA-256 cannot be cloned")
+	}
+	covered, err := cloner.Clone()
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	covered.Write(after)
+	der, err := s.signer.Sign(ctx, [sha256.Size]byte(covered.Sum(nil)), s.stamp)
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	if len(der) > a.contents {
+		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), a.contents)
+	}
+	hex.Encode(tail[a.sig.contents-base+1:], der)
+	file.Write(tail[a.sig.contents-base:])
+	if _, err := out.WriteAt(tail, base); err != nil {
+		return Result{}, fmt.Errorf("seal: writing: %w", err)
+	}
+	return Result{SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages)}, nil
+}
+
+func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }

@@ -91,7 +91,10 @@ func (w *Increment) Begin(ref Ref) {
 }
 
 // Append writes to the current object.
-func (w *Increment) Append(b ...byte) { w.buf = append(w.buf, b...) }
+func (w *Increment) Append(b []byte) { w.buf = append(w.buf, b...) }
+
+// AppendString writes to the current object.
+func (w *Increment) AppendString(s string) { w.buf = append(w.buf, s...) }
 
 // End ends the current object.
 func (w *Increment) End() { w.buf = append(w.buf, "\nendobj\n"...) }

@@ -1,0 +1,456 @@
+package seal
+
+import (
+	"fmt"
+	"strings"
+
+	"countersign/seal/text"
+
+	qrcode "github.com/skip2/go-qrcode"
+)
+
+// Measures of the certificate's pages, in points.
+const (
+	certMargin = 50.0
+	certFoot   = 46.0 // kept free at the bottom
+	rowHeight  = 15.0
+)
+
+// Typography of the certificate.
+//
+//nolint:gochecknoglobals // constants
+var (
+	faceTitle   = face{text.Bold, 21, ink}
+	faceSubject = face{text.Sans, 11.5, grey}
+	faceSection = face{text.Bold, 11, accent}
+	faceName    = face{text.Bold, 10.5, ink}
+	faceBody    = face{text.Sans, 8.5, ink}
+	faceLabel   = face{text.Sans, 8.5, grey}
+	faceMono    = face{text.Mono, 7.2, ink}
+	faceSmall   = face{text.Sans, 7.5, ink}
+	faceHead    = face{text.Bold, 7, grey}
+	faceFine    = face{text.Sans, 6.8, grey}
+	faceBrand   = face{text.Bold, 9, accent}
+)
+
+// certificate lays out the audit certificate, page by page.
+type certificate struct {
+	t       *typesetter
+	job     *Job
+	service string
+	events  []auditEvent
+	names   map[string]string // of signers, by actor
+	signed  map[string][]byte // a signature's PNG by signer
+	w, h    float64
+	pages   []*canvas
+	y       float64
+	sigBox  [4]float64 // x, y, w, h of the visible seal on the first page
+	linkBox [4]float64 // of the address of the verification page
+}
+
+func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*certificate, error) {
+	events, err := parseEvents(job.Events)
+	if err != nil {
+		return nil, err
+	}
+	c := &certificate{
+		t: t, job: job, service: service, events: events, w: w, h: h,
+		names: map[string]string{"system": service}, signed: map[string][]byte{},
+	}
+	for _, s := range job.Signers {
+		c.names["signer:"+s.ID] = s.Name
+	}
+	for _, v := range job.Values {
+		if v.Kind == Signature && c.signed[v.SignerID] == nil {
+			c.signed[v.SignerID] = v.PNG
+		}
+	}
+	return c, nil
+}
+
+// draw lays out everything; embedded tells that the values could not be drawn
+// into the original, and lists them.
+func (c *certificate) draw(embedded bool) error {
+	c.newPage()
+	c.drawHead()
+	c.drawSummary()
+	if embedded {
+		c.drawValues()
+	}
+	c.drawSigners()
+	c.drawEvents()
+	c.drawClosing()
+	for i, p := range c.pages {
+		c.drawFoot(p, i)
+		if p.err != nil {
+			return p.err
+		}
+	}
+	return nil
+}
+
+func (c *certificate) page() *canvas  { return c.pages[len(c.pages)-1] }
+func (c *certificate) right() float64 { return c.w - certMargin }
+func (c *certificate) inner() float64 { return c.w - 2*certMargin }
+
+func (c *certificate) newPage() {
+	p := c.t.canvas(c.w, c.h)
+	c.pages = append(c.pages, p)
+	p.rect(0, 0, c.w, 5, accent)
+	p.line(faceBrand, certMargin, 34, c.service)
+	p.lineRight(faceFine, c.right(), 34, "Audit certificate · Envelope "+c.job.Envelope.ID)
+	p.rule(certMargin, 42, c.right(), 42, 0.5, pale)
+	c.y = 66
+}
+
+// room starts a new page unless there are h points left on this one.
+func (c *certificate) room(h float64) bool {
+	if c.y+h <= c.h-certFoot {
+		return false
+	}
+	c.newPage()
+	return true
+}
+
+func (c *certificate) drawHead() {
+	p := c.page()
+	c.y = 78
+	p.line(faceTitle, certMargin, c.y, "Certificate of completion")
+	c.y += 19
+	subject := c.job.Envelope.Subject
+	if subject == "" {
+		subject = c.job.Document.Name
+	}
+	for _, l := range p.wrap(faceSubject, subject, c.inner(), 2) {
+		p.show(faceSubject, certMargin, c.y, l)
+		c.y += 15
+	}
+	c.y += 4
+}
+
+type row struct {
+	label, value string
+	mono         bool
+}
+
+func (c *certificate) drawSummary() {
+	const qr, pad, labelW = 92.0, 14.0, 92.0
+	p := c.page()
+	d := c.job.Document
+	rows := []row{
+		{"Status", "Completed: signed by everyone and sealed", false},
+		{"Document", fmt.Sprintf("%s (%s)", or(d.Name, "Document"), plural(d.PageCount, "page")), false},
+	}
+	if len(c.job.Documents) > 1 {
+		rows = append(rows, row{"", fmt.Sprintf("Document %d of %d in this envelope", d.Order, len(c.job.Documents)), false})
+	}
+	rows = append(rows,
+		row{"Envelope", c.job.Envelope.ID, false},
+		row{"Sent", utc(c.job.Envelope.SentAt), false},
+		row{"Sealed", utc(c.job.SealedAt), false},
+		row{"SHA-256 of original", c.job.OriginalSHA256, true},
+		row{"Audit chain head", c.job.ChainHead, true},
+	)
+	textW := c.inner() - qr - 3*pad - labelW
+	type set struct {
+		row
+		lines []text.Line
+		face  face
+	}
+	var sets []set
+	height := 2 * pad
+	for _, r := range rows {
+		f := faceBody
+		value := r.value
+		if r.mono {
+			f = faceMono
+			value = half(value)
+		}
+		lines := p.wrap(f, value, textW, 3)
+		sets = append(sets, set{r, lines, f})
+		height += float64(len(lines))*11.5 + 2.5
+	}
+	height = max(height, qr+2*pad+22) - 4
+	p.rect(certMargin, c.y, c.inner(), height, tint)
+	p.rect(certMargin, c.y, 2.5, height, accent)
+	y := c.y + pad + 8
+	for _, s := range sets {
+		p.line(faceLabel, certMargin+pad, y, s.label)
+		for _, l := range s.lines {
+			p.show(s.face, certMargin+pad+labelW, y, l)
+			y += 11.5
+		}
+		y += 2.5
+	}
+	x := c.right() - pad - qr
+	if c.job.VerifyURL != "" {
+		p.qr(x, c.y+pad, qr, c.job.VerifyURL)
+		s := "Verify this document"
+		p.line(face{text.Bold, 7.5, accent}, x+(qr-p.width(face{text.Bold, 7.5, accent}, s))/2, c.y+pad+qr+12, s)
+		c.linkBox = [4]float64{x, c.y + pad, qr, qr + 16}
+	}
+	c.y += height + 16
+	// The visible part of the digital signature.
+	c.sigBox = [4]float64{certMargin, c.y, c.inner(), 34}
+	c.y += 34 + 26
+}
+
+func (c *certificate) section(title string, need float64) {
+	c.room(need + 24)
+	p := c.page()
+	p.line(faceSection, certMargin, c.y, title)
+	c.y += 7
+	p.rule(certMargin, c.y, c.right(), c.y, 0.8, accent)
+	c.y += 5
+}
+
+func (c *certificate) drawSigners() {
+	c.section(plural(len(c.job.Signers), "signer"), 100)
+	for i, s := range c.job.Signers {
+		rows := []row{
+			{"Identity check", authWords(s), false},
+			{"Code confirmed", utc(s.VerifiedAt), false},
+			{"Consent given", consentWords(s), false},
+			{"Signed", utc(s.SignedAt), false},
+			{"IP address", or(s.IP, "–"), false},
+			{"Device", or(s.UserAgent, "–"), false},
+		}
+		if s.AuthMethod == "none" {
+			rows = append(rows[:1], rows[2:]...)
+		}
+		const signW, labelW, leading = 130.0, 78.0, 12.0
+		p := c.page()
+		textW := c.inner() - signW - labelW - 16
+		height := 42.0
+		lines := make([][]text.Line, len(rows))
+		for k, r := range rows {
+			lines[k] = p.wrap(faceBody, r.value, textW, 2)
+			height += float64(len(lines[k])) * leading
+		}
+		c.room(height)
+		p = c.page()
+		c.y += 15
+		top := c.y - 12
+		x := certMargin
+		x += p.line(faceName, x, c.y, s.Name)
+		_ = x
+		c.y += 12
+		contact := s.Email
+		if s.Phone != "" {
+			contact += " · " + s.Phone
+		}
+		p.line(faceLabel, certMargin, c.y, contact)
+		c.y += 15
+		for k, r := range rows {
+			p.line(faceLabel, certMargin, c.y, r.label)
+			for _, l := range lines[k] {
+				p.show(faceBody, certMargin+labelW, c.y, l)
+				c.y += leading
+			}
+		}
+		if img := c.signed[s.ID]; img != nil {
+			bx, by := c.right()-signW, top+4
+			p.image(bx+8, by, signW-16, 46, img)
+			p.rule(bx, by+50, c.right(), by+50, 0.5, pale)
+			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf("Signer %d of %d", i+1, len(c.job.Signers)))
+		}
+		if i < len(c.job.Signers)-1 {
+			p.rule(certMargin, c.y+1, c.right(), c.y+1, 0.4, pale)
+		}
+	}
+	c.y += 26
+}
+
+func consentWords(s Signer) string {
+	if s.ConsentAt.IsZero() || s.ConsentVersion == "" {
+		return utc(s.ConsentAt)
+	}
+	return utc(s.ConsentAt) + ", disclosure " + s.ConsentVersion
+}
+
+// drawEvents draws the audit chain as a table that flows over pages.
+func (c *certificate) drawEvents() {
+	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
+	eventW := c.inner() - seqW - timeW - whoW - ipW
+	xs := []float64{certMargin, certMargin + seqW, certMargin + seqW + timeW, certMargin + seqW + timeW + eventW, c.right() - ipW}
+	header := func() {
+		p := c.page()
+		c.y += 8
+		for i, s := range []string{"#", "TIME (UTC)", "EVENT", "WHO", "IP ADDRESS"} {
+			p.line(faceHead, xs[i], c.y, s)
+		}
+		c.y += 5
+		p.rule(certMargin, c.y, c.right(), c.y, 0.4, pale)
+	}
+	c.section("Events", 3*rowHeight)
+	header()
+	for _, e := range c.events {
+		p := c.page()
+		what := p.wrap(faceSmall, describe(e), eventW-8, 2)
+		who := p.wrap(faceSmall, or(c.names[e.Actor], actorWords(e.Actor)), whoW-8, 2)
+		ip := p.wrap(faceSmall, or(e.IP, "–"), ipW, 2)
+		lines := max(len(what), len(who), len(ip))
+		h := rowHeight + float64(lines-1)*9.5
+		if c.room(h) {
+			header()
+		}
+		p = c.page()
+		base := c.y + 10.5
+		p.line(face{text.Sans, 7.5, grey}, xs[0], base, fmt.Sprint(e.Seq))
+		p.line(faceSmall, xs[1], base, e.Timestamp.UTC().Format("2006-01-02  15:04:05"))
+		for col, cell := range [][]text.Line{what, who, ip} {
+			for i, l := range cell {
+				p.show(faceSmall, xs[2+col], base+float64(i)*9.5, l)
+			}
+		}
+		c.y += h
+		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
+	}
+	c.y += 28
+}
+
+func actorWords(actor string) string {
+	if strings.HasPrefix(actor, "app:") {
+		return "Sending application"
+	}
+	return actor
+}
+
+func (c *certificate) drawValues() {
+	c.section("Values entered", 4*rowHeight)
+	c.y += 10
+	p := c.page()
+	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 11.5,
+		"The original was signed digitally before it was uploaded. So that its signatures stay valid it is attached "+
+			"unchanged as original.pdf, and what the signers entered is listed here.") + 4
+	for _, v := range c.job.Values {
+		h := rowHeight
+		if len(v.PNG) > 0 {
+			h = 40
+		}
+		c.room(h)
+		p := c.page()
+		base := c.y + 10.5
+		p.line(faceSmall, certMargin, base, fmt.Sprintf("Page %d", v.Page))
+		p.line(faceSmall, certMargin+44, base, string(v.Kind))
+		p.line(faceSmall, certMargin+110, base, c.names["signer:"+v.SignerID])
+		switch {
+		case len(v.PNG) > 0:
+			p.image(certMargin+240, c.y+3, 120, h-6, v.PNG)
+		case v.Kind == Checkbox:
+			p.line(faceSmall, certMargin+240, base, map[bool]string{true: "checked", false: "not checked"}[v.Checked])
+		default:
+			lines := p.wrap(faceSmall, v.Text, c.inner()-240, 0)
+			for i, l := range lines {
+				p.show(faceSmall, certMargin+240, base+float64(i)*9.5, l)
+			}
+			h += float64(max(len(lines), 1)-1) * 9.5
+		}
+		c.y += h
+		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
+	}
+	c.y += 26
+}
+
+func (c *certificate) drawClosing() {
+	if len(c.job.Documents) > 1 {
+		c.section("Documents of this envelope", 3*rowHeight)
+		for _, d := range c.job.Documents {
+			c.room(26)
+			p := c.page()
+			p.line(faceSmall, certMargin, c.y+11, fmt.Sprintf("%d  %s (%s)", d.Order, or(d.Name, "Document"), plural(d.PageCount, "page")))
+			p.line(faceMono, certMargin, c.y+21, d.SHA256)
+			c.y += 28
+		}
+		c.y += 20
+	}
+	c.section("How to verify this document", 76)
+	c.y += 11
+	s := "This PDF begins with the original file, byte for byte; everything that was added follows it. It carries a digital " +
+		"signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
+		"this record, signed by " + c.service + ", with the complete audit chain: the hash of each event covers the one before it. " +
+		"The seal is that of the service; it attests what the signers did and when."
+	if c.job.VerifyURL != "" {
+		s += " To check it online: " + c.job.VerifyURL
+	}
+	c.y = c.page().paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
+}
+
+func (c *certificate) drawFoot(p *canvas, i int) {
+	y := c.h - 26
+	p.rule(certMargin, y-11, c.right(), y-11, 0.4, pale)
+	p.line(faceFine, certMargin, y, "All times are UTC. SHA-256 of original: "+c.job.OriginalSHA256)
+	p.lineRight(faceFine, c.right(), y, fmt.Sprintf("%d / %d", i+1, len(c.pages)))
+}
+
+// appearance draws the visible part of the digital signature.
+func (c *certificate) appearance(signer string) *canvas {
+	p := c.t.canvas(c.sigBox[2], c.sigBox[3])
+	p.stroke(accent)
+	p.op("w", 0.8)
+	p.op("re", 0.4, 0.4, p.w-0.8, p.h-0.8)
+	p.op("S")
+	p.stroke(accent)
+	p.op("w", 1.6)
+	p.op("J", 1)
+	p.op("j", 1)
+	p.op("m", 14, p.h/2)
+	p.op("l", 18.5, p.h/2-5)
+	p.op("l", 27, p.h/2+6)
+	p.op("S")
+	p.line(face{text.Bold, 9, accent}, 38, 14.5, "Digitally sealed by "+signer)
+	p.line(faceFine, 38, 25.5, "on "+utc(c.job.SealedAt)+". Changes after sealing are not permitted and are shown by PDF readers.")
+	return p
+}
+
+// qr draws a QR code as vectors.
+func (c *canvas) qr(x, y, size float64, content string) {
+	q, err := qrcode.New(content, qrcode.Medium)
+	if err != nil {
+		c.fail(fmt.Errorf("seal: QR code: %w", err))
+		return
+	}
+	q.DisableBorder = true
+	bits := q.Bitmap()
+	c.rect(x, y, size, size, colour{1, 1, 1})
+	quiet := 4.0
+	unit := size / (float64(len(bits)) + 2*quiet)
+	c.fill(ink)
+	for r, line := range bits {
+		for k := 0; k < len(line); {
+			if !line[k] {
+				k++
+				continue
+			}
+			n := k
+			for n < len(line) && line[n] {
+				n++
+			}
+			c.op("re", x+(quiet+float64(k))*unit, c.h-y-(quiet+float64(r)+1)*unit, float64(n-k)*unit, unit)
+			k = n
+		}
+	}
+	c.op("f")
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// half breaks a hash in two, so that it takes two short lines.
+func half(s string) string {
+	if len(s) != 64 {
+		return s
+	}
+	return s[:32] + "\n" + s[32:]
+}

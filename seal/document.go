@@ -1,0 +1,252 @@
+package seal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/seal/pdf"
+)
+
+// writeCertificate writes the certificate's pages. The first one carries the
+// signature's widget and a link to the verification page.
+func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
+	c, err := newCertificate(a.t, a.job, a.cfg.ServiceName, a.paper[0], a.paper[1])
+	if err != nil {
+		return err
+	}
+	if err := c.draw(a.file == nil); err != nil {
+		return err
+	}
+	look := c.appearance(a.signer)
+	form, err := look.form()
+	if err != nil {
+		return err
+	}
+	for i, p := range c.pages {
+		ref := a.w.Reserve()
+		a.certPages = append(a.certPages, ref)
+		d := pdf.Dict{
+			{Key: "Type", Value: pdf.Value("/Page")},
+			{Key: "Parent", Value: parent.Value()},
+			// All that could be inherited is set.
+			{Key: "MediaBox", Value: box(0, 0, c.w, c.h)},
+			{Key: "CropBox", Value: box(0, 0, c.w, c.h)},
+			{Key: "Rotate", Value: pdf.Value("0")},
+			{Key: "Resources", Value: p.resources()},
+			{Key: "Contents", Value: a.w.AddStream(nil, p.b).Value()},
+		}
+		if i == 0 {
+			annots := []pdf.Value{field.Value()}
+			if c.linkBox[2] > 0 {
+				annots = append(annots, a.w.Add(pdf.Dict{
+					{Key: "Type", Value: pdf.Value("/Annot")},
+					{Key: "Subtype", Value: pdf.Value("/Link")},
+					{Key: "Rect", Value: c.rectangle(c.linkBox)},
+					{Key: "Border", Value: pdf.Value("[0 0 0]")},
+					{Key: "F", Value: pdf.Value("4")},
+					{Key: "A", Value: append(pdf.AppendText(pdf.Value("<</S/URI/URI"), a.job.VerifyURL), ">>"...)},
+				}.Value()).Value())
+			}
+			d.Set("Annots", joinArray(annots))
+			a.w.PutDict(field, pdf.Dict{
+				{Key: "Type", Value: pdf.Value("/Annot")},
+				{Key: "Subtype", Value: pdf.Value("/Widget")},
+				{Key: "FT", Value: pdf.Value("/Sig")},
+				{Key: "T", Value: pdf.AppendText(nil, "Seal "+a.nonce)},
+				{Key: "V", Value: sig.Value()},
+				{Key: "Rect", Value: c.rectangle(c.sigBox)},
+				{Key: "P", Value: ref.Value()},
+				{Key: "F", Value: pdf.Value("132")}, // print, locked
+				{Key: "AP", Value: slices.Concat(pdf.Value("<</N "), form.Value(), pdf.Value(">>"))},
+			})
+		}
+		a.w.PutDict(ref, d)
+	}
+	return nil
+}
+
+// rectangle turns x, y, w, h from the top left into a PDF rectangle.
+func (c *certificate) rectangle(b [4]float64) pdf.Value {
+	return box(b[0], c.h-b[1]-b[3], b[0]+b[2], c.h-b[1])
+}
+
+// writePageTree appends the certificate to the root of the page tree.
+func (a *assembly) writePageTree(root pdf.Ref) error {
+	d := pdf.Dict{{Key: "Type", Value: pdf.Value("/Pages")}}
+	var kids []pdf.Value
+	if a.file != nil {
+		var err error
+		if d, err = a.file.Dict(root.Value()); err != nil {
+			return err
+		}
+		if kids, err = a.file.Array(d.Get("Kids")); err != nil {
+			return err
+		}
+	}
+	for _, r := range a.certPages {
+		kids = append(kids, r.Value())
+	}
+	d = d.Clone()
+	d.Set("Kids", joinArray(kids))
+	d.Set("Count", pdf.Value(strconv.Itoa(a.pages+len(a.certPages))))
+	a.w.PutDict(root, d)
+	return nil
+}
+
+// attachmentKey names the manifest in the name tree of embedded files.
+const attachmentKey = "countersign-seal.json"
+
+// writeCatalog adds form, permissions and attachments to the catalog. What is
+// there already is kept.
+func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref, original *pdf.Ref) error {
+	catalog = catalog.Clone()
+	if err := a.mergeForm(&catalog, field); err != nil {
+		return err
+	}
+	perms, err := a.dict(catalog.Get("Perms"))
+	if err != nil {
+		return err
+	}
+	perms.Set("DocMDP", sig.Value())
+	catalog.Set("Perms", perms.Value())
+
+	manifest, err := signManifest(manifestOf(a.job, a.cfg.ServiceName, a.file == nil), a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
+	if err != nil {
+		return err
+	}
+	data := a.w.AddStream(pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/EmbeddedFile")},
+		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
+		{Key: "Params", Value: a.fileParams(int64(len(manifest)))},
+	}, manifest)
+	attached := []attachment{{attachmentKey, "seal.json", "Seal record of " + a.cfg.ServiceName, "Data", data}}
+	if original != nil {
+		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
+		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
+	}
+	for _, at := range attached {
+		if err := a.attach(&catalog, at); err != nil {
+			return err
+		}
+	}
+	a.w.PutDict(root, catalog)
+	return nil
+}
+
+func (a *assembly) fileParams(size int64) pdf.Value {
+	return fmt.Appendf(nil, "<</Size %d/ModDate(%s)>>", size, pdfDate(a.job.SealedAt))
+}
+
+type attachment struct {
+	key, name, description, relationship string
+	data                                 pdf.Ref
+}
+
+func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
+	spec := a.w.Add(pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/Filespec")},
+		{Key: "F", Value: pdf.AppendText(nil, at.name)},
+		{Key: "UF", Value: pdf.AppendText(nil, at.name)},
+		{Key: "Desc", Value: pdf.AppendText(nil, at.description)},
+		{Key: "AFRelationship", Value: pdf.AppendName(nil, at.relationship)},
+		{Key: "EF", Value: slices.Concat(pdf.Value("<</F "), at.data.Value(), pdf.Value("/UF "), at.data.Value(), pdf.Value(">>"))},
+	}.Value())
+	names, err := a.dict(catalog.Get("Names"))
+	if err != nil {
+		return err
+	}
+	tree, err := insertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value(), 0)
+	if err != nil {
+		return err
+	}
+	names.Set("EmbeddedFiles", tree)
+	catalog.Set("Names", names.Value())
+	var af []pdf.Value
+	if v := catalog.Get("AF"); v != nil && a.file != nil {
+		if af, err = a.file.Array(v); err != nil {
+			return err
+		}
+	} else if v != nil {
+		if af, err = v.Array(); err != nil {
+			return err
+		}
+	}
+	catalog.Set("AF", joinArray(append(af, spec.Value())))
+	return nil
+}
+
+// dict returns a copy of the dictionary that v is or refers to.
+func (a *assembly) dict(v pdf.Value) (pdf.Dict, error) {
+	if a.file != nil {
+		resolved, err := a.file.Resolve(v)
+		if err != nil {
+			return nil, err
+		}
+		v = resolved
+	}
+	if v.IsNull() {
+		return nil, nil
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%w: expected a dictionary", pdf.ErrDamaged)
+	}
+	return d.Clone(), nil
+}
+
+// mergeForm adds the signature field to the interactive form (12.7.3).
+func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
+	form, err := a.dict(catalog.Get("AcroForm"))
+	if err != nil {
+		return err
+	}
+	var fields []pdf.Value
+	if v := form.Get("Fields"); v != nil && a.file != nil {
+		if fields, err = a.file.Array(v); err != nil {
+			return err
+		}
+	}
+	form.Set("Fields", joinArray(append(fields, field.Value())))
+	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
+	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
+		a.w.PutDict(ref, form)
+		return nil
+	}
+	catalog.Set("AcroForm", form.Value())
+	return nil
+}
+
+const byteRangeWidth = 3*11 + 2 // three numbers of ten digits and blanks, after "0 "
+
+// writeSignature writes the signature dictionary (12.8.1) with room for byte
+// range and contents, and records where they are: looking for them in the file
+// would find what an uploaded document put there.
+func (a *assembly) writeSignature(ref pdf.Ref) {
+	w := a.w
+	w.Begin(ref)
+	w.AppendString("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n/Name ")
+	w.Append(pdf.AppendText(nil, a.signer))
+	w.AppendString("\n/Reason ")
+	w.Append(pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName))
+	w.AppendString("\n/M(")
+	w.AppendString(pdfDate(a.cfg.Now()))
+	w.AppendString(")\n/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n")
+	w.AppendString("/ByteRange[0 ")
+	a.sig.byteRange = w.Offset()
+	a.sig.byteRangeWidth = byteRangeWidth
+	w.AppendString(strings.Repeat(" ", byteRangeWidth))
+	w.AppendString("]\n/Contents")
+	a.sig.contents = w.Offset()
+	w.AppendString("<")
+	zeros := make([]byte, 2*a.contents)
+	for i := range zeros {
+		zeros[i] = '0'
+	}
+	w.Append(zeros)
+	w.AppendString(">")
+	a.sig.contentsEnd = w.Offset()
+	w.AppendString(">>")
+	w.End()
+}
