@@ -39,41 +39,41 @@ var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 
 // Postgres returns the postgres:// URL of an empty database for this test alone. It is dropped when
 // the test ends, with whatever connections are still open.
-func Postgres(t testing.TB) string {
-	t.Helper()
+func Postgres(tb testing.TB) string {
+	tb.Helper()
 	server := os.Getenv(PostgresVariable)
 	if server == "" {
 		private, err := sharedPostgres()
 		if err != nil {
-			t.Fatalf("PostgreSQL for tests: %v (or name a server in %s)", err, PostgresVariable)
+			tb.Fatalf("PostgreSQL for tests: %v (or name a server in %s)", err, PostgresVariable)
 		}
 		server = private.URL
 	}
 	database, err := url.Parse(server)
 	if err != nil || (database.Scheme != "postgres" && database.Scheme != "postgresql") {
-		t.Fatalf("%s must be a postgres:// URL", PostgresVariable)
+		tb.Fatalf("%s must be a postgres:// URL", PostgresVariable)
 	}
 
 	name := "countersign_test_" + rand.Text()
 	// template0 has no connections, so that tests in parallel do not hinder each other.
-	execPostgres(t, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0 ENCODING 'UTF8'`, name))
-	t.Cleanup(func() { execPostgres(t, server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, name)) })
+	execPostgres(tb, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0 ENCODING 'UTF8'`, name))
+	tb.Cleanup(func() { execPostgres(tb, server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, name)) })
 	database.Path = "/" + name
 	return database.String()
 }
 
 // execPostgres runs one statement on a connection of its own. It works in clean-ups too, where the
 // test's context has ended.
-func execPostgres(t testing.TB, server, statement string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), databaseTimeout)
+func execPostgres(tb testing.TB, server, statement string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), databaseTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
-		t.Fatalf("connect to PostgreSQL for tests: %v", err)
+		tb.Fatalf("connect to PostgreSQL for tests: %v", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, statement); err != nil {
-		t.Fatalf("PostgreSQL for tests: %s: %v", statement, err)
+		tb.Fatalf("PostgreSQL for tests: %s: %v", statement, err)
 	}
 }

@@ -164,7 +164,7 @@ func launchPostgres(
 		close(s.ended)
 	}()
 	if err := s.waitReady(ctx); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a directory of our own
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, lastLine(log)), s.Stop(ctx))
 	}
 	return s, nil

@@ -36,9 +36,9 @@ func postgresAnswers(t *testing.T, dsn string) bool {
 // sharedTempDir is a directory in which an unprivileged server may work, too.
 func sharedTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "testkit-")
+	dir, err := os.MkdirTemp("", "testkit-") //nolint:usetesting // t.TempDir is closed to other accounts
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(dir, 0o777))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }

@@ -34,13 +34,13 @@ var sharedTemporal = sync.OnceValues(func() (*TemporalServer, error) {
 // Temporal returns client options for a namespace of this test alone on a real Temporal server,
 // with Countersign's search attributes. Their HostPort and Namespace are set, and a Logger that
 // writes warnings and errors to the test's log. A namespace costs about 10 ms.
-func Temporal(t testing.TB) client.Options {
-	t.Helper()
+func Temporal(tb testing.TB) client.Options {
+	tb.Helper()
 	address := os.Getenv(TemporalVariable)
 	if address == "" {
 		private, err := sharedTemporal()
 		if err != nil {
-			t.Fatalf("Temporal for tests: %v (or name a server in %s)", err, TemporalVariable)
+			tb.Fatalf("Temporal for tests: %v (or name a server in %s)", err, TemporalVariable)
 		}
 		address = private.Address
 	}
@@ -48,19 +48,19 @@ func Temporal(t testing.TB) client.Options {
 		HostPort:  address,
 		Namespace: "test-" + rand.Text(),
 		Logger: log.NewStructuredLogger(slog.New(
-			slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))),
+			slog.NewTextHandler(tb.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))),
 	}
-	registerNamespace(t, opts)
+	registerNamespace(tb, opts)
 	return opts
 }
 
-func registerNamespace(t testing.TB, opts client.Options) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), databaseTimeout)
+func registerNamespace(tb testing.TB, opts client.Options) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), databaseTimeout)
 	defer cancel()
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
-		t.Fatalf("dial Temporal for tests: %v", err)
+		tb.Fatalf("dial Temporal for tests: %v", err)
 	}
 	defer c.Close()
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
@@ -68,7 +68,7 @@ func registerNamespace(t testing.TB, opts client.Options) {
 		WorkflowExecutionRetentionPeriod: durationpb.New(namespaceRetention),
 	})
 	if err != nil {
-		t.Fatalf("register a namespace for tests: %v", err)
+		tb.Fatalf("register a namespace for tests: %v", err)
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: opts.Namespace,
@@ -79,6 +79,6 @@ func registerNamespace(t testing.TB, opts client.Options) {
 		},
 	})
 	if err != nil {
-		t.Fatalf("add search attributes for tests: %v", err)
+		tb.Fatalf("add search attributes for tests: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func escapePath(path string) string {
 // lockFile takes an exclusive lock beside file, so that two servers never share one: their shard
 // would change hands at every write. It waits for a predecessor that is still stopping.
 func lockFile(ctx context.Context, file string) (*os.File, error) {
-	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // named on the command line
 	if err != nil {
 		return nil, fmt.Errorf("database file %s cannot be used: %w", file, withoutPath(err))
 	}
@@ -125,7 +125,7 @@ func prepareFile(ctx context.Context, file string) error {
 		return fmt.Errorf("database file: %w", err)
 	}
 
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	f, err := os.OpenFile(file, os.O_RDWR, 0) //nolint:gosec // named on the command line
 	if err != nil {
 		return fmt.Errorf("database file %s cannot be used: %w", file, withoutPath(err))
 	}

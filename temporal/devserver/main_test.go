@@ -192,8 +192,8 @@ func TestFailedStart(t *testing.T) {
 		status int
 		says   string
 	}{
-		"port taken":      {[]string{"--port", port}, 1, "frontend: port " + port + " on 127.0.0.1 is already in use"},
-		"UI port taken":   {[]string{"--port", "0", "--ui-port", port}, 1, "Web UI: port " + port},
+		"port taken":      {[]string{"--port", port}, 1, "the frontend: port " + port + " on 127.0.0.1 is already in use"},
+		"UI port taken":   {[]string{"--port", "0", "--ui-port", port}, 1, "the Web UI: port " + port},
 		"foreign address": {[]string{"--ip", "192.0.2.1", "--port", "0"}, 1, "cannot be used"},
 		"no directory":    {[]string{"--db-filename", filepath.Join(dir, "none", "t.db")}, 1, "no such file or directory"},
 		"directory":       {[]string{"--db-filename", dir}, 1, "is not a regular file"},

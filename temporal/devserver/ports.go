@@ -30,11 +30,11 @@ func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
 		}
 	}()
 	if p.frontend, err = p.reserve(ctx, opts.ip, opts.port); err != nil {
-		return nil, fmt.Errorf("frontend: %w", err)
+		return nil, fmt.Errorf("the frontend: %w", err)
 	}
 	if !opts.headless {
 		if p.ui, err = p.reserve(ctx, opts.ip, opts.uiPort); err != nil {
-			return nil, fmt.Errorf("Web UI: %w", err)
+			return nil, fmt.Errorf("the Web UI: %w", err)
 		}
 	}
 	for _, name := range temporal.DefaultServices {
@@ -42,7 +42,7 @@ func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
 			continue
 		}
 		if p.internal[name], err = p.reserve(ctx, netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0); err != nil {
-			return nil, fmt.Errorf("%s service: %w", name, err)
+			return nil, fmt.Errorf("the %s service: %w", name, err)
 		}
 	}
 	return p, nil

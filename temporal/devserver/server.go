@@ -176,7 +176,7 @@ func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 	c.PublicClient.HostPort = s.address
 
 	c.Services = map[string]config.Service{}
-	hosts := map[primitives.ServiceName]static.Hosts{}
+	hosts := make(map[primitives.ServiceName]static.Hosts, len(temporal.DefaultServices))
 	for _, name := range temporal.DefaultServices {
 		rpc := config.RPC{GRPCPort: ports.internal[name], BindOnIP: "127.0.0.1"}
 		address := hostPort(netip.AddrFrom4([4]byte{127, 0, 0, 1}), rpc.GRPCPort)

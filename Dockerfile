@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+
+FROM node:22-alpine AS web
+WORKDIR /src
+# The pages come with the repository; without them only the API is built.
+COPY . .
+RUN --mount=type=cache,target=/root/.npm \
+    if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm run build && rm -rf node_modules; fi
+
+FROM golang:1.26-alpine AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY --from=web /src .
+ARG VERSION=local
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" \
+    -o /out/countersign ./cmd/countersign && \
+    mkdir -p /out/data
+
+# Alpine for its wget, with which the health of the API is asked.
+FROM alpine:3.22
+COPY --from=build /out/countersign /usr/local/bin/countersign
+COPY --from=build --chown=65532:65532 /out/data /var/lib/countersign
+USER 65532:65532
+ENV COUNTERSIGN_LISTEN=0.0.0.0:8080 \
+    COUNTERSIGN_DATA_DIR=/var/lib/countersign
+VOLUME /var/lib/countersign
+EXPOSE 8080
+ENTRYPOINT ["/usr/local/bin/countersign"]
+CMD ["api"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 \
+    CMD wget -q -O /dev/null http://127.0.0.1:8080/readyz

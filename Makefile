@@ -1,0 +1,123 @@
+# Countersign. "make help" lists what can be made.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BIN     := $(CURDIR)/bin
+TOOLS   := $(BIN)/tools
+GO      ?= go
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# The tests to run, and the packages that are tested without the race detector because they only
+# compute (seal) or drive processes of their own (test).
+PKG     ?= ./...
+NORACE  ?= ^countersign/(seal|test)(/|$$)
+TIMEOUT ?= 10m
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##### Build
+
+.PHONY: build
+build: web server temporal ## Build bin/countersign and bin/countersign-temporal
+
+# go build decides itself what is out of date, and links nothing when nothing is.
+.PHONY: server
+server: web
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
+
+# The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
+.PHONY: temporal
+temporal: ## Build bin/countersign-temporal (several minutes the first time)
+	$(GO) -C temporal/devserver build -trimpath -ldflags '-s -w' -o $(BIN)/countersign-temporal .
+
+# The pages are built only when one of their sources is newer than the last build.
+WEB_SOURCES := $(shell [ -f web/package.json ] && find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*')
+
+.PHONY: web
+web: $(if $(WEB_SOURCES),$(BIN)/.web)
+
+$(BIN)/.web: $(WEB_SOURCES)
+	npm --prefix web ci --no-audit --no-fund
+	npm --prefix web run build
+	@mkdir -p $(BIN) && touch $@
+
+.PHONY: dev
+dev: build ## Build and run the whole service on this machine
+	@exec $(BIN)/countersign dev
+
+.PHONY: generate
+generate: ## Run the code generators
+	$(GO) generate ./...
+
+.PHONY: clean
+clean: ## Remove what was built (data/ stays)
+	rm -rf $(BIN) web/dist web/node_modules
+
+##### Check
+
+# Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
+# COUNTERSIGN_TEST_TEMPORAL) is a private one.
+.PHONY: test
+test: setup build $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
+	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
+		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
+
+.PHONY: setup
+setup: ## Install the Debian packages that the tests need and this machine lacks
+	@.ci/packages
+
+.PHONY: lint
+lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose ## Check style, imports, formatting and that workflows are deterministic
+	$(TOOLS)/golangci-lint run ./...
+	cd temporal/devserver && $(TOOLS)/golangci-lint run ./...
+	cd tools && $(TOOLS)/golangci-lint run ./...
+	$(TOOLS)/workflowcheck ./workflows/...
+
+.PHONY: fmt
+fmt: $(TOOLS)/golangci-lint ## Format the Go code
+	$(TOOLS)/golangci-lint fmt ./...
+	cd temporal/devserver && $(TOOLS)/golangci-lint fmt ./...
+	cd tools && $(TOOLS)/golangci-lint fmt ./...
+
+.PHONY: check-compose
+check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
+	$(TOOLS)/composecheck -env deploy/env.example docker-compose.yml
+
+.PHONY: conformance
+conformance: build $(TOOLS)/testenv ## Check the interface against the running service
+	$(TOOLS)/testenv $(GO) test -count=1 ./test/conformance/...
+
+##### Measure
+
+.PHONY: bench
+bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench
+
+.PHONY: bench-seal
+bench-seal: ## Measure the sealing engine
+	$(GO) run ./seal/bench
+
+##### Tools, pinned in tools/go.mod
+
+TOOLS_SOURCES := tools/go.mod tools/go.sum
+
+$(TOOLS)/golangci-lint: $(TOOLS_SOURCES)
+	$(GO) -C tools build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(TOOLS)/gotestsum: $(TOOLS_SOURCES)
+	$(GO) -C tools build -o $@ gotest.tools/gotestsum
+
+$(TOOLS)/workflowcheck: $(TOOLS_SOURCES)
+	$(GO) -C tools build -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
+
+$(TOOLS)/composecheck: $(TOOLS_SOURCES) $(wildcard tools/composecheck/*.go)
+	$(GO) -C tools build -o $@ ./composecheck
+
+.PHONY: $(TOOLS)/testenv
+$(TOOLS)/testenv:
+	@$(GO) build -o $@ ./internal/testkit/testenv

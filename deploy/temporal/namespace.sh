@@ -1,0 +1,15 @@
+#!/bin/sh
+# Makes the namespace and its typed search attributes where they are missing. May run again.
+set -eu
+
+namespace=${TEMPORAL_NAMESPACE:-default}
+temporal operator namespace describe --namespace "$namespace" >/dev/null 2>&1 ||
+  temporal operator namespace create --namespace "$namespace" --retention 30d
+
+known=$(temporal operator search-attribute list --namespace "$namespace")
+for name in AppId TenantId EnvelopeStatus; do
+  case "$known" in
+  *"$name"*) ;;
+  *) temporal operator search-attribute create --namespace "$namespace" --name "$name" --type Keyword ;;
+  esac
+done

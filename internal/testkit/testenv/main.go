@@ -1,0 +1,93 @@
+// Command testenv runs a command with the servers that tests need: it starts a private PostgreSQL
+// and a private Temporal where the environment names none, names them in the environment of the
+// command, and stops them when it ends.
+//
+//	go run ./internal/testkit/testenv go test ./...
+//	go run ./internal/testkit/testenv -durable go test -bench . ./store
+//
+// Its exit status is that of the command, or 1 if a server cannot be started.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"countersign/internal/testkit"
+)
+
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 20 * time.Second
+	killDelay    = 30 * time.Second // from an interrupt to the end of a command that ignores it
+)
+
+func main() {
+	durable := flag.Bool("durable", false, "keep PostgreSQL's fsync on")
+	flag.Usage = func() {
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: testenv [-durable] command [argument ...]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, flag.Args(), testkit.PostgresOptions{Durable: *durable})
+	stop()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		os.Exit(exit.ExitCode())
+	case err != nil:
+		_, _ = fmt.Fprintf(os.Stderr, "testenv: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run starts the missing servers, runs the command and stops the servers again.
+func run(ctx context.Context, args []string, opts testkit.PostgresOptions) error {
+	environment := os.Environ()
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+
+	if os.Getenv(testkit.PostgresVariable) == "" {
+		postgres, err := testkit.StartPostgres(starting, opts)
+		if err != nil {
+			return err
+		}
+		defer stopServer(ctx, postgres.Stop)
+		environment = append(environment, testkit.PostgresVariable+"="+postgres.URL)
+	}
+	if os.Getenv(testkit.TemporalVariable) == "" {
+		temporal, err := testkit.StartTemporal(starting)
+		if err != nil {
+			return err
+		}
+		defer stopServer(ctx, temporal.Stop)
+		environment = append(environment, testkit.TemporalVariable+"="+temporal.Address)
+	}
+
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running it is the purpose
+	cmd.Env = environment
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = killDelay
+	return cmd.Run()
+}
+
+func stopServer(ctx context.Context, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := stop(ctx); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "testenv: %v\n", err)
+	}
+}

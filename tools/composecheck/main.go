@@ -1,0 +1,156 @@
+// Command composecheck parses a compose file as "docker compose config" does and checks what that
+// does not: every file it mounts is in the repository, every image has a version, and every setting
+// it or the example of .env names is one that Countersign reads.
+//
+//	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// prefix begins the name of every setting of Countersign.
+const prefix = "COUNTERSIGN_"
+
+// composeOnly are the variables with that prefix that only the compose file reads.
+var composeOnly = map[string]bool{
+	"COUNTERSIGN_SITE": true, "COUNTERSIGN_VERSION": true, "COUNTERSIGN_DB_PASSWORD": true,
+	"COUNTERSIGN_HTTP_PORT": true, "COUNTERSIGN_HTTPS_PORT": true,
+}
+
+func main() {
+	envFile := flag.String("env", "deploy/env.example", "example of .env")
+	config := flag.String("config", "config/config.go", "Go file with the struct of all settings")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: composecheck [-env FILE] [-config FILE] docker-compose.yml")
+		os.Exit(2)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	err := check(ctx, flag.Arg(0), *envFile, *config)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// check returns everything that is wrong, joined.
+func check(ctx context.Context, composeFile, envFile, config string) error {
+	options, err := cli.NewProjectOptions([]string{composeFile},
+		cli.WithEnvFiles(envFile), cli.WithDotEnv,
+		cli.WithInterpolation(true), cli.WithConsistency(true), cli.WithNormalization(true), cli.WithResolvedPaths(true))
+	if err != nil {
+		return err
+	}
+	project, err := options.LoadProject(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := settings(config)
+	if err != nil {
+		return err
+	}
+	example, err := variables(envFile)
+	if err != nil {
+		return err
+	}
+
+	var faults []error
+	for _, name := range example {
+		if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
+			faults = append(faults, fmt.Errorf("%s: %s is not a setting", envFile, name))
+		}
+	}
+	for _, service := range project.Services {
+		faults = append(faults, checkService(&service, known)...)
+	}
+	return errors.Join(faults...)
+}
+
+func checkService(service *types.ServiceConfig, known map[string]bool) []error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("service %s: %s", service.Name, fmt.Sprintf(format, args...)))
+	}
+	if _, version, ok := strings.Cut(service.Image, ":"); !ok || version == "latest" {
+		fault("image %q has no version", service.Image)
+	}
+	for _, v := range service.Volumes {
+		if v.Type != types.VolumeTypeBind {
+			continue
+		}
+		if _, err := os.Stat(v.Source); err != nil {
+			fault("mount: %v", err)
+		}
+	}
+	if service.Build != nil {
+		if _, err := os.Stat(service.Build.Dockerfile); err != nil {
+			if _, err := os.Stat(service.Build.Context + "/" + service.Build.Dockerfile); err != nil {
+				fault("build: %v", err)
+			}
+		}
+		// Only our own image reads our settings.
+		for name := range service.Environment {
+			if strings.HasPrefix(name, prefix) && !known[name] {
+				fault("%s is not a setting", name)
+			}
+		}
+	}
+	return faults
+}
+
+// settings reads the env tags of a Go file.
+func settings(file string) (map[string]bool, error) {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Tag != nil {
+			name, ok := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Lookup("env")
+			if name, _, _ = strings.Cut(name, ","); ok && name != "" {
+				names[prefix+name] = true
+			}
+		}
+		return true
+	})
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no settings found", file)
+	}
+	return names, nil
+}
+
+// variables lists the names in an env file, those behind a "#" included.
+func variables(file string) (_ []string, err error) {
+	f, err := os.Open(file) //nolint:gosec // named on the command line
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	assignment := regexp.MustCompile(`^#?([A-Z][A-Z0-9_]*)=`)
+	var names []string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if m := assignment.FindStringSubmatch(lines.Text()); m != nil {
+			names = append(names, m[1])
+		}
+	}
+	return names, lines.Err()
+}
