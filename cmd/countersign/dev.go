@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/config"
+	"countersign/internal/bundled"
+	"countersign/internal/inbox"
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+)
+
+type devCommand struct {
+	Listen       string `help:"Address of the API." default:"127.0.0.1:8080"`
+	DataDir      string `help:"Directory that everything is kept in." default:"./data" type:"path"`
+	InboxListen  string `help:"Address of the inbox page." default:"127.0.0.1:0"`
+	TemporalPort int    `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
+	UIPort       int    `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
+}
+
+// demo is what dev tells programs, in demo.json.
+type demo struct {
+	BaseURL string `json:"baseUrl"`
+	credentials
+	InboxURL      string `json:"inboxUrl"`
+	TemporalUIURL string `json:"temporalUiUrl"`
+}
+
+const (
+	startLimit = 60 * time.Second
+	demoFile   = "demo.json"
+)
+
+// Run runs everything in this process but Temporal, which is a child of it.
+func (d devCommand) Run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	started := now()
+	if err := prepareDataDir(d.DataDir); err != nil {
+		return err
+	}
+	unlock, err := lockDataDir(d.DataDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l, err := listen(ctx, d.Listen)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }() // the server closes it too
+	cfg, err := devConfig(d.DataDir, l.Addr().String())
+	if err != nil {
+		return err
+	}
+	log := logger(cfg, true)
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	inboxURL, err := d.startInbox(ctx, &wg, &cfg)
+	if err != nil {
+		return err
+	}
+	ui, stopTemporal, err := d.startTemporal(ctx, cancel, &cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopTemporal()) }()
+
+	made, err := d.prepareStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	p, err := assemble(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	h, err := p.api()
+	if err != nil {
+		return err
+	}
+	ws, err := p.workers(ctx)
+	if err != nil {
+		return err
+	}
+	if err := ws.Start(); err != nil {
+		return err
+	}
+	defer ws.Stop()
+	wg.Go(func() { p.dispatcher().Run(ctx) })
+
+	info := demo{BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, TemporalUIURL: ui}
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, l, h) }()
+	if err := writeJSON(filepath.Join(d.DataDir, demoFile), info); err != nil {
+		return err
+	}
+	d.greet(info, now().Sub(started))
+	err = <-served
+	if cause := context.Cause(ctx); errors.Is(cause, errChildEnded) {
+		err = cause
+	}
+	return err
+}
+
+var errChildEnded = errors.New("a part of the service has ended")
+
+// startInbox runs the mail and SMS inbox, unless the settings name other servers.
+func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config) (string, error) {
+	box, err := inbox.Open(filepath.Join(d.DataDir, "inbox"), now)
+	if err != nil {
+		return "", err
+	}
+	page, err := listen(ctx, d.InboxListen)
+	if err != nil {
+		return "", err
+	}
+	smtp, err := listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return "", errors.Join(err, page.Close())
+	}
+	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })        // ends with ctx
+	wg.Go(func() { _ = serve(ctx, page, box.Handler()) }) // ends with ctx
+	if cfg.SMTPURL == "" {
+		cfg.SMTPURL = config.Secret("smtp://" + smtp.Addr().String() + "?tls=none")
+	}
+	if cfg.SMSURL == "" {
+		u := url.URL{
+			Scheme: "http", User: url.UserPassword("ACdev", "dev"), Host: page.Addr().String(),
+			Path: "/2010-04-01/Accounts/ACdev/Messages.json", RawQuery: "From=%2B15005550006",
+		}
+		cfg.SMSURL = config.Secret(u.String())
+	}
+	return "http://" + page.Addr().String(), nil
+}
+
+// startTemporal runs the bundled Temporal, unless the settings name another.
+func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config) (ui string, stop func() error, err error) {
+	if _, given := os.LookupEnv(config.Prefix + "TEMPORAL_ADDRESS"); given {
+		return "", func() error { return nil }, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, fmt.Errorf("find the bundled Temporal server: %w", err)
+	}
+	start, done := context.WithTimeout(ctx, startLimit)
+	defer done()
+	srv, err := bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary),
+		"--db-filename", filepath.Join(d.DataDir, "temporal.db"), "--namespace", cfg.TemporalNamespace,
+		"--port", fmt.Sprint(d.TemporalPort), "--ui-port", fmt.Sprint(d.UIPort))
+	if err != nil {
+		return "", nil, err
+	}
+	cfg.TemporalAddress = srv.Address
+	go func() {
+		select {
+		case <-srv.Ended():
+			cancel(fmt.Errorf("%w: %w", errChildEnded, srv.Err()))
+		case <-ctx.Done():
+		}
+	}()
+	return srv.UI, srv.Stop, nil
+}
+
+// prepareStore migrates the database and makes the demo application, or finds
+// the one that an earlier run made.
+func (d devCommand) prepareStore(ctx context.Context, cfg config.Config) (_ credentials, err error) {
+	s, _, err := openStore(ctx, cfg)
+	if err != nil {
+		return credentials{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := s.Migrate(ctx); err != nil {
+		return credentials{}, err
+	}
+	return d.demoApp(ctx, s)
+}
+
+func (d devCommand) demoApp(ctx context.Context, s *store.Store) (credentials, error) {
+	var old demo
+	if b, err := os.ReadFile(filepath.Join(d.DataDir, demoFile)); err == nil && json.Unmarshal(b, &old) == nil {
+		if _, err := uuid.Parse(old.ClientID); err == nil {
+			if _, err := s.Authenticate(ctx, old.ClientID, old.ClientSecret); err == nil {
+				return old.credentials, nil
+			}
+		}
+	}
+	app, secret, err := s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
+	if err != nil {
+		return credentials{}, err
+	}
+	return credentials{ClientID: app.ID.String(), ClientSecret: secret}, nil
+}
+
+func (d devCommand) greet(i demo, took time.Duration) {
+	fmt.Printf(`
+  Countersign is ready (%.1f s)
+
+  API            %s
+  client id      %s
+  client secret  %s
+  inbox          %s
+  Temporal UI    %s
+  data           %s
+
+  Try it:
+  curl -s %s/oauth/token -d grant_type=client_credentials \
+    -d client_id=%s -d client_secret=%s
+
+  Ctrl-C stops everything; the data stays.
+
+`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.TemporalUIURL, d.DataDir, i.BaseURL, i.ClientID, i.ClientSecret) //nolint:forbidigo // this is what the command is for
+}
+
+// devConfig is the settings of dev: everything in the data directory, and what
+// the environment names over it.
+func devConfig(dir, listen string) (config.Config, error) {
+	c := config.Default()
+	c.Listen, c.DataDir = listen, dir
+	c.DatabaseURL = config.Secret("sqlite://" + filepath.Join(dir, "countersign.db"))
+	c.BlobURL = "file://" + filepath.ToSlash(filepath.Join(dir, "files"))
+	c.MasterKey = config.Secret(readTrim(filepath.Join(dir, "keys", "master.key")))
+	c.SealKey, c.SealCert = filepath.Join(dir, "keys", "seal.key.pem"), filepath.Join(dir, "keys", "seal.cert.pem")
+	c.WebhookAllowPrivate = true
+	c.MailFrom = "Countersign <no-reply@countersign.example>"
+	return config.Load(os.Environ(), c)
+}
+
+func readTrim(path string) string {
+	b, err := os.ReadFile(path) //nolint:gosec // our own data directory
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// prepareDataDir makes the directory and the keys in it. What is there stays.
+func prepareDataDir(dir string) error {
+	keys := filepath.Join(dir, "keys")
+	if err := os.MkdirAll(keys, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(keys, "seal.cert.pem")); errors.Is(err, fs.ErrNotExist) {
+		ca, cert, key, err := seal.SelfSigned("Countersign development", now(), rand.Reader)
+		if err != nil {
+			return fmt.Errorf("make seal key: %w", err)
+		}
+		for name, b := range map[string][]byte{"seal.ca.pem": ca, "seal.key.pem": key, "seal.cert.pem": append(cert, ca...)} {
+			if err := os.WriteFile(filepath.Join(keys, name), b, 0o600); err != nil {
+				return fmt.Errorf("data directory: %w", err)
+			}
+		}
+	}
+	master := make([]byte, 32)
+	_, _ = rand.Read(master)                                                                           // never fails
+	f, err := os.OpenFile(filepath.Join(keys, "master.key"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // our own data directory
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("data directory: %w", err)
+	}
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(master))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
+// lockDataDir keeps a second service off the same directory.
+func lockDataDir(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+		return nil, errors.Join(fmt.Errorf("another countersign is running on %s", dir), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// writeJSON writes a file that only its owner may read, whole or not at all.
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path+".tmp", append(b, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Command countersign is the whole service: the API, the worker, and what an
+// operator needs around them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"countersign/config"
+)
+
+// version is set when the program is linked.
+var version = "dev"
+
+type commands struct {
+	Dev     devCommand     `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
+	API     apiCommand     `cmd:"" name:"api" help:"Serve the API and the pages."`
+	Worker  workerCommand  `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database up to date."`
+	App     appCommand     `cmd:"" help:"Manage the apps that may call the API."`
+	Verify  verifyCommand  `cmd:"" help:"Check a sealed PDF, offline."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	k := kong.Parse(&commands{},
+		kong.Name("countersign"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/operations.md."))
+	if err := k.Run(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "countersign:", err)
+		os.Exit(1)
+	}
+}
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run() error {
+	_, err := fmt.Println(version) //nolint:forbidigo // this is what the command is for
+	return err
+}
+
+// logger writes to standard error: text for people in development, JSON else.
+func logger(cfg config.Config, dev bool) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
+	var h slog.Handler = slog.NewJSONHandler(os.Stderr, opts)
+	if dev {
+		h = slog.NewTextHandler(os.Stderr, opts)
+	}
+	l := slog.New(h)
+	slog.SetDefault(l)
+	return l
+}

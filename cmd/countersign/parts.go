@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/client"
+
+	"countersign/activities"
+	"countersign/api"
+	"countersign/config"
+	"countersign/internal/credential"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+	"countersign/web"
+	"countersign/webhook"
+	"countersign/worker"
+)
+
+// parts is the service, put together from its settings.
+type parts struct {
+	cfg    config.Config
+	log    *slog.Logger
+	vault  *vault.Vault
+	store  *store.Store
+	blobs  blob.Store
+	tokens *credential.Tokens
+	mail   *notify.SMTP
+	sms    notify.SMS
+	client client.Client
+}
+
+func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // the clock that all others are given
+
+// newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// openStore opens the database alone.
+func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vault, error) {
+	v, err := vault.New(string(cfg.MasterKey))
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, Vault: v, Now: now, NewID: newID})
+	return s, v, err
+}
+
+// assemble opens everything that the API and the worker share. The database
+// must be up to date.
+func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *parts, err error) {
+	p := &parts{cfg: cfg, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if p.store, p.vault, err = openStore(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := p.store.Migrated(ctx); err != nil {
+		return nil, err
+	}
+	if p.blobs, err = blob.Open(ctx, cfg.BlobURL); err != nil {
+		return nil, err
+	}
+	keys, err := p.store.Keys(ctx, models.KeyTokens)
+	if err != nil {
+		return nil, err
+	}
+	if p.tokens, err = credential.NewTokens(cfg.BaseURL, keys, now); err != nil {
+		return nil, err
+	}
+	if p.mail, err = notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom}); err != nil {
+		return nil, err
+	}
+	if cfg.SMSURL != "" {
+		if p.sms, err = notify.NewTwilio(string(cfg.SMSURL), &http.Client{Timeout: 15 * time.Second}); err != nil {
+			return nil, err
+		}
+	}
+	if p.client, err = temporal.Dial(cfg, log); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *parts) close() error {
+	if p.client != nil {
+		p.client.Close()
+	}
+	if p.store != nil {
+		return p.store.Close()
+	}
+	return nil
+}
+
+// api puts the HTTP handler together.
+func (p *parts) api() (http.Handler, error) {
+	codeKeys, err := p.vault.Derive("otp")
+	if err != nil {
+		return nil, err
+	}
+	return api.New(api.Config{
+		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
+		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
+		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, UploadLimit: p.cfg.UploadLimit, RateLimit: p.cfg.RateLimit,
+		DefaultExpiryDays: p.cfg.DefaultExpiryDays, AllowPrivateHooks: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies,
+		Version: version, Log: p.log, Now: now, NewID: newID,
+	})
+}
+
+// workers puts the Temporal workers together. The seal makes a trial signature
+// here, so that a missing or expired key is noticed before anyone has signed.
+func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
+	signer, chain, err := sealKey(p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	manifestKeys, err := p.store.Keys(ctx, models.KeyManifests)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := seal.New(seal.Config{
+		Signer: signer, Chain: chain, ManifestSigner: manifestKeys[0].Private, ManifestKeyID: manifestKeys[0].ID, TSAURL: p.cfg.TSAURL,
+		HTTPClient: &http.Client{Timeout: 30 * time.Second}, ServiceName: "Countersign", Now: now, Rand: rand.Reader,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seal key: %w", err)
+	}
+	return worker.New(p.client, &activities.Activities{
+		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: sealer,
+		Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}),
+		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
+		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
+	}), nil
+}
+
+// dispatcher tells Temporal what was committed.
+func (p *parts) dispatcher() *temporal.Dispatcher {
+	return &temporal.Dispatcher{
+		Outbox: p.store, Client: p.client, Namespace: p.cfg.TemporalNamespace, Delays: p.cfg.WebhookSchedule[:], Log: p.log,
+	}
+}
+
+// sealKey reads the sealing key: two PEM files, or one PKCS#12 file.
+func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
+	key, err := os.ReadFile(cfg.SealKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
+	}
+	if cfg.SealCert == "" && !bytes.Contains(key, []byte("-----BEGIN")) {
+		return seal.LoadPKCS12(key, string(cfg.SealPassword))
+	}
+	cert := key
+	if cfg.SealCert != "" {
+		if cert, err = os.ReadFile(cfg.SealCert); err != nil {
+			return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
+		}
+	}
+	return seal.LoadPEM(cert, key)
+}
+
+// The limits of a connection to the API.
+const (
+	readHeaderLimit = 10 * time.Second
+	readLimit       = 5 * time.Minute // a 25 MB file over a slow line
+	idleLimit       = 2 * time.Minute
+	shutdownLimit   = 15 * time.Second
+)
+
+// serve answers requests on l until ctx ends, and lets those in flight end.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: 64 << 10}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	if err := srv.Shutdown(end); err != nil {
+		return fmt.Errorf("shut down: %w", err)
+	}
+	return nil
+}
+
+// listen takes an address, with an error that says which.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
+	}
+	return l, nil
+}

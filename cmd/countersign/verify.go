@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"countersign/seal"
+)
+
+type verifyCommand struct {
+	File  string   `arg:"" help:"Sealed PDF." type:"existingfile"`
+	Trust []string `help:"PEM file with certificates of authorities to trust; may be repeated." type:"existingfile"`
+	JSON  bool     `help:"Print JSON." name:"json"`
+}
+
+// errNotSealed makes the exit code tell what the report says.
+var errNotSealed = errors.New("the document does not pass every check")
+
+// Run checks the file from its bytes alone.
+func (v verifyCommand) Run(ctx context.Context) error {
+	opt := seal.VerifyOptions{Now: now}
+	for _, name := range v.Trust {
+		pem, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if opt.Roots == nil {
+			opt.Roots = x509.NewCertPool()
+		}
+		if !opt.Roots.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("%s holds no certificate", name)
+		}
+	}
+	f, err := os.Open(v.File)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	report, err := seal.Verify(ctx, f, st.Size(), opt)
+	if err != nil {
+		return err
+	}
+	if v.JSON {
+		err = json.NewEncoder(os.Stdout).Encode(report)
+	} else {
+		err = report.WriteText(os.Stdout)
+	}
+	if err == nil && !report.OK() {
+		err = errNotSealed
+	}
+	return err
+}

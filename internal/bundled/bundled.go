@@ -1,0 +1,137 @@
+// Package bundled runs the bundled Temporal server, bin/countersign-temporal,
+// as a child process.
+package bundled
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Binary is the name of the server's program.
+const Binary = "countersign-temporal"
+
+// Server is a running server. It ends with Stop, or with this process however
+// that ends: it watches its standard input.
+type Server struct {
+	Address string // host:port of the frontend
+	UI      string // address of the Web UI; "" without one
+
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr tail
+	ended  chan struct{}
+}
+
+// Start runs the program at path with flags of its start-dev command, and
+// returns when the server is healthy or has failed to be.
+func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("the bundled Temporal server %s is missing: run \"make build\" first", path)
+	}
+	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
+	// Not bound to ctx: it has to outlive the start.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                 // Ctrl-C is for us; this one follows
+	s := &Server{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stderr = &s.stderr
+	stdout, err1 := cmd.StdoutPipe()
+	stdin, err2 := cmd.StdinPipe()
+	s.stdin = stdin
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start Temporal: %w", err)
+	}
+	ready := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		defer close(ready)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			if rest, ok := strings.CutPrefix(lines.Text(), "ready "); ok {
+				ready <- rest
+			}
+		}
+		_ = cmd.Wait()
+	}()
+	select {
+	case line, ok := <-ready:
+		if !ok {
+			<-s.ended
+			return nil, fmt.Errorf("start Temporal: %s", s.stderr.lastLine())
+		}
+		s.read(line)
+		return s, nil
+	case <-ctx.Done():
+		return nil, errors.Join(fmt.Errorf("start Temporal: %w", ctx.Err()), cmd.Process.Kill())
+	}
+}
+
+// read takes the addresses from "address=… ui=… namespaces=…".
+func (s *Server) read(line string) {
+	for _, pair := range strings.Fields(line) {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "address":
+			s.Address = value
+		case "ui":
+			s.UI = value
+		}
+	}
+}
+
+// Ended is closed when the server has ended, for whatever reason.
+func (s *Server) Ended() <-chan struct{} { return s.ended }
+
+// Err says why a server ended by itself.
+func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
+
+// stopLimit is how long the server may take to end before it is killed.
+const stopLimit = 10 * time.Second
+
+// Stop ends the server and waits for it.
+func (s *Server) Stop() error {
+	_ = s.stdin.Close() // it may have ended already
+	select {
+	case <-s.ended:
+		return nil
+	case <-time.After(stopLimit):
+		err := s.cmd.Process.Kill()
+		<-s.ended
+		return err
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	t.kept = t.kept[max(0, len(t.kept)-tailSize):]
+	return len(p), nil
+}
+
+func (t *tail) lastLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return last
+	}
+	return "it said nothing"
+}
