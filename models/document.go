@@ -103,7 +103,7 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 // plan allows. Fields that were placed before the first document was there must
 // fit on it.
 func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Document, error) {
-	if err := e.move(ActionAddDocument); err != nil {
+	if err := e.may(ActionAddDocument); err != nil {
 		return nil, err
 	}
 	n := len(e.Originals())

@@ -137,14 +137,18 @@ func (e *Envelope) Chain() error {
 	return nil
 }
 
-// move takes the envelope to the state that action leads to, or refuses.
-func (e *Envelope) move(action Action) error {
-	to, err := e.Status.Next(action)
-	if err != nil {
-		return err
+// may refuses an action that the state does not allow. Methods ask first and
+// move last, so that a refused action leaves the envelope as it was.
+func (e *Envelope) may(action Action) error {
+	_, err := e.Status.Next(action)
+	return err
+}
+
+// move takes the envelope to the state that an allowed action leads to.
+func (e *Envelope) move(action Action) {
+	if to, err := e.Status.Next(action); err == nil {
+		e.Status = to
 	}
-	e.Status = to
-	return nil
 }
 
 // Signer returns the signer with that id, or nil.

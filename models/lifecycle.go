@@ -9,7 +9,7 @@ import (
 // Send opens a draft for signing: the deadline starts to count and the first
 // routing group gets its links.
 func (e *Envelope) Send(act Act, message *string) error {
-	if err := e.move(ActionSend); err != nil {
+	if err := e.may(ActionSend); err != nil {
 		return err
 	}
 	p := Problems{}
@@ -29,6 +29,7 @@ func (e *Envelope) Send(act Act, message *string) error {
 		return err
 	}
 	at := act.At
+	e.move(ActionSend)
 	e.Message, e.SentAt = message, &at
 	e.rebase(at)
 	e.openGroup(act)
@@ -38,13 +39,14 @@ func (e *Envelope) Send(act Act, message *string) error {
 
 // Void closes the envelope on the sender's behalf; all links end at once.
 func (e *Envelope) Void(act Act, reason *string) error {
-	if err := e.move(ActionVoid); err != nil {
+	if err := e.may(ActionVoid); err != nil {
 		return err
 	}
 	if err := checkReason(reason); err != nil {
 		return err
 	}
 	at := act.At
+	e.move(ActionVoid)
 	e.VoidedAt = &at
 	e.record(act, EventEnvelopeVoided, uuid.Nil, reasonDetail(reason))
 	return nil
@@ -52,12 +54,13 @@ func (e *Envelope) Void(act Act, reason *string) error {
 
 // Expire closes the envelope because its deadline has passed.
 func (e *Envelope) Expire(act Act) error {
-	if err := e.move(ActionExpire); err != nil {
+	if err := e.may(ActionExpire); err != nil {
 		return err
 	}
 	if e.ExpiresAt == nil || act.At.Before(*e.ExpiresAt) {
 		return Refuse(KindConflict, "envelope_not_due", "The deadline has not passed.")
 	}
+	e.move(ActionExpire)
 	e.record(act, EventEnvelopeExpired, uuid.Nil, nil)
 	return nil
 }
@@ -73,19 +76,22 @@ type SealedFile struct {
 
 // Complete ends a sealing: files holds the sealed file of every original.
 func (e *Envelope) Complete(act Act, files []SealedFile) error {
-	if err := e.move(ActionComplete); err != nil {
+	if err := e.may(ActionComplete); err != nil {
 		return err
 	}
 	byOriginal := make(map[uuid.UUID]SealedFile, len(files))
 	for _, f := range files {
 		byOriginal[f.OriginalID] = f
 	}
-	at := act.At
 	for _, o := range e.Originals() {
-		f, ok := byOriginal[o.ID]
-		if !ok {
+		if _, ok := byOriginal[o.ID]; !ok {
 			return Refuse(KindConflict, "document_not_sealed", "Document %d has no sealed file.", o.Order)
 		}
+	}
+	at := act.At
+	e.move(ActionComplete)
+	for _, o := range e.Originals() {
+		f := byOriginal[o.ID]
 		original := o.ID
 		d := &Document{
 			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
@@ -105,7 +111,7 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 
 // Invited records that a signer's invitation or reminder went out by mail.
 func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID string) error {
-	if err := e.move(ActionInvite); err != nil {
+	if err := e.may(ActionInvite); err != nil {
 		return err
 	}
 	name := EventInvitationSent
@@ -118,7 +124,7 @@ func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID stri
 
 // InvitationFailed records that a signer cannot be reached by mail.
 func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error {
-	if err := e.move(ActionInvite); err != nil {
+	if err := e.may(ActionInvite); err != nil {
 		return err
 	}
 	e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
@@ -127,7 +133,7 @@ func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error
 
 // Relink gives a signer whose turn it is a new link; the old one ends.
 func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
-	if err := e.move(ActionInvite); err != nil {
+	if err := e.may(ActionInvite); err != nil {
 		return err
 	}
 	s := e.Signer(signer)

@@ -102,7 +102,7 @@ func (in SignerInput) Check(p Problems, path string) {
 
 // AddSigner adds a signer to a draft.
 func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
-	if err := e.move(ActionAddSigner); err != nil {
+	if err := e.may(ActionAddSigner); err != nil {
 		return nil, err
 	}
 	p := Problems{}

@@ -56,15 +56,6 @@ func (e *Envelope) holder(l Link, at time.Time, action Action, spent *Error) (*S
 	return s, nil
 }
 
-// act on the envelope as the holder of a link.
-func (e *Envelope) signerMove(l Link, act Act, action Action, spent *Error) (*Signer, error) {
-	s, err := e.holder(l, act.At, action, spent)
-	if err != nil {
-		return nil, err
-	}
-	return s, e.move(action)
-}
-
 // Reader checks a link for reading and returns its signer. A spent link is
 // answered with 410 where the context is asked for, else with 401.
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
@@ -84,10 +75,8 @@ func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
 	if s.Status == SignerViewed {
 		return s, nil
 	}
-	if err := e.move(ActionOpen); err != nil {
-		return nil, err
-	}
 	at := act.At
+	e.move(ActionOpen)
 	s.Status, s.ViewedAt = SignerViewed, &at
 	e.record(act, EventSignerViewed, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
@@ -95,7 +84,7 @@ func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
 
 // RequestCode makes hash the one live code of the link.
 func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
-	s, err := e.signerMove(l, act, ActionRequestCode, errLinkInvalid)
+	s, err := e.holder(l, act.At, ActionRequestCode, errLinkInvalid)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +106,7 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 		return nil, e
 	}
 	until := act.At.Add(OTPLifetime)
+	e.move(ActionRequestCode)
 	s.OTPRequests = append(recent, act.At)
 	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, &until, 0
 	e.record(act, EventOTPRequested, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
@@ -126,13 +116,14 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 // VerifyCode compares hash with the live code's. A wrong try is counted, so it
 // is a change that must be saved: it is reported as false, not as an error.
 func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
-	s, err := e.signerMove(l, act, ActionVerifyCode, errLinkInvalid)
+	s, err := e.holder(l, act.At, ActionVerifyCode, errLinkInvalid)
 	if err != nil {
 		return false, err
 	}
 	if s.OTPHash == nil || s.OTPExpiresAt == nil || !act.At.Before(*s.OTPExpiresAt) {
 		return false, nil
 	}
+	e.move(ActionVerifyCode)
 	if subtle.ConstantTimeCompare(s.OTPHash, hash) == 1 {
 		at := act.At
 		s.OTPHash, s.OTPExpiresAt, s.OTPFailures, s.OTPVerifiedAt = nil, nil, 0, &at
@@ -152,7 +143,7 @@ func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
 // shown the current ConsentText.
 func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
-	s, err := e.signerMove(l, act, ActionConsent, given)
+	s, err := e.holder(l, act.At, ActionConsent, given)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +154,7 @@ func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
 		return nil, given
 	}
 	at := act.At
+	e.move(ActionConsent)
 	s.ConsentAt, s.ConsentVersion = &at, ConsentVersion
 	e.record(act, EventConsentGiven, s.ID, Detail{
 		"signerId": s.ID.String(), "version": ConsentVersion, "textSha256": ConsentHash(),
@@ -172,7 +164,7 @@ func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
 
 // ViewPage records that the signer looked at a page for dwellMs milliseconds.
 func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwellMs int64) error {
-	s, err := e.signerMove(l, act, ActionViewPage, errLinkInvalid)
+	s, err := e.holder(l, act.At, ActionViewPage, errLinkInvalid)
 	if err != nil {
 		return err
 	}
@@ -192,6 +184,7 @@ func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwell
 	if s.PageViews >= MaxPageViews {
 		return Refuse(KindRateLimited, "page_view_limit", "No more page views are recorded for this signer.")
 	}
+	e.move(ActionViewPage)
 	s.PageViews++
 	s.LastViewed = fmt.Sprintf("%s/%d", document, page)
 	e.record(act, EventPageViewed, s.ID, Detail{
@@ -217,9 +210,7 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 	if _, awaiting := e.openOrder(); !awaiting {
 		action = ActionSignLast
 	}
-	if err := e.move(action); err != nil {
-		return nil, err
-	}
+	e.move(action)
 	e.Values = append(e.Values, values...)
 	e.adopt(s, values, sub.FontLabel, at)
 	e.record(act, EventSignerSigned, s.ID, Detail{
@@ -231,7 +222,7 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 
 // Decline closes the envelope because a signer refuses to sign.
 func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
-	s, err := e.signerMove(l, act, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	s, err := e.holder(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +230,7 @@ func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
 		return nil, err
 	}
 	at := act.At
+	e.move(ActionDecline)
 	s.Status, s.DeclinedAt = SignerDeclined, &at
 	detail := reasonDetail(reason)
 	if detail == nil {

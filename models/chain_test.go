@@ -1,0 +1,181 @@
+package models_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"countersign/models"
+)
+
+func sha(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func chained(t require.TestingT) *models.Envelope {
+	e := sent(t, nil, models.AuthNone, 1, 2)
+	signs(t, e, 0, start)
+	require.NoError(t, e.Chain())
+	return e
+}
+
+func TestChainFindsEveryTampering(t *testing.T) {
+	t.Parallel()
+	e := chained(t)
+	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+	for name, tamper := range map[string]func([]models.Event) []models.Event{
+		"edit":       func(ev []models.Event) []models.Event { ev[3].Actor = "somebody else"; return ev },
+		"time":       func(ev []models.Event) []models.Event { ev[3].Timestamp = ev[3].Timestamp.Add(time.Second); return ev },
+		"detail":     func(ev []models.Event) []models.Event { ev[1].Detail["pageCount"] = 3; return ev },
+		"deletion":   func(ev []models.Event) []models.Event { return slices.Delete(ev, 2, 3) },
+		"reordering": func(ev []models.Event) []models.Event { ev[2], ev[3] = ev[3], ev[2]; return ev },
+		"truncation": func(ev []models.Event) []models.Event { return ev[:len(ev)-1] },
+		"emptying":   func([]models.Event) []models.Event { return nil },
+		"rewriting": func(ev []models.Event) []models.Event { // with hashes made anew
+			ev[3].Actor = "somebody else"
+			prev := models.ChainStart
+			for i := range ev {
+				ev[i].PrevHash = prev
+				ev[i].Hash, _ = ev[i].Digest()
+				prev = ev[i].Hash
+			}
+			return ev
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			copied := chainCopy(t, e.Events)
+			require.NoError(t, models.VerifyChain(copied, e.AuditSeq, e.AuditHead))
+			require.Error(t, models.VerifyChain(tamper(copied), e.AuditSeq, e.AuditHead))
+		})
+	}
+}
+
+func chainCopy(t *testing.T, events []models.Event) []models.Event {
+	t.Helper()
+	b, err := json.Marshal(events)
+	require.NoError(t, err)
+	var out []models.Event
+	require.NoError(t, json.Unmarshal(b, &out))
+	return out
+}
+
+func TestCanonicalForm(t *testing.T) {
+	t.Parallel()
+	e := chained(t)
+	b, err := e.Events[0].Canonical()
+	require.NoError(t, err)
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(b, &m))
+	assert.Equal(t, "2026-11-21T07:00:00.000000Z", m["timestamp"])
+	assert.Equal(t, "envelope.created", m["event"])
+	assert.EqualValues(t, 1, m["seq"])
+	hash := m["hash"]
+	delete(m, "hash")
+	again, err := json.Marshal(m) // no number or character here that RFC 8785 would write otherwise
+	require.NoError(t, err)
+	assert.Equal(t, hash, sha(string(again)))
+}
+
+// TestAnySequenceOfActions tries random actions in random order: whatever
+// happens, at most one terminal state is reached, nothing leads out of it, the
+// chain holds, and the events told to webhooks are those that took place.
+func TestAnySequenceOfActions(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		groups := rapid.SliceOfN(rapid.IntRange(1, 3), 1, 4).Draw(t, "groups")
+		days := 1
+		e := sent(t, &days, models.AuthNone, groups...)
+		at := start
+		var ended models.Status
+		signed := 0
+		step := func(do func() error) {
+			before, seen := e.Status, len(e.Events)
+			err := do()
+			if before.Terminal() {
+				require.Equal(t, before, e.Status, "nothing leads out of a terminal state")
+				require.Error(t, err)
+			}
+			if err != nil {
+				require.Len(t, e.Events, seen, "a refused action records nothing")
+				require.Equal(t, before, e.Status)
+			}
+			if e.Status.Terminal() && ended == "" {
+				ended = e.Status
+			}
+			at = at.Add(time.Minute)
+		}
+		pick := func() int { return rapid.IntRange(0, len(e.Signers)-1).Draw(t, "signer") }
+		t.Repeat(map[string]func(*rapid.T){
+			"open": func(*rapid.T) { i := pick(); step(func() error { return ignoreRepeat(e.Open(act(at), link(e, i))) }) },
+			"consent": func(*rapid.T) {
+				i := pick()
+				step(func() error { _, err := e.Consent(act(at), link(e, i)); return err })
+			},
+			"sign": func(*rapid.T) {
+				i := pick()
+				step(func() error {
+					_, err := e.Sign(act(at), link(e, i), text(e, i, "v"))
+					if err == nil {
+						signed++
+					}
+					return err
+				})
+			},
+			"decline": func(*rapid.T) {
+				i := pick()
+				step(func() error { _, err := e.Decline(act(at), link(e, i), nil); return err })
+			},
+			"void":   func(*rapid.T) { step(func() error { return e.Void(act(at), nil) }) },
+			"wait":   func(*rapid.T) { at = at.Add(10 * time.Hour) },
+			"expire": func(*rapid.T) { step(func() error { return e.Expire(act(at)) }) },
+			"complete": func(*rapid.T) {
+				step(func() error {
+					return e.Complete(act(at), []models.SealedFile{{OriginalID: e.Originals()[0].ID, SHA256: "ff"}})
+				})
+			},
+		})
+		closing := map[models.EventName]models.Status{
+			models.EventEnvelopeCompleted: models.StatusCompleted, models.EventEnvelopeDeclined: models.StatusDeclined,
+			models.EventEnvelopeVoided: models.StatusVoided, models.EventEnvelopeExpired: models.StatusExpired,
+		}
+		n, signedEvents := 0, 0
+		for i := range e.Events {
+			ev := &e.Events[i]
+			if s, ok := closing[ev.Name]; ok {
+				n++
+				require.Equal(t, ended, s)
+			}
+			if ev.Name == models.EventSignerSigned {
+				signedEvents++
+			}
+			if ev.Name.Told() {
+				body, err := e.Notice(ev, "https://example.com")
+				require.NoError(t, err)
+				var notice models.Notice
+				require.NoError(t, json.Unmarshal(body, &notice))
+				require.Equal(t, ev.Name, notice.Event)
+				require.Equal(t, ev.ID, notice.ID)
+			}
+		}
+		require.Equal(t, signed, signedEvents)
+		if ended == "" {
+			require.Zero(t, n)
+		} else {
+			require.Equal(t, 1, n, "one closing event")
+			require.Equal(t, ended, e.Status)
+		}
+		require.NoError(t, e.Chain())
+		require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+	})
+}
+
+func ignoreRepeat(_ *models.Signer, err error) error { return err }

@@ -1,0 +1,100 @@
+package models_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// life is the moves table written down a second time, as the interface tells
+// it: what leads where. Everything else must be refused.
+var life = map[models.Status]map[models.Action]models.Status{
+	"draft": {
+		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
+	},
+	"sent": {
+		"invite": "sent", "read": "sent", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
+		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
+		"decline": "declined", "void": "voided", "expire": "expired",
+	},
+	"in_progress": {
+		"invite": "in_progress", "read": "in_progress", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
+		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
+		"decline": "declined", "void": "voided", "expire": "expired",
+	},
+	"sealing": {"complete": "completed"},
+}
+
+func TestEveryStateAndAction(t *testing.T) {
+	t.Parallel()
+	for _, s := range models.Statuses {
+		for _, a := range models.Actions {
+			t.Run(string(s)+"/"+string(a), func(t *testing.T) {
+				t.Parallel()
+				want, allowed := life[s][a]
+				got, err := s.Next(a)
+				if allowed {
+					require.NoError(t, err)
+					assert.Equal(t, want, got)
+					return
+				}
+				var refusal *models.Error
+				require.ErrorAs(t, err, &refusal)
+				assert.Equal(t, s, got, "a refused move leads nowhere")
+				assert.NotEmpty(t, refusal.Code)
+				assert.NotEmpty(t, refusal.Message)
+				assert.NotContains(t, refusal.Message, "sealing,", "clients know no such state")
+			})
+		}
+	}
+}
+
+func TestTerminalStates(t *testing.T) {
+	t.Parallel()
+	want := map[models.Status]bool{"completed": true, "declined": true, "voided": true, "expired": true}
+	for _, s := range models.Statuses {
+		assert.Equal(t, want[s], s.Terminal(), s)
+	}
+	assert.False(t, models.Status("nonsense").Terminal())
+	assert.False(t, models.Status("nonsense").Known())
+	assert.Equal(t, models.StatusInProgress, models.StatusSealing.Public())
+}
+
+func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		state  models.Status
+		action models.Action
+		kind   models.Kind
+		code   string
+	}{
+		{models.StatusSent, models.ActionSend, models.KindInvalid, "envelope_not_draft"},
+		{models.StatusCompleted, models.ActionAddSigner, models.KindInvalid, "envelope_not_draft"},
+		{models.StatusCompleted, models.ActionVoid, models.KindInvalid, "envelope_terminal"},
+		{models.StatusVoided, models.ActionVoid, models.KindInvalid, "envelope_terminal"},
+		{models.StatusSealing, models.ActionVoid, models.KindInvalid, "envelope_sealing"},
+		{models.StatusVoided, models.ActionSign, models.KindUnauthorized, "signing_link_closed"},
+		{models.StatusExpired, models.ActionOpen, models.KindUnauthorized, "signing_link_closed"},
+		{models.StatusDraft, models.ActionComplete, models.KindConflict, "envelope_not_sealing"},
+	} {
+		_, err := c.state.Next(c.action)
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal)
+		assert.Equal(t, c.kind, refusal.Kind, "%s/%s", c.state, c.action)
+		assert.Equal(t, c.code, refusal.Code, "%s/%s", c.state, c.action)
+	}
+}
+
+func TestErrorsAreComparedByCode(t *testing.T) {
+	t.Parallel()
+	err := errors.Join(errors.New("load"), models.Refuse(models.KindNotFound, "not_found", "other words"))
+	require.ErrorIs(t, err, models.ErrNotFound)
+	require.NotErrorIs(t, models.Refuse(models.KindGone, "gone", ""), models.ErrNotFound)
+	assert.True(t, models.IsRefusal(err))
+	assert.False(t, models.IsRefusal(errors.New("disk full")))
+	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
+}
