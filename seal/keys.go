@@ -48,7 +48,7 @@ func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, key
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("seal: %w", err)
 	}
-	leaf, err := template(name+" seal", now, leafYears, rand)
+	leaf, err := template(name, now, leafYears, rand)
 	if err != nil {
 		return nil, nil, nil, err
 	}

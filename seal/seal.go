@@ -19,8 +19,6 @@ import (
 	"countersign/seal/pdf"
 )
 
-var errNotBuilt = errors.New("seal: not built yet")
-
 // Config is what a Sealer needs. All of it is validated by New.
 type Config struct {
 	Signer         crypto.Signer       // the service's sealing key: P-256 or RSA
@@ -40,6 +38,7 @@ type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
 	stamp    cms.StampFunc
+	anchors  *x509.CertPool
 	contents int // bytes reserved for the signature
 }
 
@@ -63,6 +62,8 @@ func New(cfg Config) (*Sealer, error) {
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}
+	s.anchors = x509.NewCertPool()
+	s.anchors.AddCert(cfg.Chain[len(cfg.Chain)-1])
 	if cfg.TSAURL != "" {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
@@ -260,7 +261,28 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file has
 	if _, err := out.WriteAt(tail, base); err != nil {
 		return Result{}, fmt.Errorf("seal: writing: %w", err)
 	}
-	return Result{SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages)}, nil
+	res := Result{SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages)}
+	return res, s.verifyOwn(ctx, out, res)
+}
+
+// verifyOwn reads the sealed file back: what cannot be verified is never
+// stored. A time-stamp authority need not be trusted here to be asked.
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result) error {
+	report, err := Verify(ctx, out, res.Size, VerifyOptions{
+		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
+	})
+	if err != nil {
+		return fmt.Errorf("seal: verifying the sealed file: %w", err)
+	}
+	for _, f := range report.Findings {
+		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp {
+			return fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
+		}
+	}
+	if report.SHA256 != res.SHA256 {
+		return errors.New("seal: the sealed file is not what was written")
+	}
+	return nil
 }
 
 func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }

@@ -3,49 +3,334 @@ package seal
 import (
 	"context"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
 	"io"
 	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/pdf"
 )
-
-// Status is the outcome of one check.
-type Status string
-
-// The outcomes. Untrusted means sound, but signed by someone not trusted here.
-const (
-	Passed    Status = "passed"
-	Failed    Status = "failed"
-	Untrusted Status = "untrusted"
-	Absent    Status = "absent"
-)
-
-// Finding is the outcome of one check, explained in a line.
-type Finding struct {
-	Check  string `json:"check"`
-	Status Status `json:"status"`
-	Detail string `json:"detail"`
-}
-
-// Report is everything that Verify found.
-type Report struct {
-	Findings []Finding `json:"findings"`
-}
-
-// OK reports whether every check passed.
-func (r Report) OK() bool { return false }
-
-// WriteText writes the report for people, a line per finding.
-func (r Report) WriteText(w io.Writer) error { return errNotBuilt }
 
 // VerifyOptions say whom to trust. The zero value trusts nobody: a sound
 // document is then reported as "untrusted", not as broken.
 type VerifyOptions struct {
 	Roots        *x509.CertPool
+	TSARoots     *x509.CertPool              // for time-stamps; nil: Roots
 	ManifestKeys map[string]crypto.PublicKey // by kid; as published in jwks.json
-	Now          func() time.Time
+	Now          func() time.Time            // needed to judge certificates without a time-stamp; nil: the time of sealing
 }
 
-// Verify examines a sealed PDF, offline and from its bytes alone.
+// verifier collects findings about one file.
+type verifier struct {
+	r      io.ReaderAt
+	size   int64
+	opt    VerifyOptions
+	report Report
+	file   *pdf.File // as it is now
+	sealed *pdf.File // as it was when it was sealed
+
+	sig      pdf.Dict
+	rng      [4]int64
+	signed   *cms.Signed
+	original hash.Hash // of the first bytes, as many as the manifest says
+	manifest *Manifest
+}
+
+// Verify examines a sealed PDF, offline and from its bytes alone. The error is
+// about reading it; what is wrong with it is in the report.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, opt VerifyOptions) (Report, error) {
-	return Report{}, errNotBuilt
+	if opt.Roots == nil {
+		opt.Roots = x509.NewCertPool()
+	}
+	if opt.TSARoots == nil {
+		opt.TSARoots = opt.Roots
+	}
+	v := &verifier{r: r, size: size, opt: opt}
+	err := v.run(ctx)
+	v.report.conclude()
+	return v.report, err
+}
+
+// errStop ends a verification whose next checks would mean nothing.
+var errStop = errors.New("seal: nothing more to check")
+
+func (v *verifier) run(ctx context.Context) error {
+	steps := []func(context.Context) error{
+		v.checkStructure, v.findSignature, v.checkByteRange, v.readManifest, v.checkDigest, v.checkCertificate, v.checkLater,
+		v.checkManifest, v.checkChain,
+	}
+	for _, step := range steps {
+		err := step(ctx)
+		if errors.Is(err, errStop) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop reports a failed check after which nothing more can be said.
+func (v *verifier) stop(check, format string, args ...any) error {
+	v.report.add(check, Failed, format, args...)
+	return errStop
+}
+
+func (v *verifier) checkStructure(ctx context.Context) error {
+	if err := checkEnds(v.r, v.size); err != nil {
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			return v.stop(CheckStructure, "%s", refusal.Message)
+		}
+		return err
+	}
+	var err error
+	if v.file, err = pdf.Open(v.r, v.size, pdf.DefaultLimits()); err == nil {
+		_, err = v.file.Walk(func(*pdf.Page) error { return ctx.Err() })
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return v.stop(CheckStructure, "The PDF cannot be read: %v.", err)
+	}
+	v.report.add(CheckStructure, Passed, "A readable PDF of %d bytes.", v.size)
+	return nil
+}
+
+// findSignature looks for the certification signature that the catalog's
+// permissions name (ISO 32000-2, 12.8.6).
+func (v *verifier) findSignature(context.Context) error {
+	cat, _, err := v.file.Catalog()
+	if err != nil {
+		return v.stop(CheckSignature, "The PDF has no catalog.")
+	}
+	perms, err := v.file.Dict(cat.Get("Perms"))
+	if err != nil {
+		return v.stop(CheckSignature, "The PDF carries no seal.")
+	}
+	ref, ok := perms.Get("DocMDP").Ref()
+	if !ok {
+		return v.stop(CheckSignature, "The PDF carries no seal.")
+	}
+	o, err := v.file.Object(ref)
+	if err != nil {
+		return v.stop(CheckSignature, "The seal's signature cannot be read.")
+	}
+	if v.sig, err = o.Value.Dict(); err != nil || !v.sig.Get("SubFilter").IsName("ETSI.CAdES.detached") {
+		return v.stop(CheckSignature, "The seal's signature is not a PAdES signature.")
+	}
+	a, err := v.sig.Get("ByteRange").Array()
+	if err != nil || len(a) != 4 {
+		return v.stop(CheckByteRange, "The signature does not say what it covers.")
+	}
+	for i := range a {
+		if v.rng[i], ok = a[i].Int(); !ok || v.rng[i] < 0 || v.rng[i] > v.size {
+			return v.stop(CheckByteRange, "The signature does not say what it covers.")
+		}
+	}
+	contents, ok := v.sig.Get("Contents").Bytes()
+	if !ok {
+		return v.stop(CheckSignature, "The signature is empty.")
+	}
+	gap, end := v.rng[1], v.rng[2]+v.rng[3]
+	switch {
+	case v.rng[0] != 0 || v.rng[2] <= gap || end > v.size:
+		return v.stop(CheckByteRange, "The signature covers ranges that make no sense.")
+	case o.Start == 0 || gap < o.Start || v.rng[2] > o.End || v.rng[2]-gap != int64(2*len(contents)+2):
+		return v.stop(CheckByteRange, "The signature leaves out more than itself.")
+	}
+	if v.signed, err = cms.Parse(contents); err != nil {
+		return v.stop(CheckSignature, "The signature cannot be read: %v.", err)
+	}
+	v.report.SealedBy = v.signed.Certificate.Subject.CommonName
+	return nil
+}
+
+func (v *verifier) checkByteRange(context.Context) error {
+	end := v.rng[2] + v.rng[3]
+	edge := make([]byte, 1)
+	for _, e := range []struct {
+		at   int64
+		want byte
+	}{{v.rng[1], '<'}, {v.rng[2] - 1, '>'}} {
+		if _, err := v.r.ReadAt(edge, e.at); err != nil || edge[0] != e.want {
+			return v.stop(CheckByteRange, "The signature leaves out more than itself.")
+		}
+	}
+	var err error
+	if v.sealed, err = v.file.Revision(end); err != nil {
+		return v.stop(CheckByteRange, "What the signature covers is not a PDF.")
+	}
+	if end == v.size {
+		v.report.add(CheckByteRange, Passed, "The signature covers the whole file but itself.")
+	} else {
+		v.report.add(CheckByteRange, Passed, "The signature covers the file as it was sealed, but itself; %d bytes were added later.", v.size-end)
+	}
+	return nil
+}
+
+// readManifest reads the manifest before the bytes are hashed: it says how
+// long the original is, so that one pass is enough.
+func (v *verifier) readManifest(context.Context) error {
+	b, err := v.attachment(attachmentKey)
+	if err != nil {
+		v.report.add(CheckManifest, Failed, "The seal record cannot be read: %v.", err)
+		return nil
+	}
+	m, kid, key, err := openManifest(b)
+	if err != nil {
+		v.report.add(CheckManifest, Failed, "The seal record is not sound: %v.", err)
+		return nil
+	}
+	v.manifest = &m
+	v.report.EnvelopeID, v.report.DocumentID, v.report.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
+	v.report.OriginalSHA256, v.report.ChainHead, v.report.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
+	v.report.SealedAt = &m.SealedAt
+	v.report.add(CheckManifest, Passed, "The seal record (envelope %s) is signed with key %q.", m.Envelope.ID, kid)
+	v.checkManifestKey(kid, key)
+	return nil
+}
+
+func (v *verifier) checkManifestKey(kid string, key *ecdsa.PublicKey) {
+	known, ok := v.opt.ManifestKeys[kid]
+	switch {
+	case !ok:
+		v.report.add(CheckManifestKey, Untrusted, "The record's key %q is not among the keys trusted here.", kid)
+	case !key.Equal(known):
+		v.report.add(CheckManifestKey, Failed, "The record was signed with another key than the one published as %q.", kid)
+	default:
+		v.report.add(CheckManifestKey, Passed, "The record's key %q is the published one.", kid)
+	}
+}
+
+// attachment returns an embedded file of the sealed revision.
+func (v *verifier) attachment(key string) ([]byte, error) {
+	o, err := v.attachmentObject(key)
+	if err != nil {
+		return nil, err
+	}
+	return v.sealed.StreamData(o)
+}
+
+func (v *verifier) attachmentObject(key string) (pdf.Object, error) {
+	var none pdf.Object
+	cat, _, err := v.sealed.Catalog()
+	if err != nil {
+		return none, err
+	}
+	names, err := v.sealed.Dict(cat.Get("Names"))
+	if err != nil {
+		return none, err
+	}
+	spec, err := findName(v.sealed, names.Get("EmbeddedFiles"), key)
+	if err != nil {
+		return none, err
+	}
+	if spec == nil {
+		return none, fmt.Errorf("no attachment %s", key)
+	}
+	d, err := v.sealed.Dict(spec)
+	if err != nil {
+		return none, err
+	}
+	ef, err := v.sealed.Dict(d.Get("EF"))
+	if err != nil {
+		return none, err
+	}
+	ref, ok := ef.Get("F").Ref()
+	if !ok {
+		return none, fmt.Errorf("no attachment %s", key)
+	}
+	o, err := v.sealed.Object(ref)
+	if err == nil && !o.IsStream() {
+		err = fmt.Errorf("no attachment %s", key)
+	}
+	return o, err
+}
+
+// checkDigest hashes the file once: what the signature covers, the original,
+// and the whole file.
+func (v *verifier) checkDigest(ctx context.Context) error {
+	covered, original, whole := v.signed.NewHash(), sha256.New(), sha256.New()
+	from, to, want := v.originalPlace()
+	targets := []span{{0, v.rng[1], covered}, {v.rng[2], v.rng[2] + v.rng[3], covered}, {from, to, original}, {0, v.size, whole}}
+	if err := hashSpans(ctx, v.r, v.size, targets); err != nil {
+		return err
+	}
+	v.report.SHA256 = hex.EncodeToString(whole.Sum(nil))
+	switch err := v.signed.Verify(covered.Sum(nil)); {
+	case errors.Is(err, cms.ErrDigest):
+		v.report.add(CheckDigest, Failed, "The file was changed after it was sealed.")
+	case err != nil:
+		v.report.add(CheckDigest, Passed, "No byte was changed since it was sealed.")
+		v.report.add(CheckSignature, Failed, "The signature is not sound: %v.", err)
+	default:
+		v.report.add(CheckDigest, Passed, "No byte was changed since it was sealed.")
+		v.report.add(CheckSignature, Passed, "Signed by %s (PAdES, %s).", v.signed.Certificate.Subject, v.signed.Hash())
+	}
+	switch {
+	case want == "":
+		v.report.add(CheckOriginal, Failed, "The original cannot be told from what was added: the seal record is missing.")
+	case hex.EncodeToString(original.Sum(nil)) != want:
+		v.report.add(CheckOriginal, Failed, "The original inside the file is not the one that the seal record names.")
+	default:
+		v.report.add(CheckOriginal, Passed, "Bytes %d to %d are the original, SHA-256 %s.", from, to, want)
+	}
+	return nil
+}
+
+// originalPlace says where the original is and what its hash must be.
+func (v *verifier) originalPlace() (from, to int64, want string) {
+	if v.manifest == nil {
+		return 0, 0, ""
+	}
+	m := v.manifest.Original
+	if m.As == "prefix" && m.Size > 0 && m.Size <= v.rng[1] {
+		return 0, m.Size, m.SHA256
+	}
+	if m.As == "embedded" {
+		o, err := v.attachmentObject("original.pdf")
+		if err == nil {
+			if n, err := v.sealed.StreamLength(o); err == nil && n == m.Size && o.Data+n <= v.rng[1] {
+				return o.Data, o.Data + n, m.SHA256
+			}
+		}
+	}
+	return 0, 0, ""
+}
+
+// span is a part of the file that goes into a hash.
+type span struct {
+	from, to int64
+	h        hash.Hash
+}
+
+// hashSpans reads the file once and feeds each span's hash.
+func hashSpans(ctx context.Context, r io.ReaderAt, size int64, spans []span) error {
+	buf := make([]byte, min(copyBuffer, size))
+	for at := int64(0); at < size; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b := buf[:min(int64(len(buf)), size-at)]
+		if n, err := r.ReadAt(b, at); n < len(b) {
+			return fmt.Errorf("seal: reading: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+		for _, s := range spans {
+			lo, hi := max(s.from, at), min(s.to, at+int64(len(b)))
+			if lo < hi {
+				s.h.Write(b[lo-at : hi-at])
+			}
+		}
+		at += int64(len(b))
+	}
+	return nil
 }

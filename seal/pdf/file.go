@@ -72,6 +72,9 @@ type Object struct {
 	Value Value
 	// Data is where the bytes of a stream begin, 0 if the object is none.
 	Data int64
+	// Start and End are where the object's value stands in the file; both are
+	// 0 if it is in an object stream.
+	Start, End int64
 }
 
 // IsStream reports whether the object is a stream (7.3.8).
@@ -227,6 +230,7 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 		return o, err
 	}
 	o.Value = b[start:end]
+	o.Start, o.End = base+int64(start), base+int64(end)
 	if string(o.Value) == "endobj" { // an empty object is null
 		o.Value = nil
 		return o, nil

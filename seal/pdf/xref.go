@@ -2,7 +2,10 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"sort"
 )
 
 type entryKind uint8
@@ -42,7 +45,7 @@ type subsection struct {
 }
 
 const (
-	maxSections    = 1024
+	maxSections    = 512
 	maxSubsections = 1 << 16
 	tableEntry     = 20 // bytes; 7.5.4
 	maxObjectNum   = 8_388_607
@@ -134,10 +137,16 @@ func (f *File) readSection(at int64) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
+	var s section
 	if i := skipSpace(b, 0); bytes.HasPrefix(b[i:], []byte("xref")) {
-		return f.readTable(at, at+int64(i)+4)
+		s, err = f.readTable(at, at+int64(i)+4)
+	} else {
+		s, err = f.readXRefStream(at)
 	}
-	return f.readXRefStream(at)
+	if err != nil {
+		return s, err
+	}
+	return s, s.sortRanges()
 }
 
 // readTable reads the headers of a table's subsections and the trailer (7.5.4).
@@ -272,21 +281,39 @@ func (f *File) lookup(num int) (entry, error) {
 }
 
 func (f *File) entryIn(s *section, num int) (entry, bool, error) {
-	for _, r := range s.ranges {
-		if num < r.first || num >= r.first+r.count {
-			continue
-		}
-		if s.isStream {
-			return s.streamEntry(r.pos, num-r.first), true, nil
-		}
-		b, err := f.in.read(r.pos+int64(num-r.first)*tableEntry, tableEntry)
-		if err != nil {
-			return entry{}, false, err
-		}
-		e, err := parseEntry(b)
-		return e, true, err
+	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].first > num }) - 1
+	if i < 0 || num >= s.ranges[i].first+s.ranges[i].count {
+		return entry{}, false, nil
 	}
-	return entry{}, false, nil
+	r := s.ranges[i]
+	if s.isStream {
+		return s.streamEntry(r.pos, num-r.first), true, nil
+	}
+	b, err := f.in.read(r.pos+int64(num-r.first)*tableEntry, tableEntry)
+	if err != nil {
+		return entry{}, false, err
+	}
+	e, err := parseEntry(b)
+	return e, true, err
+}
+
+// sortRanges orders subsections by their first object, so that entries can be
+// looked up quickly, and refuses overlapping ones.
+func (s *section) sortRanges() error {
+	kept := s.ranges[:0]
+	for _, r := range s.ranges {
+		if r.count > 0 {
+			kept = append(kept, r)
+		}
+	}
+	s.ranges = kept
+	slices.SortFunc(s.ranges, func(a, b subsection) int { return cmp.Compare(a.first, b.first) })
+	for i := 1; i < len(s.ranges); i++ {
+		if s.ranges[i-1].first+s.ranges[i-1].count > s.ranges[i].first {
+			return damaged("subsections of a cross-reference section overlap")
+		}
+	}
+	return nil
 }
 
 // parseEntry reads "nnnnnnnnnn ggggg n" and a two-byte end of line.
@@ -325,4 +352,39 @@ func (s *section) streamEntry(pos int64, i int) entry {
 		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}
 	}
 	return entry{} // free, or a type that means null
+}
+
+// Objects calls visit for every object in use, the newest version of each.
+func (f *File) Objects(visit func(Object) error) error {
+	for i := range f.sections {
+		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
+			if s == nil {
+				continue
+			}
+			for _, r := range s.ranges {
+				for num := r.first; num < r.first+r.count; num++ {
+					if err := f.visitIfNewest(s, num, visit); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (f *File) visitIfNewest(s *section, num int, visit func(Object) error) error {
+	e, _, err := f.entryIn(s, num)
+	if err != nil || e.kind == entryFree {
+		return err
+	}
+	newest, err := f.lookup(num)
+	if err != nil || newest != e {
+		return err
+	}
+	o, err := f.Object(Ref{num, e.gen})
+	if err != nil {
+		return err
+	}
+	return visit(o)
 }

@@ -50,8 +50,8 @@ type Run struct {
 	Font   *fonts.Font
 	Glyphs []Glyph
 	Text   string // in logical order
-	// Plain tells that the glyphs' own texts, read from left to right, are
-	// the run's text.
+	// Plain tells that a reader gets the run's text from the glyphs' own texts:
+	// left to right, or, for right-to-left scripts, in reverse, as readers do.
 	Plain   bool
 	Advance float64
 }
@@ -294,7 +294,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	} else if from >= 0 && to <= len(text) {
 		run.Text = string(text[from:to])
 	}
-	next := from
+	next, rtl := from, o.Direction == di.DirectionRTL
 	for i, g := range o.Glyphs {
 		out := Glyph{
 			ID: uint16(g.GlyphID), Advance: float64(g.Advance) / 64, //nolint:gosec // TrueType glyphs are 16 bits
@@ -306,7 +306,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 			out.Text = "…"
 		} else if first && start >= 0 && start+count <= len(text) {
 			out.Text = string(text[start : start+count])
-			run.Plain = run.Plain && start == next
+			run.Plain = run.Plain && (rtl || start == next)
 			next = start + count
 		}
 		if g.GlyphID == 0 {
@@ -317,7 +317,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 			}
 			return run, &MissingGlyphError{r}
 		}
-		run.Plain = run.Plain && (first || out.Text != "")
+		run.Plain = run.Plain && (rtl || first)
 		run.Advance += out.Advance
 		run.Glyphs = append(run.Glyphs, out)
 	}
