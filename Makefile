@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-BIN     := $(CURDIR)/bin
+BIN     := bin
 TOOLS   := $(BIN)/tools
 GO      ?= go
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -33,7 +33,7 @@ server: web
 # The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
 .PHONY: temporal
 temporal: ## Build bin/countersign-temporal (several minutes the first time)
-	$(GO) -C temporal/devserver build -trimpath -ldflags '-s -w' -o $(BIN)/countersign-temporal .
+	$(GO) -C temporal/devserver build -trimpath -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
 # The pages are built only when one of their sources is newer than the last build.
 WEB_SOURCES := $(shell [ -f web/package.json ] && find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*')
@@ -74,15 +74,15 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 .PHONY: lint
 lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run ./...
-	cd temporal/devserver && $(TOOLS)/golangci-lint run ./...
-	cd tools && $(TOOLS)/golangci-lint run ./...
+	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run ./...
+	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run ./...
 	$(TOOLS)/workflowcheck ./workflows/...
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## Format the Go code
 	$(TOOLS)/golangci-lint fmt ./...
-	cd temporal/devserver && $(TOOLS)/golangci-lint fmt ./...
-	cd tools && $(TOOLS)/golangci-lint fmt ./...
+	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
+	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
 
 .PHONY: check-compose
 check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
@@ -107,16 +107,16 @@ bench-seal: ## Measure the sealing engine
 TOOLS_SOURCES := tools/go.mod tools/go.sum
 
 $(TOOLS)/golangci-lint: $(TOOLS_SOURCES)
-	$(GO) -C tools build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	$(GO) -C tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 $(TOOLS)/gotestsum: $(TOOLS_SOURCES)
-	$(GO) -C tools build -o $@ gotest.tools/gotestsum
+	$(GO) -C tools build -o $(CURDIR)/$@ gotest.tools/gotestsum
 
 $(TOOLS)/workflowcheck: $(TOOLS_SOURCES)
-	$(GO) -C tools build -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
+	$(GO) -C tools build -o $(CURDIR)/$@ go.temporal.io/sdk/contrib/tools/workflowcheck
 
 $(TOOLS)/composecheck: $(TOOLS_SOURCES) $(wildcard tools/composecheck/*.go)
-	$(GO) -C tools build -o $@ ./composecheck
+	$(GO) -C tools build -o $(CURDIR)/$@ ./composecheck
 
 .PHONY: $(TOOLS)/testenv
 $(TOOLS)/testenv:
