@@ -25,7 +25,7 @@ func verify(t testing.TB, b []byte, opt seal.VerifyOptions) seal.Report {
 	return r
 }
 
-func text(t testing.TB, r seal.Report) string {
+func textOf(t testing.TB, r seal.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, r.WriteText(&b))
@@ -37,13 +37,13 @@ func TestVerifySealed(t *testing.T) {
 	k := newKeys(t)
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(3)))
 	r := verify(t, b, k.trust())
-	require.True(t, r.OK(), text(t, r))
-	t.Log("\n" + text(t, r))
+	require.True(t, r.OK(), textOf(t, r))
+	t.Log("\n" + textOf(t, r))
 	require.Equal(t, envelopeID, r.EnvelopeID)
 	require.Equal(t, "B-B", r.Level)
 
 	untrusted := verify(t, b, seal.VerifyOptions{})
-	require.Equal(t, seal.VerdictUntrusted, untrusted.Verdict, text(t, untrusted))
+	require.Equal(t, seal.VerdictUntrusted, untrusted.Verdict, textOf(t, untrusted))
 	require.Equal(t, seal.Untrusted, untrusted.Status(seal.CheckCertificate))
 	require.Equal(t, seal.Untrusted, untrusted.Status(seal.CheckManifestKey))
 	require.Equal(t, seal.Passed, untrusted.Status(seal.CheckDigest))
