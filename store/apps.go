@@ -3,12 +3,11 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
 	"golang.org/x/crypto/bcrypt"
+	"gorm.io/gorm"
 
 	"countersign/models"
 )
@@ -39,13 +38,17 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 	if err != nil {
 		return nil, "", fmt.Errorf("hash client secret: %w", err)
 	}
-	a := &models.App{ID: s.newID(), Name: name, Plan: plan, Tenants: tenants, CreatedAt: s.now()}
+	a := &models.App{ID: s.newID(), Name: name, Plan: plan, Tenants: append([]string{}, tenants...), CreatedAt: s.now()}
 	cs := &models.ClientSecret{
 		ID: s.newID(), AppID: a.ID, Hash: hash, Cipher: s.vault.Seal([]byte(secret), labelClientSecret), CreatedAt: a.CreatedAt,
 	}
-	tx := s.db.WithContext(ctx).Begin()
-	defer tx.Rollback()
-	if err := errors.Join(tx.Create(a).Error, tx.Create(cs).Error, tx.Commit().Error); err != nil {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := tx.Create(a).Error; err != nil {
+			return err
+		}
+		return tx.Create(cs).Error
+	})
+	if err != nil {
 		return nil, "", fmt.Errorf("create app: %w", err)
 	}
 	return a, secret, nil
@@ -96,11 +99,4 @@ func (s *Store) clientSecret(ctx context.Context, app uuid.UUID) ([]byte, error)
 		return nil, fmt.Errorf("load client secret: %w", found(err))
 	}
 	return s.vault.Open(cs.Cipher, labelClientSecret)
-}
-
-// randomToken is 256 random bits, base64url.
-func randomToken() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return base64.RawURLEncoding.EncodeToString(b)
 }

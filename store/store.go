@@ -11,12 +11,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/glebarez/sqlite"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -110,33 +106,6 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open PostgreSQL: %w", err), conn.Close())
 	}
-	return db, nil
-}
-
-func openSQLite(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
-	path := strings.TrimPrefix(cfg.URL, "sqlite://")
-	if path == "" {
-		return nil, errors.New("database URL: sqlite:// needs a path")
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("database directory: %w", err)
-	}
-	q := url.Values{}
-	for _, p := range []string{"journal_mode(WAL)", "busy_timeout(10000)", "foreign_keys(1)", "synchronous(FULL)"} {
-		q.Add("_pragma", p)
-	}
-	q.Set("_txlock", "immediate")
-	q.Set("_time_format", "sqlite")
-	db, err := gorm.Open(sqlite.Open("file:"+path+"?"+q.Encode()), gc)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	conn, err := db.DB()
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	conn.SetMaxOpenConns(8)
-	conn.SetMaxIdleConns(8)
 	return db, nil
 }
 

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/callbacks"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/migrator"
+	"gorm.io/gorm/schema"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+)
+
+// sqliteConns bounds the connections: one writes, the others read.
+const sqliteConns = 8
+
+func openSQLite(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
+	path := strings.TrimPrefix(cfg.URL, "sqlite://")
+	if path == "" {
+		return nil, errors.New("database URL: sqlite:// needs a path")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("database directory: %w", err)
+	}
+	q := url.Values{}
+	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "foreign_keys(1)", "synchronous(FULL)"} {
+		q.Add("_pragma", p)
+	}
+	// A transaction takes the write lock when it begins: it can then neither
+	// deadlock nor find, after reading, that others have written.
+	q.Set("_txlock", "immediate")
+	q.Set("_time_format", "sqlite")
+	conn, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	conn.SetMaxOpenConns(sqliteConns)
+	conn.SetMaxIdleConns(sqliteConns)
+	db, err := gorm.Open(dialect{conn}, gc)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), conn.Close())
+	}
+	return db, nil
+}
+
+// dialect is what GORM has to know of SQLite to read and write rows. The schema
+// is goose's business, so it makes no tables.
+type dialect struct{ conn *sql.DB }
+
+// Name implements gorm.Dialector.
+func (dialect) Name() string { return "sqlite" }
+
+// Initialize implements gorm.Dialector.
+func (d dialect) Initialize(db *gorm.DB) error {
+	db.ConnPool = d.conn
+	callbacks.RegisterDefaultCallbacks(db, &callbacks.Config{
+		CreateClauses:        []string{"INSERT", "VALUES", "ON CONFLICT", "RETURNING"},
+		UpdateClauses:        []string{"UPDATE", "SET", "FROM", "WHERE", "RETURNING"},
+		DeleteClauses:        []string{"DELETE", "FROM", "WHERE", "RETURNING"},
+		LastInsertIDReversed: true,
+	})
+	return nil
+}
+
+// Migrator implements gorm.Dialector.
+func (d dialect) Migrator(db *gorm.DB) gorm.Migrator {
+	return migrator.Migrator{Config: migrator.Config{DB: db, Dialector: d}}
+}
+
+// DataTypeOf implements gorm.Dialector; only making tables would need it.
+func (dialect) DataTypeOf(*schema.Field) string { return "" }
+
+// DefaultValueOf implements gorm.Dialector.
+func (dialect) DefaultValueOf(*schema.Field) clause.Expression { return clause.Expr{SQL: "NULL"} }
+
+// BindVarTo implements gorm.Dialector.
+func (dialect) BindVarTo(w clause.Writer, _ *gorm.Statement, _ any) { _ = w.WriteByte('?') }
+
+// QuoteTo implements gorm.Dialector: "table"."column".
+func (dialect) QuoteTo(w clause.Writer, name string) {
+	for i, part := range strings.Split(name, ".") {
+		if i > 0 {
+			_ = w.WriteByte('.')
+		}
+		_, _ = w.WriteString(`"` + strings.ReplaceAll(part, `"`, `""`) + `"`)
+	}
+}
+
+// Explain implements gorm.Dialector.
+func (dialect) Explain(query string, vars ...any) string {
+	return logger.ExplainSQL(query, nil, `'`, vars...)
+}
+
+// Translate implements gorm.ErrorTranslator.
+func (dialect) Translate(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code() == sqlitelib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlitelib.SQLITE_CONSTRAINT_PRIMARYKEY) {
+		return gorm.ErrDuplicatedKey
+	}
+	return err
+}
