@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -53,9 +54,12 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	}
 	// The same mapping as at delivery: it turns full-width digits and dots into
 	// the ASCII ones, so that no address hides behind them.
-	name, err := idna.Lookup.ToASCII(host)
-	if err != nil {
-		return errors.New("the host is no valid name")
+	name := host
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		var err error
+		if name, err = idna.Lookup.ToASCII(host); err != nil {
+			return errors.New("the host is no valid name")
+		}
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if name == "" || len(name) > 253 {
