@@ -15,6 +15,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"countersign/internal/bundled"
 )
 
 // TemporalVariable names the environment variable with the host:port of a Temporal server on which
@@ -25,7 +27,7 @@ const TemporalVariable = "COUNTERSIGN_TEST_TEMPORAL"
 const namespaceRetention = 24 * time.Hour
 
 // sharedTemporal is the private server of this test binary. It is stopped by the end of the process.
-var sharedTemporal = sync.OnceValues(func() (*TemporalServer, error) {
+var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
 	return StartTemporal(ctx)

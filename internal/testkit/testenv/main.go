@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, opts testkit.PostgresOptions) error
 		if err != nil {
 			return err
 		}
-		defer stopServer(ctx, temporal.Stop)
+		defer stopServer(ctx, func(context.Context) error { return temporal.Stop() })
 		environment = append(environment, testkit.TemporalVariable+"="+temporal.Address)
 	}
 
