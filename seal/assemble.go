@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -126,6 +127,9 @@ func (a *assembly) drawOnPages() error {
 	return nil
 }
 
+// maxOpenStates bounds the graphics states that are closed for a page.
+const maxOpenStates = 4096
+
 // painter rewrites the pages.
 type painter struct {
 	*assembly
@@ -160,7 +164,12 @@ func (p *painter) page(page *pdf.Page) error {
 			return err
 		}
 		added.Set(p.name("S"), form.Value())
-		mark = p.w.AddStream(nil, p.drawing(g, true))
+		// Graphics states that the content leaves open would move our drawing.
+		open, err := p.file.Unbalanced(contents)
+		if err != nil {
+			return err
+		}
+		mark = p.w.AddStream(nil, append(bytes.Repeat([]byte("\nQ"), min(open, maxOpenStates)), p.drawing(g, true)...))
 	} else if ref, ok := p.marks[g]; ok {
 		mark = ref
 	} else {

@@ -163,15 +163,9 @@ func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
 	}
 	names.Set("EmbeddedFiles", tree)
 	catalog.Set("Names", names.Value())
-	var af []pdf.Value
-	if v := catalog.Get("AF"); v != nil && a.file != nil {
-		if af, err = a.file.Array(v); err != nil {
-			return err
-		}
-	} else if v != nil {
-		if af, err = v.Array(); err != nil {
-			return err
-		}
+	af, err := arrayOf(a.file, catalog.Get("AF"))
+	if err != nil {
+		return err
 	}
 	catalog.Set("AF", joinArray(append(af, spec.Value())))
 	return nil
@@ -179,15 +173,9 @@ func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
 
 // dict returns a copy of the dictionary that v is or refers to.
 func (a *assembly) dict(v pdf.Value) (pdf.Dict, error) {
-	if a.file != nil {
-		resolved, err := a.file.Resolve(v)
-		if err != nil {
-			return nil, err
-		}
-		v = resolved
-	}
-	if v.IsNull() {
-		return nil, nil
+	v, err := resolve(a.file, v)
+	if err != nil || v.IsNull() {
+		return nil, err
 	}
 	d, err := v.Dict()
 	if err != nil {
@@ -202,11 +190,9 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	var fields []pdf.Value
-	if v := form.Get("Fields"); v != nil && a.file != nil {
-		if fields, err = a.file.Array(v); err != nil {
-			return err
-		}
+	fields, err := arrayOf(a.file, form.Get("Fields"))
+	if err != nil {
+		return err
 	}
 	form.Set("Fields", joinArray(append(fields, field.Value())))
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only

@@ -15,18 +15,15 @@ func insertName(f *pdf.File, w *pdf.Increment, node pdf.Value, key string, v pdf
 		return nil, fmt.Errorf("%w: name tree", pdf.ErrLimit)
 	}
 	var d pdf.Dict
-	if f != nil {
-		resolved, err := f.Resolve(node)
-		if err != nil {
+	resolved, err := resolve(f, node)
+	if err != nil {
+		return nil, err
+	}
+	if resolved.IsDict() {
+		if d, err = resolved.Dict(); err != nil {
 			return nil, err
 		}
-		if resolved.IsDict() {
-			if d, err = resolved.Dict(); err != nil {
-				return nil, err
-			}
-		}
 	}
-	var err error
 	switch {
 	case d.Get("Kids") != nil:
 		err = insertIntoKids(f, w, &d, key, v, depth)
@@ -55,7 +52,7 @@ func insertName(f *pdf.File, w *pdf.Increment, node pdf.Value, key string, v pdf
 }
 
 func insertIntoLeaf(f *pdf.File, d *pdf.Dict, key string, written, v pdf.Value) error {
-	names, err := f.Array(d.Get("Names"))
+	names, err := arrayOf(f, d.Get("Names"))
 	if err != nil {
 		return err
 	}
@@ -97,11 +94,21 @@ func insertIntoKids(f *pdf.File, w *pdf.Increment, d *pdf.Dict, key string, v pd
 	return nil
 }
 
-func arrayOf(f *pdf.File, v pdf.Value) ([]pdf.Value, error) {
-	if f == nil || v == nil {
-		return nil, nil
+// resolve follows references; a document in the making (nil) has none to follow.
+func resolve(f *pdf.File, v pdf.Value) (pdf.Value, error) {
+	if f == nil {
+		return v, nil
 	}
-	return f.Array(v)
+	return f.Resolve(v)
+}
+
+// arrayOf returns the elements of an array, none for null.
+func arrayOf(f *pdf.File, v pdf.Value) ([]pdf.Value, error) {
+	v, err := resolve(f, v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	return v.Array()
 }
 
 // findName looks a key up in a name tree, wherever in it the key stands.

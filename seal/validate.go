@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -136,6 +137,7 @@ func AdmitHelper(ctx context.Context, in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(int(lim.MaxMemory / 4))
 	debug.SetMemoryLimit(lim.MaxMemory / 4 * 3)
 	go exitAbove(lim.MaxMemory)
+	runtime.Gosched()
 	var answer helperAnswer
 	b, err := io.ReadAll(io.LimitReader(in, lim.MaxBytes*4))
 	if err == nil {
@@ -154,7 +156,7 @@ func AdmitHelper(ctx context.Context, in io.Reader, out io.Writer) int {
 func exitAbove(limit int64) {
 	const exitMemory = 3
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	for range time.Tick(5 * time.Millisecond) {
+	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
 		metrics.Read(samples)
 		if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(limit) { //nolint:gosec // positive
 			os.Exit(exitMemory)

@@ -23,6 +23,7 @@ subset "$noto/NotoSans-Bold.ttf" NotoSans-Bold.ttf "$latin"
 for script in Arabic Hebrew Devanagari Thai Armenian Georgian Bengali Tamil Telugu Gujarati Gurmukhi Kannada Malayalam Sinhala Khmer Lao Myanmar Ethiopic; do
 	subset "$noto/NotoSans$script-Regular.ttf" "NotoSans$script-Regular.ttf" '*'
 done
+subset "$noto/NotoSansMath-Regular.ttf" NotoSansMath-Regular.ttf U+2190-22FF ,GSUB,GPOS,GDEF,MATH
 subset "$noto/NotoSansSymbols2-Regular.ttf" NotoSansSymbols2-Regular.ttf U+2300-23FF,U+2500-27BF
 subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF,U+2010-2026
 # Ideographs, kana and CJK punctuation: alone they need no shaping.
@@ -31,7 +32,7 @@ subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,G
 subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
 "$python" - <<'END'
 from fontTools.ttLib import TTFont
-font = TTFont("CountersignHangul-Regular.ttf")
+font = TTFont("CountersignHangul-Regular.ttf", recalcTimestamp=False)
 for id, name in ((1, "Countersign Hangul"), (4, "Countersign Hangul"), (6, "CountersignHangul-Regular")):
     font["name"].setName(name, id, 3, 1, 0x409)
     font["name"].setName(name, id, 1, 0, 0)

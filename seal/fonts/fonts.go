@@ -68,7 +68,7 @@ func Bundled() *Set {
 	s.fallback = append(s.fallback, s.Sans)
 	for _, script := range []string{
 		"Arabic", "Hebrew", "Devanagari", "Bengali", "Gujarati", "Gurmukhi", "Kannada", "Malayalam", "Sinhala", "Tamil",
-		"Telugu", "Khmer", "Lao", "Myanmar", "Thai", "Armenian", "Georgian", "Ethiopic", "Symbols2",
+		"Telugu", "Khmer", "Lao", "Myanmar", "Thai", "Armenian", "Georgian", "Ethiopic", "Math", "Symbols2",
 	} {
 		s.fallback = append(s.fallback, &Lazy{name: "NotoSans" + script + "-Regular"})
 	}
@@ -100,7 +100,7 @@ func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 // mayHave spares reading a font for a character that it cannot have.
 func (l *Lazy) mayHave(r rune) bool {
 	switch {
-	case l.name == "DroidSansFallback", l.name == "NotoSansSymbols2-Regular", l.name == "NotoSans-Regular":
+	case l.name == "DroidSansFallback", l.name == "NotoSansSymbols2-Regular", l.name == "NotoSansMath-Regular", l.name == "NotoSans-Regular":
 		return true
 	case l.name == "CountersignHangul-Regular":
 		return r >= 0x1100

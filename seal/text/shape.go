@@ -92,6 +92,9 @@ func (l *Library) Check(s string) error {
 		if r == '\n' || r == '\t' || ignorable(r) {
 			continue
 		}
+		if unseen(r) {
+			return &MissingGlyphError{r}
+		}
 		f, err := l.set.Find(sans, r)
 		if err != nil {
 			return err
@@ -121,12 +124,17 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// ignorable characters steer shaping and have no shape of their own. Those
-// that reorder what follows are not among them: they could make a text look
-// like another one.
+// unseen characters are refused even if a font has a glyph for them: controls,
+// those of private use, and those that reorder what follows, because they can
+// make a text look like another one.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
+}
+
+// ignorable characters steer shaping and have no shape of their own.
 func ignorable(r rune) bool {
 	switch {
-	case r == 0x200C || r == 0x200D || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF || r == 0x200E || r == 0x200F:
+	case r == 0x200B || r == 0x200C || r == 0x200D || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF || r == 0x200E || r == 0x200F:
 		return true
 	case r >= 0xFE00 && r <= 0xFE0F:
 		return true

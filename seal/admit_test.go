@@ -1,0 +1,238 @@
+package seal_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// TestMain lets the test binary be the helper process of Admit.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "admit-helper" {
+		os.Exit(seal.AdmitHelper(context.Background(), os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+func isolated() seal.Limits {
+	lim := seal.DefaultLimits()
+	lim.Helper = []string{os.Args[0], "admit-helper"}
+	return lim
+}
+
+func letterPage(extra string) []page {
+	return []page{{extra: "/MediaBox[0 0 612 792]" + ownResources + extra}}
+}
+
+func TestAdmitRefuses(t *testing.T) {
+	t.Parallel()
+	encrypted := func(args ...string) []byte {
+		dir := t.TempDir()
+		in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
+		require.NoError(t, os.WriteFile(in, simplePDF(1), 0o600))
+		msg, err := run(t, "qpdf", append(args, in, out)...)
+		require.NoError(t, err, msg)
+		b, err := os.ReadFile(out)
+		require.NoError(t, err)
+		return b
+	}
+	good := simplePDF(2)
+	many := seal.DefaultLimits()
+	many.MaxPages = 3
+	few := seal.DefaultLimits()
+	few.MaxObjects = 10
+	tiny := seal.DefaultLimits()
+	tiny.MaxBytes = 100
+	tests := []struct {
+		name string
+		pdf  []byte
+		lim  seal.Limits
+		code string
+	}{
+		{"empty", nil, seal.Limits{}, seal.NotAPDF},
+		{"text", []byte("hello, world"), seal.Limits{}, seal.NotAPDF},
+		{"a picture", scrawl(t, 20, 20), seal.Limits{}, seal.NotAPDF},
+		{"cut off", good[:len(good)-300], seal.Limits{}, seal.PDFTruncated},
+		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), seal.Limits{}, seal.PDFNeedsRepair},
+		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), seal.Limits{}, seal.PDFNeedsRepair},
+		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), seal.Limits{}, seal.PDFNeedsRepair},
+		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), seal.Limits{}, seal.PDFNeedsRepair},
+		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), seal.Limits{}, seal.PDFEncrypted},
+		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), seal.Limits{}, seal.PDFEncrypted},
+		{"XFA", classicPDF(layout{catalog: "/AcroForm<</Fields[]/XFA[]>>", pages: letterPage("")}), seal.Limits{}, seal.PDFXFA},
+		{"JavaScript at opening", classicPDF(layout{
+			catalog: "/OpenAction<</S/JavaScript/JS(app.alert(1))>>", pages: letterPage(""),
+		}), seal.Limits{}, seal.PDFJavaScript},
+		{"JavaScript, written in another way", classicPDF(layout{
+			catalog: "/OpenAction 1000 0 R", pages: letterPage(""), objects: []string{"<</S 1001 0 R/JS(x)>>", "/Java#53cript"},
+		}), seal.Limits{}, seal.PDFJavaScript},
+		{"launch action", classicPDF(layout{
+			pages:   letterPage("/Annots[1000 0 R]"),
+			objects: []string{"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/Launch/F(cmd.exe)>>>>"},
+		}), seal.Limits{}, seal.PDFLaunch},
+		{"too many pages", simplePDF(4), many, seal.PDFTooManyPages},
+		{"too many objects", simplePDF(9), few, seal.PDFTooComplex},
+		{"too many bytes", good, tiny, seal.PDFTooLarge},
+		{"no pages", classicPDF(layout{}), seal.Limits{}, seal.PDFNoPages},
+		{"page tree in a circle", classicPDF(layout{tree: "/Kids[2 0 R]", pages: letterPage("")}), seal.Limits{}, seal.PDFNeedsRepair},
+		{"nested without end", classicPDF(layout{pages: letterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), seal.Limits{}, seal.PDFNeedsRepair},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.lim.MaxBytes == 0 {
+				tt.lim = seal.DefaultLimits()
+			}
+			_, err := seal.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
+			var refusal *seal.Refusal
+			require.ErrorAs(t, err, &refusal)
+			require.Equal(t, tt.code, refusal.Code, refusal.Message)
+			require.NotEmpty(t, refusal.Message)
+		})
+	}
+}
+
+func TestAdmitIsolated(t *testing.T) {
+	t.Parallel()
+	good := simplePDF(2)
+	info, err := seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), isolated())
+	require.NoError(t, err)
+	require.Equal(t, []seal.PageSize{{Width: 612, Height: 792}, {Width: 612, Height: 792}}, info.Pages)
+
+	bad := classicPDF(layout{catalog: "/ViewerPreferences 5", pages: letterPage("")})
+	var refusal *seal.Refusal
+	_, err = seal.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), isolated())
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFNeedsRepair, refusal.Code)
+
+	lim := isolated()
+	lim.MaxMemory = 1 << 20 // less than the process needs to start
+	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+
+	lim = isolated()
+	lim.Helper = []string{"/nonexistent/helper"}
+	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	require.Error(t, err)
+	require.False(t, errors.As(err, &refusal) && err == error(refusal), "the service's own fault is no refusal")
+}
+
+// bomb is a PDF whose object stream inflates to n bytes.
+func bomb(t *testing.T, n int) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	_, err := w.Write([]byte("6 0 <<>> "))
+	require.NoError(t, err)
+	blank := make([]byte, 1<<20)
+	for range n >> 20 {
+		_, err := w.Write(blank)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	b := hybridPDF()
+	i := bytes.Index(b, []byte("5 0 obj"))
+	j := bytes.Index(b[i:], []byte("endobj"))
+	stream := fmt.Sprintf("5 0 obj\n<</Type/ObjStm/N 1/First 4/Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream\n", z.Len(), z.String())
+	shift := len(stream) - j
+	out := append(append(bytes.Clone(b[:i]), stream...), b[i+j:]...)
+	return shiftOffsets(out, i, shift)
+}
+
+// shiftOffsets corrects the offsets of hybridPDF after a change of size.
+func shiftOffsets(b []byte, from, by int) []byte {
+	at := bytes.LastIndex(b, []byte("xref\n0 8"))
+	self := bytes.Index(b, []byte("7 0 obj"))
+	entry := fmt.Appendf(nil, "%010d", self-by)
+	b = bytes.Replace(b, entry, fmt.Appendf(nil, "%010d", self), 1)
+	b = bytes.Replace(b, fmt.Appendf(nil, "/XRefStm %d", self-by), fmt.Appendf(nil, "/XRefStm %d", self), 1)
+	i := bytes.LastIndex(b, []byte("startxref"))
+	_ = from
+	return fmt.Appendf(b[:i], "startxref\n%d\n%%%%EOF\n", at)
+}
+
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	b := bomb(t, 512<<20)
+	require.Less(t, len(b), 1<<20)
+	start := time.Now()
+	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated())
+	var refusal *seal.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFTooComplex, refusal.Code, refusal.Message)
+	require.Less(t, time.Since(start), 5*time.Second)
+}
+
+func TestCheckPNG(t *testing.T) {
+	t.Parallel()
+	var huge bytes.Buffer
+	require.NoError(t, png.Encode(&huge, image.NewGray(image.Rect(0, 0, 8000, 8000))))
+	claims := bytes.Clone(scrawl(t, 10, 10))
+	copy(claims[16:24], []byte{0, 1, 0, 0, 0, 1, 0, 0}) // 65536 × 65536
+	var blank bytes.Buffer
+	require.NoError(t, png.Encode(&blank, image.NewNRGBA(image.Rect(0, 0, 10, 10))))
+	for name, tt := range map[string]struct {
+		b    []byte
+		code string
+	}{
+		"no picture":     {[]byte("GIF89a"), seal.PNGInvalid},
+		"empty":          {nil, seal.PNGInvalid},
+		"cut off":        {scrawl(t, 100, 50)[:200], seal.PNGInvalid},
+		"too many":       {huge.Bytes(), seal.PNGTooLarge},
+		"wrong claim":    {claims, seal.PNGInvalid},
+		"too many bytes": {make([]byte, 3<<20), seal.PNGTooLarge},
+		"nothing on it":  {blank.Bytes(), seal.PNGInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := seal.CheckPNG(tt.b)
+			var refusal *seal.Refusal
+			require.ErrorAs(t, err, &refusal)
+			require.Equal(t, tt.code, refusal.Code)
+		})
+	}
+	out, err := seal.CheckPNG(scrawl(t, 600, 160))
+	require.NoError(t, err)
+	img, err := png.Decode(bytes.NewReader(out))
+	require.NoError(t, err)
+	_, _, _, a := img.At(0, 0).RGBA()
+	require.Zero(t, a, "transparency is kept")
+	out, err = seal.CheckPNG(scrawl(t, 3000, 1500))
+	require.NoError(t, err)
+	cfg, err := png.DecodeConfig(bytes.NewReader(out))
+	require.NoError(t, err)
+	require.LessOrEqual(t, cfg.Width*cfg.Height, 1<<20)
+}
+
+func TestCheckText(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", "Ada Lovelace", "Þórður Ærøskøbing", "Ελληνικά", "Кириллица", "עברית", "العربية", "देवनागरी", "中文", "日本語かな", "한국어", "ภาษาไทย",
+		"Հայերեն", "ქართული", "বাংলা", "தமிழ்", "አማርኛ", "two\nlines", "€ ½ № → ✓",
+	} {
+		require.NoError(t, seal.CheckText(s), s)
+	}
+	for s, want := range map[string]string{
+		"a 🎉": "U+1F389", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
+	} {
+		var refusal *seal.Refusal
+		require.ErrorAs(t, seal.CheckText(s), &refusal)
+		require.Equal(t, seal.GlyphMissing, refusal.Code)
+		require.Contains(t, refusal.Message, want)
+	}
+	require.Error(t, seal.CheckText(strings.Repeat("a", 4001)))
+}

@@ -1,0 +1,126 @@
+package seal_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// marker is a blue rectangle whose top left quarter is green.
+func marker(t *testing.T) []byte {
+	t.Helper()
+	img := image.NewNRGBA(image.Rect(0, 0, 80, 40))
+	for y := range 40 {
+		for x := range 80 {
+			c := color.NRGBA{0, 0, 255, 255}
+			if x < 40 && y < 20 {
+				c = color.NRGBA{0, 255, 0, 255}
+			}
+			img.SetNRGBA(x, y, c)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	return b.Bytes()
+}
+
+// inkBox returns the bounds of the pixels that match.
+func inkBox(img image.Image, match func(r, g, b uint32) bool) image.Rectangle {
+	var box image.Rectangle
+	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
+		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
+			r, g, b, _ := img.At(x, y).RGBA()
+			if match(r>>8, g>>8, b>>8) {
+				box = box.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return box
+}
+
+// TestPlacement renders what was sealed and looks where the ink is: at the
+// given points from the top left of the page as shown, and upright.
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	s := k.sealer(t)
+	type geometry struct {
+		name, boxes string
+		w, h        float64 // as shown before rotation
+		unit        float64
+	}
+	geometries := []geometry{
+		{"plain", "/MediaBox[0 0 400 300]", 400, 300, 1},
+		{"offset media box", "/MediaBox[-50 30 350 330]", 400, 300, 1},
+		{"reversed media box", "/MediaBox[400 300 0 0]", 400, 300, 1},
+		{"crop box", "/MediaBox[0 0 600 500]/CropBox[70 90 470 390]", 400, 300, 1},
+		{"crop box larger than media box", "/MediaBox[10 20 410 320]/CropBox[-100 -100 900 900]", 400, 300, 1},
+		{"user unit", "/MediaBox[0 0 200 150]/UserUnit 2", 400, 300, 2},
+		{"user unit and crop box", "/MediaBox[0 0 400 300]/CropBox[50 60 250 210]/UserUnit 2", 400, 300, 2},
+	}
+	const x, y, w, h = 120, 60, 80, 40
+	for _, g := range geometries {
+		for _, rotate := range []int{0, 90, 180, 270, -90, 450} {
+			for _, inherited := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/inherited=%t", g.name, rotate, inherited), func(t *testing.T) {
+					t.Parallel()
+					boxes := fmt.Sprintf("%s/Rotate %d", g.boxes, rotate)
+					l := layout{pages: []page{{extra: boxes + ownResources, content: "% unbalanced on purpose\nq 0.5 0 0 0.5 7 9 cm"}}}
+					if inherited && g.unit == 1 { // UserUnit cannot be inherited
+						l = layout{pages: []page{{content: "q"}}, tree: boxes + ownResources}
+					}
+					j := job(t, classicPDF(l))
+					j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: x, Y: y, W: w, H: h, PNG: marker(t)}}
+					file, _ := sealed(t, s, j)
+					width, height := g.w, g.h
+					if rotate%180 != 0 {
+						width, height = height, width
+					}
+					out := filepath.Join(t.TempDir(), "p")
+					msg, err := run(t, "mutool", "draw", "-q", "-r", "72", "-o", out+"-1.png", file, "1")
+					require.NoError(t, err, msg)
+					checkMarker(t, out+"-1.png", int(width), int(height), image.Rect(x, y, x+w, y+h))
+					if g.unit != 1 {
+						return // poppler does not know UserUnit
+					}
+					msg, err = run(t, "pdftoppm", "-r", "72", "-cropbox", "-f", "1", "-l", "1", "-png", "-singlefile", file, out)
+					require.NoError(t, err, msg)
+					checkMarker(t, out+".png", int(width), int(height), image.Rect(x, y, x+w, y+h))
+				})
+			}
+		}
+	}
+}
+
+func checkMarker(t *testing.T, file string, width, height int, want image.Rectangle) {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	img, err := png.Decode(f)
+	require.NoError(t, err)
+	require.Equal(t, image.Rect(0, 0, width, height), img.Bounds())
+	whole := inkBox(img, func(r, g, b uint32) bool { return r < 60 && (g > 200 || b > 200) })
+	near(t, want, whole)
+	green := inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+	half := want
+	half.Max = want.Min.Add(want.Size().Div(2))
+	near(t, half, green)
+}
+
+// near compares rectangles up to the pixel that antialiasing may take.
+func near(t *testing.T, want, got image.Rectangle) {
+	t.Helper()
+	for _, d := range []int{want.Min.X - got.Min.X, want.Min.Y - got.Min.Y, want.Max.X - got.Max.X, want.Max.Y - got.Max.Y} {
+		require.LessOrEqual(t, max(d, -d), 1, "want %v, got %v", want, got)
+	}
+}

@@ -1,0 +1,166 @@
+package seal_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// TestTampering changes a sealed file in every way that matters: each is
+// found, each with a finding of its own.
+func TestTampering(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	original := simplePDF(3)
+	_, b := sealed(t, k.sealer(t), job(t, original))
+	flip := func(at int) []byte {
+		c := bytes.Clone(b)
+		c[at] ^= 0x01
+		return c
+	}
+	after := func(mark string) int {
+		i := bytes.Index(b[len(original):], []byte(mark))
+		require.Positive(t, i, mark)
+		return len(original) + i + len(mark)
+	}
+	m := byteRange.FindSubmatch(b)
+	require.NotNil(t, m)
+	gap, err := strconv.Atoi(string(m[1]))
+	require.NoError(t, err)
+	text := bytes.Index(original, []byte("(Page)"))
+	tests := []struct {
+		name  string
+		bytes []byte
+		check string // must have failed
+		sound string // must not have failed
+	}{
+		{"original", flip(text + 1), seal.CheckOriginal, seal.CheckAuditChain},
+		{"original, as a change of the file", flip(text + 1), seal.CheckDigest, seal.CheckSignature},
+		{"stamp", flip(after("/SMask ") + 200), seal.CheckDigest, seal.CheckOriginal},
+		{"manifest", flip(after("application#2Fjose+json") + 200), seal.CheckManifest, seal.CheckOriginal + "-"},
+		{"signature value", flip(signatureValueAt(t, b, gap)), seal.CheckSignature, seal.CheckDigest},
+		{"byte range", bytes.Replace(b, m[0], bytes.Replace(m[0], []byte("/ByteRange[0"), []byte("/ByteRange[1"), 1), 1), seal.CheckByteRange, ""},
+		{"truncated", b[:len(b)-200], seal.CheckStructure, ""},
+		{"bytes appended", append(bytes.Clone(b), "% more\n%%EOF\n"...), seal.CheckLaterChanges, seal.CheckDigest},
+		{"increment that hides a page", hidePage(t, b), seal.CheckLaterChanges, seal.CheckDigest},
+		{"increment that changes the form", changeForm(t, b), seal.CheckLaterChanges, seal.CheckDigest},
+		{"no seal", original, seal.CheckSignature, ""},
+		{"no PDF", []byte("hello"), seal.CheckStructure, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := verify(t, tt.bytes, k.trust())
+			require.Equal(t, seal.VerdictBroken, r.Verdict, textOf(t, r))
+			require.False(t, r.OK())
+			require.Equal(t, seal.Failed, r.Status(tt.check), textOf(t, r))
+			if tt.sound != "" {
+				require.NotEqual(t, seal.Failed, r.Status(tt.sound), textOf(t, r))
+			}
+		})
+	}
+}
+
+// signatureValueAt returns the position of the last digit of the signature.
+func signatureValueAt(t *testing.T, b []byte, gap int) int {
+	t.Helper()
+	_, der := signatureOf(t, b)
+	return gap + 2*len(der) - 1
+}
+
+// increment appends objects by an update that is itself well-formed.
+func increment(t *testing.T, b []byte, objects map[int]string) []byte {
+	t.Helper()
+	m := startxref.FindSubmatch(b)
+	require.NotNil(t, m)
+	out := bytes.NewBuffer(bytes.Clone(b))
+	offsets := map[int]int{}
+	highest := 0
+	for n, body := range objects {
+		offsets[n] = out.Len()
+		fmt.Fprintf(out, "%d 0 obj\n%s\nendobj\n", n, body)
+		highest = max(highest, n)
+	}
+	at := out.Len()
+	out.WriteString("xref\n")
+	for n, off := range offsets {
+		fmt.Fprintf(out, "%d 1\n%010d 00000 n \n", n, off)
+	}
+	fmt.Fprintf(out, "trailer\n<</Size %d/Root 1 0 R/Prev %s>>\nstartxref\n%d\n%%%%EOF\n", max(highest+1, 5000), m[1], at)
+	return out.Bytes()
+}
+
+func hidePage(t *testing.T, b []byte) []byte {
+	t.Helper()
+	out := increment(t, b, map[int]string{2: "<</Type/Pages/Kids[10 0 R]/Count 1>>"})
+	file := filepath.Join(t.TempDir(), "hidden.pdf")
+	require.NoError(t, os.WriteFile(file, out, 0o600))
+	msg, err := run(t, "pdfinfo", file)
+	require.NoError(t, err, msg)
+	require.Regexp(t, `Pages:\s+1\n`, msg, "the attack works on other readers")
+	return out
+}
+
+// changeForm lets the catalog name another form.
+func changeForm(t *testing.T, b []byte) []byte {
+	t.Helper()
+	i := bytes.LastIndex(b, []byte("\n1 0 obj\n"))
+	require.Positive(t, i)
+	end := bytes.Index(b[i:], []byte("endobj"))
+	catalog := string(b[i+len("\n1 0 obj\n") : i+end])
+	require.Contains(t, catalog, "/Fields [")
+	return increment(t, b, map[int]string{
+		1:    string(bytes.Replace([]byte(catalog), []byte("/Fields ["), []byte("/Fields [4000 0 R "), 1)),
+		4000: "<</FT/Tx/T(x)/V(more)/Type/Annot/Subtype/Widget/Rect[0 0 100 100]>>",
+	})
+}
+
+func TestForeignManifestKeyIsFound(t *testing.T) {
+	t.Parallel()
+	k, other := newKeys(t), newKeys(t)
+	_, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
+	trust := k.trust()
+	trust.ManifestKeys = other.trust().ManifestKeys // the same kid, another key
+	r := verify(t, b, trust)
+	require.Equal(t, seal.Failed, r.Status(seal.CheckManifestKey))
+	require.Equal(t, seal.VerdictBroken, r.Verdict)
+}
+
+// TestChainTampering seals records whose audit chain is not sound: the seal
+// refuses to be made.
+func TestChainTampering(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	s := k.sealer(t)
+	tests := []struct {
+		name   string
+		change func(j *seal.Job)
+	}{
+		{"event changed", func(j *seal.Job) {
+			j.Events[2] = bytes.Replace(j.Events[2], []byte("203.0.113.7"), []byte("203.0.113.8"), 1)
+		}},
+		{"event removed", func(j *seal.Job) { j.Events = append(j.Events[:2], j.Events[3:]...) }},
+		{"events swapped", func(j *seal.Job) { j.Events[2], j.Events[3] = j.Events[3], j.Events[2] }},
+		{"end cut off", func(j *seal.Job) { j.Events = j.Events[:len(j.Events)-1] }},
+		{"another head", func(j *seal.Job) { j.ChainHead = j.OriginalSHA256 }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			j := job(t, simplePDF(1))
+			tt.change(&j)
+			out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, out.Close()) }()
+			_, err = s.Seal(t.Context(), out, j)
+			require.ErrorContains(t, err, "audit_chain")
+		})
+	}
+}
