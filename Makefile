@@ -10,6 +10,9 @@ TOOLS   := $(BIN)/tools
 GO      ?= go
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
+# For every go command, so that the tests share the compiled packages of the build.
+export GOFLAGS := -trimpath $(GOFLAGS)
+
 # The tests to run, and the packages that are tested without the race detector because they only
 # compute (seal) or drive processes of their own (test).
 PKG     ?= ./...
@@ -28,12 +31,12 @@ build: web server temporal ## Build bin/countersign and bin/countersign-temporal
 # go build decides itself what is out of date, and links nothing when nothing is.
 .PHONY: server
 server: web
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
 
 # The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
 .PHONY: temporal
 temporal: ## Build bin/countersign-temporal (several minutes the first time)
-	$(GO) -C temporal/devserver build -trimpath -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
+	$(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
 # The pages are built only when one of their sources is newer than the last build.
 WEB_SOURCES := $(shell [ -f web/package.json ] && find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*')
