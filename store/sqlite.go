@@ -38,6 +38,7 @@ func openSQLite(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	// deadlock nor find, after reading, that others have written.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
+	q.Set("_timezone", "UTC")
 	conn, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

@@ -1,0 +1,87 @@
+package testkit
+
+import (
+	"encoding/base64"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/vault"
+	"countersign/store"
+)
+
+// Clock is a clock that tests move by hand.
+type Clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// NewClock starts at the present, in microseconds, so that it agrees with
+// whatever else looks at the real time.
+func NewClock() *Clock {
+	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the one place tests take it from
+}
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+// Add moves the clock.
+func (c *Clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// Databases are the two databases that everything must work on.
+var Databases = []string{"sqlite", "postgres"}
+
+// DatabaseURL makes an empty database of the kind.
+func DatabaseURL(t testing.TB, kind string) string {
+	t.Helper()
+	if kind == "postgres" {
+		return Postgres(t)
+	}
+	return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
+}
+
+// Vault has a master key of its own.
+func Vault(t testing.TB) *vault.Vault {
+	t.Helper()
+	v, err := vault.New(base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	require.NoError(t, err)
+	return v
+}
+
+// Store opens a migrated store on an empty database of the kind.
+func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{
+		URL: DatabaseURL(t, kind), BaseURL: "https://sign.example.com", Vault: Vault(t), Now: now,
+		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	_, err = s.Migrate(t.Context())
+	require.NoError(t, err)
+	return s
+}
+
+// OnBoth runs a test on both databases.
+func OnBoth(t *testing.T, test func(t *testing.T, s *store.Store, clock *Clock)) {
+	t.Helper()
+	for _, kind := range Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			test(t, Store(t, kind, clock.Now), clock)
+		})
+	}
+}

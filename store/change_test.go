@@ -1,0 +1,282 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+type fixture struct {
+	*store.Store
+
+	t     *testing.T
+	clock *testkit.Clock
+	app   *models.App
+}
+
+func newFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *fixture {
+	t.Helper()
+	app, _, err := s.CreateApp(t.Context(), "Test", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	return &fixture{Store: s, t: t, clock: clock, app: app}
+}
+
+func (f *fixture) act() models.Act {
+	return models.Act{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
+}
+
+// sent stores an envelope that waits for n signers of one group.
+func (f *fixture) sent(n int, days *int) *models.Envelope {
+	f.t.Helper()
+	act := f.act()
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: days})
+	require.NoError(f.t, err)
+	_, err = e.AddDocument(act, models.DocumentInput{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}, 1)
+	require.NoError(f.t, err)
+	for i := range n {
+		s, err := e.AddSigner(act, models.SignerInput{
+			Name: "S", Email: fmt.Sprintf("s%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone,
+		})
+		require.NoError(f.t, err)
+		_, err = e.AddFields(act, []models.FieldInput{{
+			SignerRef: s.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 10, H: 10, Required: true, Origin: models.OriginTopLeft,
+		}}, models.NoPath)
+		require.NoError(f.t, err)
+	}
+	require.NoError(f.t, e.Send(act, nil))
+	require.NoError(f.t, f.Create(f.t.Context(), e))
+	for i := range n {
+		_, err := f.Change(f.t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error {
+			_, err := e.Consent(f.act(), link(e, i))
+			return err
+		})
+		require.NoError(f.t, err)
+	}
+	got, err := f.Envelope(f.t.Context(), f.app.ID, e.ID)
+	require.NoError(f.t, err)
+	return got
+}
+
+func link(e *models.Envelope, i int) models.Link {
+	return models.Link{EnvelopeID: e.ID, SignerID: e.Signers[i].ID, ID: *e.Signers[i].LinkID}
+}
+
+func (f *fixture) sign(e *models.Envelope, i int) error {
+	value := "yes"
+	_, err := f.Change(f.t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error {
+		_, err := e.Sign(f.act(), link(e, i), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
+		return err
+	})
+	return err
+}
+
+// check loads the envelope and proves that its chain holds.
+func (f *fixture) check(id uuid.UUID) (*models.Envelope, []models.Event) {
+	f.t.Helper()
+	e, err := f.Envelope(f.t.Context(), f.app.ID, id)
+	require.NoError(f.t, err)
+	log, err := f.AuditEvents(f.t.Context(), id)
+	require.NoError(f.t, err)
+	require.NoError(f.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
+	return e, log
+}
+
+func count(log []models.Event, name models.EventName) (n int) {
+	for i := range log {
+		if log[i].Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+func TestEverythingSurvivesTheDatabase(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		days := 7
+		e := f.sent(2, &days)
+		require.NoError(t, f.sign(e, 0))
+		got, log := f.check(e.ID)
+		assert.Equal(t, models.StatusInProgress, got.Status)
+		assert.Equal(t, clock.Now(), got.Signers[0].SignedAt.UTC(), "microseconds survive")
+		assert.Equal(t, time.UTC, got.CreatedAt.Location())
+		assert.Equal(t, clock.Now().AddDate(0, 0, 7), got.ExpiresAt.UTC())
+		assert.Equal(t, 1, count(log, models.EventSignerSigned))
+		values, err := s.Values(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Len(t, values, 1)
+		assert.Equal(t, "yes", values[0].Text)
+	})
+}
+
+func TestARefusedChangeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		before, logBefore := f.check(e.ID)
+		boom := errors.New("boom")
+		_, err := s.Change(t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error {
+			require.NoError(t, e.Void(f.act(), nil))
+			return boom
+		})
+		require.ErrorIs(t, err, boom)
+		after, logAfter := f.check(e.ID)
+		assert.Equal(t, before, after)
+		assert.Len(t, logAfter, len(logBefore))
+	})
+}
+
+func TestSomebodyElsesEnvelopeIsNotFound(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		for _, app := range []uuid.UUID{uuid.New(), uuid.Nil} {
+			_, err := s.Change(t.Context(), app, e.ID, func(*models.Envelope) error { return nil })
+			require.ErrorIs(t, err, models.ErrNotFound)
+			_, err = s.Envelope(t.Context(), app, e.ID)
+			require.ErrorIs(t, err, models.ErrNotFound)
+		}
+	})
+}
+
+// TestOneWinner lets sign, decline, void and expire race for the same envelope:
+// exactly one of them ends it, and the others are refused.
+func TestOneWinner(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		days := 1
+		winners := map[models.Status]int{}
+		for range 25 {
+			e := f.sent(2, &days)
+			due := f.act()
+			due.At = e.ExpiresAt.Add(time.Microsecond)
+			racers := []func() error{
+				func() error { return f.sign(e, 0) },
+				func() error { return f.sign(e, 1) },
+				func() error { return f.sign(e, 1) },
+				func() error {
+					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { _, err := e.Decline(f.act(), link(e, 0), nil); return err })
+				},
+				func() error {
+					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
+				},
+				func() error {
+					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Expire(due) })
+				},
+			}
+			results := make([]error, len(racers))
+			var wg sync.WaitGroup
+			ready := make(chan struct{})
+			for i, race := range racers {
+				wg.Go(func() { <-ready; results[i] = race() })
+			}
+			close(ready)
+			wg.Wait()
+
+			got, log := f.check(e.ID)
+			ends := 0
+			for name, status := range map[models.EventName]models.Status{
+				models.EventEnvelopeDeclined: models.StatusDeclined, models.EventEnvelopeVoided: models.StatusVoided,
+				models.EventEnvelopeExpired: models.StatusExpired,
+			} {
+				n := count(log, name)
+				ends += n
+				assert.Equal(t, n == 1, got.Status == status, "%s while %s", name, got.Status)
+			}
+			if got.Status == models.StatusSealing {
+				ends++
+			}
+			assert.Equal(t, 1, ends, "exactly one end")
+			winners[got.Status]++
+			ok := 0
+			for _, err := range results {
+				if err == nil {
+					ok++
+					continue
+				}
+				assert.True(t, models.IsRefusal(err), "a loser is refused, not broken: %v", err)
+			}
+			signed := count(log, models.EventSignerSigned)
+			closed := 0
+			if got.Status != models.StatusSealing {
+				closed = 1
+			}
+			assert.Equal(t, signed+closed, ok, "every acknowledged call took place, and no other")
+		}
+		t.Logf("winners: %v", winners)
+	})
+}
+
+func change(ctx context.Context, f *fixture, id uuid.UUID, fn func(*models.Envelope) error) error {
+	_, err := f.Change(ctx, f.app.ID, id, fn)
+	return err
+}
+
+// TestManySignAtOnce: nobody's signature erases another's.
+func TestManySignAtOnce(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		const n = 16
+		e := f.sent(n, nil)
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() { assert.NoError(t, f.sign(e, i)) })
+		}
+		wg.Wait()
+		got, log := f.check(e.ID)
+		assert.Equal(t, models.StatusSealing, got.Status)
+		assert.Equal(t, n, count(log, models.EventSignerSigned))
+		values, err := s.Values(t.Context(), e.ID)
+		require.NoError(t, err)
+		assert.Len(t, values, n)
+	})
+}
+
+// TestCodesUnderParallelGuessing: fifty guesses at once do not get past the third.
+func TestCodesUnderParallelGuessing(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		l := link(e, 0)
+		require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+			e.Signers[0].AuthMethod = models.AuthEmailOTP
+			_, err := e.RequestCode(f.act(), l, []byte("right"))
+			return err
+		}))
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				assert.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+					ok, err := e.VerifyCode(f.act(), l, []byte("wrong"))
+					assert.False(t, ok)
+					return err
+				}))
+			})
+		}
+		wg.Wait()
+		got, log := f.check(e.ID)
+		assert.Equal(t, models.OTPTries, got.Signers[0].OTPWrong, "tries after the code was burnt count for nothing")
+		assert.Nil(t, got.Signers[0].OTPHash)
+		assert.Equal(t, 1, count(log, models.EventSignerOTPFailed))
+	})
+}
