@@ -160,7 +160,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 		return fmt.Errorf("mail: %w", err)
 	}
 	defer out.close()
-	return s.exchange(ctx, out.utf8, func(c *gomail.Client, sc *smtp.Client) error {
+	return s.exchange(ctx, out.utf8, func(ctx context.Context, c *gomail.Client, sc *smtp.Client) error {
 		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
 			return &Permanent{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
 		}
@@ -178,13 +178,15 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 // Check connects, greets, authenticates and quits: it shows that mails could
 // be sent now, without sending one.
 func (s *SMTP) Check(ctx context.Context) error {
-	return s.exchange(ctx, false, func(*gomail.Client, *smtp.Client) error { return nil })
+	return s.exchange(ctx, false, func(context.Context, *gomail.Client, *smtp.Client) error { return nil })
 }
+
+type step func(context.Context, *gomail.Client, *smtp.Client) error
 
 // exchange runs do on an authenticated connection. The connection is held here
 // rather than by the library, so that it ends with ctx and is cut, not ended
 // politely, when do fails: a QUIT in the middle of DATA would be taken as text.
-func (s *SMTP) exchange(ctx context.Context, utf8 bool, do func(*gomail.Client, *smtp.Client) error) error {
+func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 
@@ -206,7 +208,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do func(*gomail.Client, 
 	if err != nil {
 		return connectFailure(ctx, err)
 	}
-	if err := do(client, sc); err != nil {
+	if err := do(ctx, client, sc); err != nil {
 		return err
 	}
 	// The mail is with the server by now, whatever becomes of QUIT.
@@ -223,7 +225,8 @@ func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
 		tlsStart: gomail.TLSMandatory, tlsNone: gomail.NoTLS, tlsImplicit: gomail.TLSOpportunistic,
 	}[s.mode]
 	opts := []gomail.Option{
-		gomail.WithPort(s.port), gomail.WithTimeout(s.timeout), gomail.WithHELO(s.domain),
+		// The library's own deadlines come later than the end of ctx.
+		gomail.WithPort(s.port), gomail.WithTimeout(2 * s.timeout), gomail.WithHELO(s.domain),
 		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(policy),
 		gomail.WithoutNoop(), gomail.WithoutRset(),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"net/smtp"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -329,4 +331,25 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 	res, _ := r.do(t, http.MethodDelete, "/api/messages", http.Header{"Sec-Fetch-Site": {"cross-site"}})
 	assert.Equal(t, http.StatusForbidden, res.StatusCode)
 	assert.Len(t, r.messages(t, ""), 1)
+}
+
+func TestServeSMTPEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	box, err := inbox.Open(t.TempDir(), clock())
+	require.NoError(t, err)
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, box.ServeSMTP(ctx, ln))
+
+	require.ErrorContains(t, box.ServeSMTP(t.Context(), ln), "inbox", "a listener that is closed")
+}
+
+func TestOpenFails(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := inbox.Open(file, clock())
+	require.ErrorContains(t, err, "inbox")
 }

@@ -31,11 +31,13 @@ func (b *Inbox) ServeSMTP(ctx context.Context, ln net.Listener) error {
 	server.EnableSMTPUTF8 = true
 	server.ErrorLog = log.New(io.Discard, "", 0) // clients see their errors themselves
 
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		_ = server.Close()
+		_ = ln.Close() // ctx may end before the server knows of ln
+	})
 	defer stop()
 	err := server.Serve(ln)
 	if ctx.Err() != nil {
-		_ = ln.Close() // ctx may have ended before the server knew of ln
 		return nil
 	}
 	return fmt.Errorf("inbox: %w", err)

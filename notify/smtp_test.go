@@ -1,0 +1,474 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	netmail "net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-message"
+	"github.com/emersion/go-message/mail"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/notify"
+)
+
+const messageID = "0123456789abcdef0123456789abcdef@example.com"
+
+func sender(t *testing.T, m *mailServer, query string, change ...func(*notify.SMTPConfig)) *notify.SMTP {
+	t.Helper()
+	cfg := notify.SMTPConfig{
+		URL: "smtp://" + m.addr + query, From: "Countersign <sign@example.com>", Timeout: 10 * time.Second, RootCAs: m.roots,
+		Now: func() time.Time { return time.Date(2026, 11, 21, 8, 15, 0, 0, time.FixedZone("CET", 3600)) },
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := notify.NewSMTP(cfg)
+	require.NoError(t, err)
+	return s
+}
+
+func hello() notify.Mail {
+	return notify.Mail{
+		To: notify.Address{Name: "Ada Lovelace", Email: "ada@example.net"}, Subject: "Hello", Text: "Text\n",
+		HTML: "<p>HTML</p>", MessageID: messageID,
+	}
+}
+
+func file(name string, open func() (io.ReadCloser, error)) notify.Attachment {
+	return notify.Attachment{Name: name, ContentType: "application/pdf", Open: func(context.Context) (io.ReadCloser, error) { return open() }}
+}
+
+func bytesFile(name string, b []byte) notify.Attachment {
+	return file(name, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil })
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	m := hello()
+	m.FromName = "Nörthwind, Legal \"& Söhne\""
+	m.Subject = "Vertrag über 契約 " + strings.Repeat("ä", 100)
+	m.Text = ".leading dot\n\nÜmläut " + strings.Repeat("x", 2000) + "\n"
+	pdf := bytes.Repeat([]byte{0, 1, 2, '\r', '\n', '.', '\n', 0xff}, 50_000)
+	m.Attachments = []notify.Attachment{bytesFile("Vertrag – 契約.pdf", pdf), bytesFile("b.pdf", []byte("%PDF"))}
+	require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m))
+
+	got := server.messages()
+	require.Len(t, got, 1)
+	assert.Equal(t, "sign@example.com", got[0].from)
+	assert.Equal(t, "ada@example.net", got[0].to)
+	assert.False(t, got[0].utf8)
+	for line := range strings.SplitSeq(string(got[0].raw), "\r\n") {
+		require.LessOrEqual(t, len(line), 998)
+		require.NotContains(t, line, "\n")
+	}
+	assert.Contains(t, string(got[0].raw), "\r\nMessage-ID: <"+messageID+">\r\n")
+	parsed, err := netmail.ReadMessage(bytes.NewReader(got[0].raw))
+	require.NoError(t, err)
+	from, err := parsed.Header.AddressList("From")
+	require.NoError(t, err)
+	assert.Equal(t, []*netmail.Address{{Name: m.FromName, Address: "sign@example.com"}}, from)
+	to, err := parsed.Header.AddressList("To")
+	require.NoError(t, err)
+	assert.Equal(t, []*netmail.Address{{Name: "Ada Lovelace", Address: "ada@example.net"}}, to)
+	subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+	require.NoError(t, err)
+	assert.Equal(t, m.Subject, subject)
+	assert.Equal(t, "Sat, 21 Nov 2026 07:15:00 +0000", parsed.Header.Get("Date"))
+	assert.Equal(t, "auto-generated", parsed.Header.Get("Auto-Submitted"))
+	assert.Empty(t, parsed.Header.Get("User-Agent"))
+
+	parts := leaves(t, got[0].raw)
+	require.Len(t, parts, 4)
+	assert.Equal(t, m.Text, strings.ReplaceAll(string(parts[0].body), "\r\n", "\n"))
+	assert.Equal(t, "text/plain; charset=UTF-8", parts[0].kind)
+	assert.Equal(t, m.HTML, strings.TrimSpace(string(parts[1].body)))
+	assert.Equal(t, "Vertrag – 契約.pdf", parts[2].name)
+	assert.True(t, bytes.Equal(pdf, parts[2].body), "the attachment's bytes")
+	assert.Equal(t, "b.pdf", parts[3].name)
+}
+
+type leaf struct {
+	kind, name string
+	body       []byte
+}
+
+func leaves(t *testing.T, raw []byte) []leaf {
+	t.Helper()
+	root, err := message.Read(bytes.NewReader(raw))
+	require.NoError(t, err)
+	var out []leaf
+	require.NoError(t, root.Walk(func(_ []int, e *message.Entity, err error) error {
+		if err != nil || e.MultipartReader() != nil {
+			return err
+		}
+		name, _ := (&mail.AttachmentHeader{Header: e.Header}).Filename()
+		body, err := io.ReadAll(e.Body)
+		out = append(out, leaf{e.Header.Get("Content-Type"), name, body})
+		return err
+	}))
+	return out
+}
+
+func TestTextAlone(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	m := hello()
+	m.HTML = ""
+	require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m))
+	parts := leaves(t, server.messages()[0].raw)
+	require.Len(t, parts, 1)
+	assert.Equal(t, "Text", strings.TrimSpace(string(parts[0].body)))
+}
+
+func TestNoHeaderIsInjected(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	for _, evil := range []string{
+		"x\r\nBcc: evil@example.org", "x\nBcc: evil@example.org", "x\rBcc: evil@example.org", "x\r\n\r\nBody", "x\u2028Bcc: a@b.c",
+		"x\x00\x0bBcc: a@b.c", "x\r\n Bcc: folded@example.org", strings.Repeat("long ", 60) + "\r\nBcc: a@b.c",
+		"=?utf-8?q?x=0D=0ABcc:_evil@example.org?=", "=?utf-8?b?eA0KQmNjOiBldmlsQGV4YW1wbGUub3Jn?=",
+		"\xff\xfe\r\nBcc: a@b.c", `"; name="x"` + "\r\nBcc: a@b.c",
+	} {
+		m := hello()
+		m.To.Name, m.FromName, m.Subject = evil, evil, evil
+		m.Attachments = []notify.Attachment{bytesFile("../../"+evil+".pdf", []byte("%PDF"))}
+		m.Attachments[0].ContentType = "application/pdf\r\nBcc: evil@example.org"
+		require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m), "%q", evil)
+	}
+	for _, got := range server.messages() {
+		assert.Equal(t, "ada@example.net", got.to)
+		parsed, err := netmail.ReadMessage(bytes.NewReader(got.raw))
+		require.NoError(t, err)
+		assert.Subset(t, []string{
+			"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To",
+		}, keys(parsed.Header))
+		for _, name := range []string{"From", "To"} {
+			list, err := parsed.Header.AddressList(name)
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			assert.NotContains(t, list[0].Name, "\n")
+		}
+		subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+		require.NoError(t, err)
+		assert.NotContains(t, subject, "\n")
+		parts := leaves(t, got.raw)
+		require.Len(t, parts, 3)
+		assert.NotContains(t, parts[2].name, "/")
+		assert.NotContains(t, parts[2].name, "\n")
+		assert.Equal(t, "%PDF", string(parts[2].body))
+	}
+}
+
+func keys(h netmail.Header) []string {
+	var out []string
+	for k := range h {
+		out = append(out, k)
+	}
+	return out
+}
+
+func TestBadMails(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	s := sender(t, server, "?tls=none")
+	var permanent *notify.Permanent
+	for _, addr := range []string{
+		"", "ada", "@example.net", "ada@", "ada lovelace@example.net", "ada@example.net, evil@example.org", "ada@example..net",
+		"ada@example.net\r\nRCPT TO:<evil@example.org>", "Ada <ada@example.net>", "ada@-x-.net", strings.Repeat("x", 250) + "@example.net",
+		"<ada@example.net>", "ada@[127.0.0.1]",
+	} {
+		m := hello()
+		m.To.Email = addr
+		err := s.Send(t.Context(), m)
+		require.ErrorAs(t, err, &permanent, "%q", addr)
+		assert.NotContains(t, err.Error(), "ada")
+	}
+	for _, id := range []string{"", "x", "<x@y>", "x@y\r\nBcc: z", "x y@z", "é@z"} {
+		m := hello()
+		m.MessageID = id
+		require.ErrorAs(t, s.Send(t.Context(), m), &permanent, "%q", id)
+	}
+	assert.Empty(t, server.messages())
+}
+
+func TestInternationalAddresses(t *testing.T) {
+	t.Parallel()
+	server, old := serve(t, serverKind{}), serve(t, serverKind{noUTF8: true})
+	m := hello()
+	m.To.Email = "ada@bücher.example"
+	require.NoError(t, sender(t, old, "?tls=none").Send(t.Context(), m))
+	assert.Equal(t, "ada@xn--bcher-kva.example", old.messages()[0].to)
+
+	m.To.Email = "añа@bücher.example"
+	require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m))
+	assert.Equal(t, "añа@xn--bcher-kva.example", server.messages()[0].to)
+	assert.True(t, server.messages()[0].utf8)
+	var permanent *notify.Permanent
+	require.ErrorAs(t, sender(t, old, "?tls=none").Send(t.Context(), m), &permanent)
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name      string
+		refuse    func(*mailServer)
+		permanent bool
+		text      string
+	}{
+		{"sender 550", func(m *mailServer) { m.mailErr = refusal(550, "no ada@example.net") }, false, "sender refused with 550 5.1.1"},
+		{"recipient 550", func(m *mailServer) { m.rcptErr = refusal(550, "no ada@example.net") }, true, "recipient refused with 550 5.1.1"},
+		{"recipient 450", func(m *mailServer) { m.rcptErr = refusal(450, "later ada@example.net") }, false, "recipient refused with 450 4.1.1"},
+		{"recipient 421", func(m *mailServer) { m.rcptErr = refusal(421, "busy") }, false, "recipient refused with 421"},
+		{"message 554", func(m *mailServer) { m.dataErr = refusal(554, "spam from ada@example.net") }, true, "message refused with 554 5.1.1"},
+		{"message 451", func(m *mailServer) { m.dataErr = refusal(451, "greylisted") }, false, "message refused with 451 4.1.1"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := sender(t, serve(t, serverKind{}, c.refuse), "?tls=none").Send(t.Context(), hello())
+			require.ErrorContains(t, err, c.text)
+			assert.NotContains(t, err.Error(), "ada")
+			var permanent *notify.Permanent
+			assert.Equal(t, c.permanent, errors.As(err, &permanent))
+		})
+	}
+}
+
+func TestTLSAndAuth(t *testing.T) {
+	t.Parallel()
+	login := func(c *notify.SMTPConfig) { c.URL = strings.Replace(c.URL, "://", "://mailer:p%40ss%3Aword@", 1) }
+	wrong := func(c *notify.SMTPConfig) { c.URL = strings.Replace(c.URL, "://", "://mailer:wrong-secret@", 1) }
+	smtps := func(c *notify.SMTPConfig) { c.URL = strings.Replace(c.URL, "smtp:", "smtps:", 1) }
+	systemRoots := func(c *notify.SMTPConfig) { c.RootCAs = nil }
+	type change = []func(*notify.SMTPConfig)
+	cases := []struct {
+		name   string
+		kind   serverKind
+		query  string
+		change change
+		err    string
+	}{
+		{"starttls by default", serverKind{tls: true}, "", nil, ""},
+		{"starttls and login", serverKind{tls: true, auth: true}, "?tls=starttls", change{login}, ""},
+		{"starttls missing", serverKind{}, "", nil, "STARTTLS"},
+		{"starttls not trusted", serverKind{tls: true}, "", change{systemRoots}, "certificate not trusted"},
+		{"implicit", serverKind{implicit: true, auth: true}, "?tls=implicit", change{login}, ""},
+		{"smtps", serverKind{implicit: true}, "", change{smtps}, ""},
+		{"smtps not trusted", serverKind{implicit: true}, "", change{smtps, systemRoots}, "certificate not trusted"},
+		{"implicit to a plain server", serverKind{}, "?tls=implicit", nil, "TLS handshake failed"},
+		{"plain login", serverKind{auth: true}, "?tls=none", change{login}, ""},
+		{"wrong password", serverKind{tls: true, auth: true}, "", change{wrong}, "refused with 535 5.7.8"},
+		{"login not on offer", serverKind{tls: true}, "", change{login}, "AUTH"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, c.kind)
+			s := sender(t, server, c.query, c.change...)
+			checkErr, sendErr := s.Check(t.Context()), s.Send(t.Context(), hello())
+			if c.err == "" {
+				require.NoError(t, checkErr)
+				require.NoError(t, sendErr)
+				assert.Len(t, server.messages(), 1)
+				return
+			}
+			for _, err := range []error{checkErr, sendErr} {
+				require.ErrorContains(t, err, c.err)
+				assert.NotContains(t, err.Error(), "mailer")
+				assert.NotContains(t, err.Error(), "secret")
+				var permanent *notify.Permanent
+				assert.False(t, errors.As(err, &permanent), "configuration can be mended")
+			}
+		})
+	}
+}
+
+func TestBrokenAttachment(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	s := sender(t, server, "?tls=none")
+	lost := errors.New("object is gone")
+	m := hello()
+	m.Attachments = []notify.Attachment{file("a.pdf", func() (io.ReadCloser, error) { return nil, lost })}
+	require.ErrorIs(t, s.Send(t.Context(), m), lost)
+
+	closed := make(chan struct{})
+	m.Attachments = []notify.Attachment{
+		bytesFile("a.pdf", []byte("%PDF")),
+		file("b.pdf", func() (io.ReadCloser, error) {
+			return &breaking{Reader: io.MultiReader(strings.NewReader(strings.Repeat("x", 100_000)), failing{lost}), closed: closed}, nil
+		}),
+		bytesFile("c.pdf", []byte("%PDF")),
+	}
+	err := s.Send(t.Context(), m)
+	require.ErrorIs(t, err, lost)
+	var permanent *notify.Permanent
+	assert.False(t, errors.As(err, &permanent))
+	<-closed
+	assert.Eventually(t, func() bool { return server.cutMessages() == 1 }, 10*time.Second, 5*time.Millisecond)
+	assert.Empty(t, server.messages(), "no truncated mail")
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+type breaking struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (b *breaking) Close() error {
+	close(b.closed)
+	return nil
+}
+
+// converse answers as a server does that takes every mail.
+func converse(end func(line string) (string, bool)) func(string) (string, bool) {
+	data := false
+	return func(line string) (string, bool) {
+		verb := strings.ToUpper(strings.TrimSpace(line))
+		switch {
+		case data && verb == ".":
+			data = false
+			return end("DATA")
+		case data:
+			return "", true
+		case strings.HasPrefix(verb, "EHLO"):
+			return "250 localhost\r\n", true
+		case verb == "DATA":
+			data = true
+			return "354 go\r\n", true
+		case verb == "QUIT":
+			return end("QUIT")
+		}
+		return "250 ok\r\n", true
+	}
+}
+
+// What was taken is not sent again, however the conversation ends.
+func TestTakenIsSent(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(string) (string, bool){
+		"hangs up after DATA": func(string) (string, bool) { return "250 taken\r\n", false },
+		"refuses QUIT": func(step string) (string, bool) {
+			if step == "DATA" {
+				return "250 taken\r\n", true
+			}
+			return "500 no\r\n", true
+		},
+		"never answers QUIT": func(step string) (string, bool) {
+			if step == "DATA" {
+				return "250 taken\r\n", true
+			}
+			return "", true
+		},
+	}
+	for name, end := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sender(t, &mailServer{addr: script(t, "220 hello\r\n", converse(end))}, "?tls=none")
+			require.NoError(t, s.Send(t.Context(), hello()))
+		})
+	}
+}
+
+func TestUncertainIsRetried(t *testing.T) {
+	t.Parallel()
+	s := sender(t, &mailServer{addr: script(t, "220 hello\r\n", converse(func(string) (string, bool) { return "", false }))}, "?tls=none")
+	err := s.Send(t.Context(), hello())
+	require.ErrorContains(t, err, "connection lost")
+	var permanent *notify.Permanent
+	assert.False(t, errors.As(err, &permanent))
+}
+
+func TestDeadServers(t *testing.T) {
+	t.Parallel()
+	silent := script(t, "", func(string) (string, bool) { return "", true })
+	stuck := script(t, "220 hello\r\n", converse(func(string) (string, bool) { return "", true }))
+	web := script(t, "HTTP/1.1 400 Bad Request\r\n\r\n", func(string) (string, bool) { return "", false })
+	short := func(c *notify.SMTPConfig) { c.Timeout = 200 * time.Millisecond }
+	for name, addr := range map[string]string{"silent": silent, "stuck after DATA": stuck} {
+		start := time.Now()
+		err := sender(t, &mailServer{addr: addr}, "?tls=none", short).Send(t.Context(), hello())
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		assert.Less(t, time.Since(start), 5*time.Second)
+	}
+	require.ErrorContains(t, sender(t, &mailServer{addr: web}, "?tls=none").Check(t.Context()), "does not speak SMTP")
+	require.ErrorContains(t, sender(t, &mailServer{addr: "127.0.0.1:1"}, "").Check(t.Context()), "connection refused")
+	require.ErrorContains(t, sender(t, &mailServer{addr: "mail.invalid:25"}, "").Check(t.Context()), "name not found")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
+}
+
+func TestConcurrentSends(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{tls: true, auth: true})
+	s := sender(t, server, "", func(c *notify.SMTPConfig) { c.URL = strings.Replace(c.URL, "://", "://mailer:p%40ss%3Aword@", 1) })
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { assert.NoError(t, s.Send(context.Background(), hello())) })
+	}
+	all.Wait()
+	assert.Len(t, server.messages(), 20)
+}
+
+func TestMessageIDIsStable(t *testing.T) {
+	t.Parallel()
+	s, err := notify.NewSMTP(notify.SMTPConfig{URL: "smtp://mail.example.com", From: "Sign <sign@bücher.example>"})
+	require.NoError(t, err)
+	a := s.MessageID("invitation", "envelope", "signer")
+	assert.Equal(t, a, s.MessageID("invitation", "envelope", "signer"))
+	assert.NotEqual(t, a, s.MessageID("invitation", "envelopesigner", ""))
+	assert.Regexp(t, `^[0-9a-f]{32}@xn--bcher-kva\.example$`, a)
+}
+
+func TestSMTPConfig(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"smtp://mail.example.com":                               "smtp mail.example.com:587 (starttls)",
+		"smtps://mail.example.com":                              "smtp mail.example.com:465 (implicit)",
+		"smtp://mail.example.com?tls=none":                      "smtp mail.example.com:25 (none)",
+		"smtp://user:secret@[::1]:2525/?tls=implicit":           "smtp [::1]:2525 (implicit)",
+		"smtps://user:secret@mail.example.com:465?tls=implicit": "smtp mail.example.com:465 (implicit)",
+	} {
+		s, err := notify.NewSMTP(notify.SMTPConfig{URL: url, From: "sign@example.com"})
+		require.NoError(t, err, url)
+		assert.Equal(t, want, s.String())
+	}
+	for url, want := range map[string]string{
+		"":                                       "scheme",
+		"http://mail.example.com":                "scheme",
+		"mail.example.com:25":                    "scheme",
+		"smtp://":                                "no host",
+		"smtp://mail.example.com:0":              "port",
+		"smtp://mail.example.com:99999":          "port",
+		"smtp://mail.example.com?tls=maybe":      "tls is",
+		"smtp://mail.example.com?starttls=1":     `unknown parameter "starttls"`,
+		"smtps://mail.example.com?tls=none":      "smtps is implicit",
+		"smtp://secret@mail.example.com":         "user and password",
+		"smtp://:secret@mail.example.com":        "user and password",
+		"smtp://user:secret@mail.example.com/x":  "only host",
+		"smtp://user:secret%zz@mail.example.com": "parsed",
+	} {
+		_, err := notify.NewSMTP(notify.SMTPConfig{URL: url, From: "sign@example.com"})
+		require.ErrorContains(t, err, want, url)
+		assert.NotContains(t, err.Error(), "secret")
+	}
+	for _, from := range []string{"", "Sign", "sign@", "a@b.c, d@e.f", "sign@[10.0.0.1]"} {
+		_, err := notify.NewSMTP(notify.SMTPConfig{URL: "smtp://mail.example.com", From: from})
+		require.ErrorContains(t, err, "mail sender", from)
+	}
+}
