@@ -39,15 +39,18 @@ temporal: ## Build bin/countersign-temporal (several minutes the first time)
 	$(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
 # The pages are built only when one of their sources is newer than the last build.
-WEB_SOURCES := $(shell [ -f web/package.json ] && find web -type f -not -path '*/node_modules/*' -not -path 'web/dist/*')
+WEB_SOURCES := $(wildcard web/*.ts web/*.json web/*.html) $(shell find web/src web/public -type f 2>/dev/null)
 
 .PHONY: web
-web: $(if $(WEB_SOURCES),$(BIN)/.web)
+web: $(if $(wildcard web/vite.config.*),$(BIN)/.web)
 
-$(BIN)/.web: $(WEB_SOURCES)
-	npm --prefix web ci --no-audit --no-fund
+$(BIN)/.web: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run build
 	@mkdir -p $(BIN) && touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	npm --prefix web ci --no-audit --no-fund
+	@touch $@
 
 .PHONY: dev
 dev: build ## Build and run the whole service on this machine
