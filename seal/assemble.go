@@ -33,11 +33,12 @@ type assembly struct {
 
 // signaturePlace says where in the file the signature's placeholders are.
 type signaturePlace struct {
-	byteRange      int64 // of the first digit's place after "["
-	contents       int64 // of "<"
-	contentsEnd    int64 // after ">"
-	byteRangeWidth int
+	byteRange   int64 // where its second number goes
+	contents    int64 // of "<"
+	contentsEnd int64 // after ">"
 }
+
+const byteRangeWidth = 3*10 + 2 // three numbers of at most ten digits, and blanks
 
 // A4 and US Letter, in points.
 const (

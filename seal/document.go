@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"countersign/seal/pdf"
 )
@@ -204,35 +203,15 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	return nil
 }
 
-const byteRangeWidth = 3*11 + 2 // three numbers of ten digits and blanks, after "0 "
-
 // writeSignature writes the signature dictionary (12.8.1) with room for byte
 // range and contents, and records where they are: looking for them in the file
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
-	w := a.w
-	w.Begin(ref)
-	w.AppendString("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n/Name ")
-	w.Append(pdf.AppendText(nil, a.signer))
-	w.AppendString("\n/Reason ")
-	w.Append(pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName))
-	w.AppendString("\n/M(")
-	w.AppendString(pdfDate(a.cfg.Now()))
-	w.AppendString(")\n/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n")
-	w.AppendString("/ByteRange[0 ")
-	a.sig.byteRange = w.Offset()
-	a.sig.byteRangeWidth = byteRangeWidth
-	w.AppendString(strings.Repeat(" ", byteRangeWidth))
-	w.AppendString("]\n/Contents")
-	a.sig.contents = w.Offset()
-	w.AppendString("<")
-	zeros := make([]byte, 2*a.contents)
-	for i := range zeros {
-		zeros[i] = '0'
-	}
-	w.Append(zeros)
-	w.AppendString(">")
-	a.sig.contentsEnd = w.Offset()
-	w.AppendString(">>")
-	w.End()
+	b := []byte("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n/Name ")
+	b = pdf.AppendText(b, a.signer)
+	b = append(b, "\n/Reason "...)
+	b = pdf.AppendText(b, "Sealed by "+a.cfg.ServiceName)
+	b = append(b, "\n/M("+pdfDate(a.cfg.Now())+")\n"...)
+	b = append(b, "/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n"...)
+	a.sig = writePlaceholder(a.w, ref, string(b), a.contents)
 }

@@ -26,18 +26,24 @@ type Config struct {
 	ManifestSigner crypto.Signer       // P-256 key that signs the manifest (ES256)
 	ManifestKeyID  string              // its kid in /.well-known/jwks.json
 	TSAURL         string              // RFC 3161 time-stamp authority; empty: none
-	HTTPClient     *http.Client        // for the time-stamp authority, OCSP and CRLs
-	ServiceName    string              // as printed: "Countersign"
-	Now            func() time.Time
-	Rand           io.Reader
-	TempDir        string
+	// TSAOptional lets Seal go on without a time-stamp when the authority does
+	// not answer: Result.Stamped then tells, and Renew can add one later.
+	// Otherwise Seal fails and can be tried again.
+	TSAOptional bool
+	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
+	LongTerm    bool
+	HTTPClient  *http.Client // for the time-stamp authority, OCSP and CRLs
+	ServiceName string       // as printed: "Countersign"
+	Now         func() time.Time
+	Rand        io.Reader
+	TempDir     string
 }
 
 // Sealer seals documents. It is safe for concurrent use.
 type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
-	stamp    cms.StampFunc
+	tsa      *cms.Authority // nil: none
 	anchors  *x509.CertPool
 	contents int // bytes reserved for the signature
 }
@@ -68,8 +74,11 @@ func New(cfg Config) (*Sealer, error) {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
 		}
-		s.stamp = (&cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}).Stamp
+		s.tsa = &cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}
 		s.contents += 12 << 10
+	}
+	if cfg.LongTerm && s.tsa == nil {
+		return nil, errors.New("seal: long-term seals need a time-stamp authority")
 	}
 	return s, s.Trial()
 }
@@ -110,6 +119,8 @@ type Result struct {
 	SHA256    string // lower-case hex, of the whole file
 	Size      int64
 	PageCount int // certificate pages included
+	// Stamped tells that a time-stamp authority confirmed the time.
+	Stamped bool
 }
 
 // Seal writes the sealed document into out, an empty file opened for reading
@@ -229,29 +240,20 @@ func copyOriginal(ctx context.Context, out *os.File, head []byte, job *Job, h ha
 // finish signs and writes what follows the original, and verifies the file.
 // file is the hash of what is written so far, the first base bytes.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file hash.Hash, base int64) (Result, error) {
-	tail := a.w.Bytes()
-	from := a.w.Offset() - int64(len(tail)) // ends with the original
-	if from != base {
+	tail, total := a.w.Bytes(), a.w.Offset()
+	if total-int64(len(tail)) != base {
 		return Result{}, errors.New("seal: the parts of the file do not meet")
 	}
-	total := a.w.Offset()
-	rng := fmt.Sprintf("%d %d %d", a.sig.contents, a.sig.contentsEnd, total-a.sig.contentsEnd)
-	copy(tail[a.sig.byteRange-base:][:a.sig.byteRangeWidth], rng)
-
-	before, after := tail[:a.sig.contents-base], tail[a.sig.contentsEnd-base:]
-	file.Write(before)
-	cloner, ok := file.(hash.Cloner)
-	if !ok {
-		return Result{}, errors.New("seal: SHA-256 cannot be cloned")
-	}
-	covered, err := cloner.Clone()
+	a.sig.fill(tail, base, total)
+	file.Write(tail[:a.sig.contents-base])
+	covered, err := cloneHash(file)
 	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return Result{}, err
 	}
-	covered.Write(after)
-	der, err := s.signer.Sign(ctx, [sha256.Size]byte(covered.Sum(nil)), s.stamp)
+	covered.Write(tail[a.sig.contentsEnd-base:])
+	der, stamped, err := s.sign(ctx, [sha256.Size]byte(covered.Sum(nil)))
 	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return Result{}, err
 	}
 	if len(der) > a.contents {
 		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), a.contents)
@@ -261,8 +263,44 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file has
 	if _, err := out.WriteAt(tail, base); err != nil {
 		return Result{}, fmt.Errorf("seal: writing: %w", err)
 	}
-	res := Result{SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages)}
+	if s.cfg.LongTerm && stamped {
+		res, err := s.extend(ctx, out, total, file)
+		res.Stamped = true
+		return res, err
+	}
+	res := Result{
+		SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped,
+	}
 	return res, s.verifyOwn(ctx, out, res)
+}
+
+// sign makes the signature, with a time-stamp if there is an authority.
+func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte) (der []byte, stamped bool, err error) {
+	if s.tsa != nil {
+		der, err = s.signer.Sign(ctx, digest, s.stampDigest)
+		if err == nil {
+			return der, true, nil
+		}
+		if !s.cfg.TSAOptional || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
+			return nil, false, fmt.Errorf("seal: %w", err)
+		}
+	}
+	der, err = s.signer.Sign(ctx, digest, nil)
+	if err != nil {
+		return nil, false, fmt.Errorf("seal: %w", err)
+	}
+	return der, false, nil
+}
+
+// errNoStamp says that the time-stamp authority did not give a time-stamp.
+var errNoStamp = errors.New("no time-stamp")
+
+func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error) {
+	token, err := s.tsa.Stamp(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
+	}
+	return token, nil
 }
 
 // verifyOwn reads the sealed file back: what cannot be verified is never
@@ -275,7 +313,7 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result) error 
 		return fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
 	for _, f := range report.Findings {
-		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp {
+		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp && f.Check != CheckArchive {
 			return fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}

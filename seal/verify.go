@@ -40,6 +40,7 @@ type verifier struct {
 	signed   *cms.Signed
 	original hash.Hash // of the first bytes, as many as the manifest says
 	manifest *Manifest
+	proven   time.Time // by a trusted time-stamp; zero if none
 }
 
 // Verify examines a sealed PDF, offline and from its bytes alone. The error is
@@ -62,8 +63,8 @@ var errStop = errors.New("seal: nothing more to check")
 
 func (v *verifier) run(ctx context.Context) error {
 	steps := []func(context.Context) error{
-		v.checkStructure, v.findSignature, v.checkByteRange, v.readManifest, v.checkDigest, v.checkCertificate, v.checkLater,
-		v.checkManifest, v.checkChain,
+		v.checkStructure, v.findSignature, v.checkByteRange, v.readManifest, v.checkDigest, v.checkTimestamp, v.checkRevocation,
+		v.checkLater, v.checkCertificate, v.checkManifest, v.checkChain,
 	}
 	for _, step := range steps {
 		err := step(ctx)

@@ -13,7 +13,7 @@ import (
 
 func (k keys) trust() seal.VerifyOptions {
 	return seal.VerifyOptions{
-		Roots: k.roots, Now: clock,
+		Roots: k.roots, Now: k.cfg.Now,
 		ManifestKeys: map[string]crypto.PublicKey{k.cfg.ManifestKeyID: k.cfg.ManifestSigner.Public()},
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"countersign/seal/pdf"
 )
 
-// checkCertificate checks the time-stamp, if there is one, and then the chain
-// at the proven time; without a proof, at the present.
+// checkCertificate checks the chain at the time that a time-stamp proves;
+// without a proof, at the present.
 func (v *verifier) checkCertificate(context.Context) error {
-	at := v.checkTimestamp()
+	at := v.proven
 	if at.IsZero() && v.opt.Now != nil {
 		at = v.opt.Now()
 	}
@@ -28,10 +28,6 @@ func (v *verifier) checkCertificate(context.Context) error {
 		at = *v.report.SealedAt
 	}
 	leaf := v.signed.Certificate
-	v.report.Level = "B-B"
-	if v.report.StampedAt != nil {
-		v.report.Level = "B-T"
-	}
 	if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
 		v.report.add(CheckCertificate, Untrusted, "The certificate was valid from %s to %s, which does not cover %s.",
 			utc(leaf.NotBefore), utc(leaf.NotAfter), utc(at))
@@ -46,8 +42,17 @@ func (v *verifier) checkCertificate(context.Context) error {
 	return nil
 }
 
-// checkTimestamp returns the time that a sound, trusted time-stamp proves.
-func (v *verifier) checkTimestamp() time.Time {
+// checkTimestamp looks for the time that a sound, trusted time-stamp proves.
+func (v *verifier) checkTimestamp(context.Context) error {
+	v.report.Level = "B-B"
+	v.proven = v.timestamp()
+	if v.report.StampedAt != nil {
+		v.report.Level = "B-T"
+	}
+	return nil
+}
+
+func (v *verifier) timestamp() time.Time {
 	if v.signed.Token == nil {
 		v.report.add(CheckTimestamp, Absent, "No time-stamp authority confirmed the time.")
 		return time.Time{}

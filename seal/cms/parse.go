@@ -12,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"math/big"
+	"slices"
 	"time"
 
 	"go.mozilla.org/pkcs7"
@@ -238,5 +238,22 @@ func (s *Signed) VerifyChain(roots *x509.CertPool, at time.Time, usage x509.ExtK
 	return chains[0], nil
 }
 
-// SerialNumber is a certificate's, as people write it.
-func SerialNumber(n *big.Int) string { return fmt.Sprintf("%X", n) }
+// Chain orders the carried certificates from the signer's upwards, as far as
+// they go.
+func (s *Signed) Chain() []*x509.Certificate {
+	chain := []*x509.Certificate{s.Certificate}
+	for len(chain) <= len(s.Certificates) {
+		last := chain[len(chain)-1]
+		if bytes.Equal(last.RawIssuer, last.RawSubject) {
+			break
+		}
+		i := slices.IndexFunc(s.Certificates, func(c *x509.Certificate) bool {
+			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
+		})
+		if i < 0 {
+			break
+		}
+		chain = append(chain, s.Certificates[i])
+	}
+	return chain
+}

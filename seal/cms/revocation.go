@@ -1,0 +1,128 @@
+package cms
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/crypto/ocsp"
+)
+
+// Evidence is what proves, years later, that certificates were not revoked.
+// All of it is DER.
+type Evidence struct{ Certs, OCSPs, CRLs [][]byte }
+
+// maxEvidence bounds one OCSP answer or revocation list.
+const maxEvidence = 4 << 20
+
+// Gather asks the authorities of a chain (leaf first) about each certificate
+// but the root: by OCSP, else by revocation list. A certificate that names
+// neither adds nothing; one that is revoked is an error.
+func Gather(ctx context.Context, client *http.Client, chain []*x509.Certificate, now time.Time) (Evidence, error) {
+	var e Evidence
+	for i, c := range chain {
+		e.Certs = append(e.Certs, c.Raw)
+		if i+1 == len(chain) {
+			break
+		}
+		issuer := chain[i+1]
+		switch {
+		case len(c.OCSPServer) > 0:
+			b, err := askOCSP(ctx, client, c, issuer)
+			if err != nil {
+				return e, err
+			}
+			e.OCSPs = append(e.OCSPs, b)
+		case len(c.CRLDistributionPoints) > 0:
+			b, err := fetch(ctx, client, http.MethodGet, c.CRLDistributionPoints[0], "", nil)
+			if err != nil {
+				return e, err
+			}
+			e.CRLs = append(e.CRLs, b)
+		default:
+			continue
+		}
+		if _, err := e.Check(c, issuer, now); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
+	req, err := ocsp.CreateRequest(c, issuer, &ocsp.RequestOptions{Hash: crypto.SHA256})
+	if err != nil {
+		return nil, fmt.Errorf("cms: OCSP: %w", err)
+	}
+	return fetch(ctx, client, http.MethodPost, c.OCSPServer[0], "application/ocsp-request", req)
+}
+
+func fetch(ctx context.Context, client *http.Client, method, url, contentType string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("cms: bad address of revocation data")
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("cms: revocation data: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("cms: revocation data: answer %d", resp.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxEvidence+1))
+	if err != nil {
+		return nil, fmt.Errorf("cms: revocation data: %w", err)
+	}
+	if len(b) > maxEvidence {
+		return nil, errors.New("cms: revocation data is too large")
+	}
+	return b, nil
+}
+
+// Errors of Check.
+var (
+	ErrRevoked    = errors.New("certificate is revoked")
+	ErrNoEvidence = errors.New("no revocation data for the certificate")
+)
+
+// Check looks for a sound statement about a certificate and returns when it
+// was made. A revocation at or before the given time is ErrRevoked.
+func (e Evidence) Check(c, issuer *x509.Certificate, at time.Time) (time.Time, error) {
+	for _, b := range e.OCSPs {
+		r, err := ocsp.ParseResponseForCert(b, c, issuer)
+		if err != nil {
+			continue
+		}
+		switch {
+		case r.Status == ocsp.Good:
+			return r.ProducedAt, nil
+		case r.Status == ocsp.Revoked && r.RevokedAt.After(at):
+			return r.ProducedAt, nil
+		case r.Status == ocsp.Revoked:
+			return r.ProducedAt, ErrRevoked
+		}
+	}
+	for _, b := range e.CRLs {
+		l, err := x509.ParseRevocationList(b)
+		if err != nil || l.CheckSignatureFrom(issuer) != nil {
+			continue
+		}
+		for _, r := range l.RevokedCertificateEntries {
+			if r.SerialNumber.Cmp(c.SerialNumber) == 0 && !r.RevocationTime.After(at) {
+				return l.ThisUpdate, ErrRevoked
+			}
+		}
+		return l.ThisUpdate, nil
+	}
+	return time.Time{}, ErrNoEvidence
+}

@@ -1,0 +1,305 @@
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ocsp"
+
+	"countersign/seal"
+)
+
+// authority is a certificate authority that answers for its certificates, and
+// a time-stamp authority run by openssl.
+type authority struct {
+	key   *ecdsa.PrivateKey
+	cert  *x509.Certificate
+	roots *x509.CertPool
+	ocsp  *httptest.Server
+	tsa   *httptest.Server
+
+	tsaDown atomic.Bool
+	revoked atomic.Bool
+	useCRL  bool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{roots: x509.NewCertPool()}
+	var err error
+	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	start := time.Now().Add(-time.Hour) // openssl's time-stamps bear the present time
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, a.key.Public(), a.key)
+	require.NoError(t, err)
+	a.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	a.roots.AddCert(a.cert)
+	a.ocsp = httptest.NewServer(http.HandlerFunc(a.answerStatus))
+	t.Cleanup(a.ocsp.Close)
+	a.startTSA(t)
+	return a
+}
+
+func (a *authority) issue(t *testing.T, name string, serial int64, usage asn1.ObjectIdentifier, online bool) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotBefore.AddDate(5, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	value, err := asn1.Marshal([]asn1.ObjectIdentifier{usage})
+	require.NoError(t, err)
+	tmpl.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: value}}
+	if online && a.useCRL {
+		tmpl.CRLDistributionPoints = []string{a.ocsp.URL + "/crl"}
+	} else if online {
+		tmpl.OCSPServer = []string{a.ocsp.URL}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, key.Public(), a.key)
+	require.NoError(t, err)
+	c, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return c, key
+}
+
+func (a *authority) answerStatus(w http.ResponseWriter, r *http.Request) {
+	present := time.Now()
+	if r.URL.Path == "/crl" {
+		list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}
+		if a.revoked.Load() {
+			list.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: big.NewInt(2), RevocationTime: present.AddDate(-9, 0, 0)}}
+		}
+		der, err := x509.CreateRevocationList(rand.Reader, list, a.cert, a.key)
+		if err == nil {
+			_, _ = w.Write(der)
+		}
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	req, err := ocsp.ParseRequest(body)
+	if err != nil {
+		http.Error(w, "bad", http.StatusBadRequest)
+		return
+	}
+	answer := ocsp.Response{Status: ocsp.Good, SerialNumber: req.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour), IssuerHash: crypto.SHA256}
+	if a.revoked.Load() {
+		answer.Status, answer.RevokedAt = ocsp.Revoked, present.AddDate(-9, 0, 0)
+	}
+	der, err := ocsp.CreateResponse(a.cert, a.cert, answer, a.key)
+	if err == nil {
+		_, _ = w.Write(der)
+	}
+}
+
+const tsaConfig = `[tsa]
+default_tsa = t
+[t]
+serial = SERIAL
+crypto_device = builtin
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256, sha384, sha512
+accuracy = secs:1
+ess_cert_id_chain = no
+ess_cert_id_alg = sha256
+`
+
+// startTSA serves RFC 3161 with openssl ts.
+func (a *authority) startTSA(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(file(name), b, 0o600)) }
+	c, key := a.issue(t, "Test time-stamp authority", 3, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}, true)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	write("tsa.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	write("tsa.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
+	write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
+	write("serial", []byte("01\n"))
+	write("tsa.cnf", bytes.Replace([]byte(tsaConfig), []byte("SERIAL"), []byte(file("serial")), 1))
+	var n atomic.Int64
+	a.tsa = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.tsaDown.Load() {
+			http.Error(w, "down", http.StatusServiceUnavailable)
+			return
+		}
+		id := strconv.FormatInt(n.Add(1), 10)
+		body, _ := io.ReadAll(r.Body)
+		_ = os.WriteFile(file("q"+id), body, 0o600)
+		msg, err := run(t, "openssl", "ts", "-reply", "-config", file("tsa.cnf"), "-queryfile", file("q"+id), "-signer", file("tsa.pem"),
+			"-inkey", file("tsa.key"), "-chain", file("ca.pem"), "-out", file("r"+id))
+		if err != nil {
+			t.Log(msg)
+			http.Error(w, "failed", http.StatusInternalServerError)
+			return
+		}
+		b, _ := os.ReadFile(file("r" + id))
+		_, _ = w.Write(b)
+	}))
+	t.Cleanup(a.tsa.Close)
+}
+
+// keys returns a sealing key under the authority, with its time-stamps.
+func (a *authority) keys(t *testing.T) keys {
+	t.Helper()
+	k := newKeys(t)
+	c, key := a.issue(t, "Countersign", 2, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}, true)
+	k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c, a.cert}
+	k.cfg.TSAURL, k.cfg.HTTPClient = a.tsa.URL, &http.Client{Timeout: 10 * time.Second}
+	k.cfg.Now = time.Now
+	k.roots = a.roots
+	require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600))
+	return k
+}
+
+func TestTimestamp(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	k := a.keys(t)
+	file, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
+	checkIndependently(t, k, file, b)
+	r := verify(t, b, k.trust())
+	require.True(t, r.OK(), textOf(t, r))
+	require.Equal(t, "B-T", r.Level)
+	require.Equal(t, seal.Passed, r.Status(seal.CheckTimestamp))
+	require.WithinDuration(t, time.Now(), *r.StampedAt, time.Minute)
+
+	other := k.trust()
+	other.TSARoots = x509.NewCertPool()
+	r = verify(t, b, other)
+	require.Equal(t, seal.Untrusted, r.Status(seal.CheckTimestamp), textOf(t, r))
+	require.Equal(t, seal.VerdictUntrusted, r.Verdict)
+}
+
+func TestTimestampAuthorityDown(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	a.tsaDown.Store(true)
+	k := a.keys(t)
+	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	_, err = k.sealer(t).Seal(t.Context(), out, job(t, simplePDF(1)))
+	require.ErrorContains(t, err, "503", "never a silent downgrade")
+
+	k.cfg.TSAOptional = true
+	s := k.sealer(t)
+	res, err := s.Seal(t.Context(), out, job(t, simplePDF(1)))
+	require.NoError(t, err)
+	require.False(t, res.Stamped)
+
+	a.tsaDown.Store(false)
+	b := renewed(t, s, readAll(t, out, res.Size))
+	r := verify(t, b, k.trust())
+	require.True(t, r.OK(), textOf(t, r))
+	require.Equal(t, seal.Passed, r.Status(seal.CheckArchive))
+}
+
+func readAll(t *testing.T, r io.ReaderAt, size int64) []byte {
+	t.Helper()
+	b, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+	require.NoError(t, err)
+	return b
+}
+
+func renewed(t *testing.T, s *seal.Sealer, b []byte) []byte {
+	t.Helper()
+	out, err := os.Create(filepath.Join(t.TempDir(), "renewed.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	res, err := s.Renew(context.Background(), bytes.NewReader(b), int64(len(b)), out)
+	require.NoError(t, err)
+	return readAll(t, out, res.Size)
+}
+
+// TestLongTerm: B-LTA at once, then renewed twice; the seal stays valid.
+func TestLongTerm(t *testing.T) {
+	t.Parallel()
+	for _, useCRL := range []bool{false, true} {
+		for name, original := range map[string][]byte{"table": simplePDF(2), "hybrid": hybridPDF()} {
+			t.Run(name+strconv.FormatBool(useCRL), func(t *testing.T) {
+				t.Parallel()
+				a := newAuthority(t)
+				a.useCRL = useCRL
+				k := a.keys(t)
+				k.cfg.LongTerm = true
+				s := k.sealer(t)
+				_, b := sealed(t, s, job(t, original))
+				for range 3 {
+					r := verify(t, b, k.trust())
+					require.True(t, r.OK(), textOf(t, r))
+					require.Equal(t, "B-LTA", r.Level, textOf(t, r))
+					require.Equal(t, seal.Passed, r.Status(seal.CheckRevocation))
+					require.Equal(t, seal.Passed, r.Status(seal.CheckArchive))
+					checkLongTerm(t, k, b)
+					later := renewed(t, s, b)
+					require.True(t, bytes.HasPrefix(later, b))
+					b = later
+				}
+				changed := bytes.Clone(b)
+				changed[len(b)-len(b)/64] ^= 1
+				require.Equal(t, seal.VerdictBroken, verify(t, changed, k.trust()).Verdict)
+				more := append(bytes.Clone(b), "% more\n"...)
+				require.Equal(t, seal.VerdictBroken, verify(t, more, k.trust()).Verdict)
+			})
+		}
+	}
+}
+
+// checkLongTerm lets other programs judge the seal and the last time-stamp.
+func checkLongTerm(t *testing.T, k keys, b []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	file, tbs, token := filepath.Join(dir, "lta.pdf"), filepath.Join(dir, "tbs.bin"), filepath.Join(dir, "token.der")
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+	out, err := run(t, "qpdf", "--check", file)
+	require.NoError(t, err, out)
+	out, err = run(t, "pdfsig", file)
+	require.NoError(t, err, out)
+	require.Contains(t, out, "Signature is Valid")
+	covered, der := signatureOf(t, b)
+	require.NoError(t, os.WriteFile(tbs, covered, 0o600))
+	require.NoError(t, os.WriteFile(token, der, 0o600))
+	out, err = run(t, "openssl", "ts", "-verify", "-token_in", "-in", token, "-data", tbs, "-CAfile", k.caFile)
+	require.NoError(t, err, out)
+}
+
+func TestRevokedCertificateIsNotArchived(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	k := a.keys(t)
+	s := k.sealer(t)
+	_, b := sealed(t, s, job(t, simplePDF(1)))
+	a.revoked.Store(true)
+	out, err := os.Create(filepath.Join(t.TempDir(), "renewed.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	_, err = s.Renew(t.Context(), bytes.NewReader(b), int64(len(b)), out)
+	require.ErrorContains(t, err, "revoked")
+}
