@@ -48,7 +48,8 @@ func sendFailure(ctx context.Context, err error) error {
 	case !errors.As(err, &failed):
 		return errors.New("mail: not sent")
 	}
-	step, final := "", false
+	var step string
+	var final bool
 	switch failed.Reason {
 	case gomail.ErrSMTPMailFrom:
 		step = "sender" // a matter of configuration: worth a retry

@@ -152,7 +152,8 @@ func TestMail(t *testing.T) {
 	res, body := r.do(t, http.MethodGet, got.Attachments[0].URL, nil)
 	assert.Equal(t, "application/pdf", res.Header.Get("Content-Type"))
 	assert.True(t, strings.HasPrefix(res.Header.Get("Content-Disposition"), "attachment"))
-	assert.True(t, string(pdf) == body, "the attachment's bytes")
+	assert.Len(t, body, len(pdf))
+	assert.Zero(t, strings.Compare(string(pdf), body), "the attachment's bytes")
 	_, body = r.do(t, http.MethodGet, got.Attachments[1].URL, nil)
 	assert.Equal(t, "plain text that is no body", body)
 	_, body = r.do(t, http.MethodGet, "/api/messages/"+got.ID+"/source", nil)
@@ -285,6 +286,7 @@ func TestMalformedMails(t *testing.T) {
 	r := start(t, t.TempDir())
 	for name, lines := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			to := strings.ReplaceAll(name, " ", "-") + "@example.com"
 			require.NoError(t, r.raw(t, []string{to}, lines...))
 			found := r.messages(t, "?to="+to)

@@ -1,6 +1,6 @@
 package templates
 
-import "strings"
+import "fmt"
 
 // Render writes the mail.
 func (d Completed) Render() (Content, error) {
@@ -53,29 +53,33 @@ func (d Completed) documents() []document {
 	return docs
 }
 
-// Render writes the mail.
+// Render writes the mail; an unknown kind is an error.
 func (d Closed) Render() (Content, error) {
-	what := subjectOr(d.Subject, "your document")
-	l := letter{Greeting: greeting(d.RecipientName), Footer: sentBy(d.SenderName)}
-	by, verb := line(d.ByName, maxName), ""
+	what, by, when := subjectOr(d.Subject, "your document"), line(d.ByName, maxName), " on "+moment(d.At)+"."
+	l := letter{
+		Greeting: greeting(d.RecipientName), Footer: sentBy(d.SenderName),
+		Preheader: "Nothing more needs to be signed.",
+	}
+	someone := []span{strong(by), plain(" "), {}, strong(what), plain(when)}
+	nobody := []span{plain("The signing of "), strong(what), {}, plain(when)}
 	switch d.Kind {
 	case Declined:
-		l.Subject, l.Heading, verb = "Declined: "+what, "Signing was declined", "declined to sign"
+		l.Subject, l.Heading = "Declined: "+what, "Signing was declined"
+		someone[2], nobody[2] = plain("declined to sign "), plain(" was declined")
 	case Voided:
-		l.Subject, l.Heading, verb = "Cancelled: "+what, "Signing was cancelled", "cancelled the signing of"
+		l.Subject, l.Heading = "Cancelled: "+what, "Signing was cancelled"
+		someone[2], nobody[2] = plain("cancelled the signing of "), plain(" was cancelled")
 	case Expired:
 		l.Subject, l.Heading = "Expired: "+what, "The deadline has passed"
-	}
-	when := " on " + moment(d.At) + "."
-	intro := []span{strong(by), plain(" " + verb + " "), strong(what), plain(when)}
-	switch {
-	case d.Kind == Expired:
-		intro = []span{plain("The deadline to sign "), strong(what), plain(" passed" + when)}
-	case by == "":
-		intro = []span{plain("The signing of "), strong(what), plain(" was " + strings.ToLower(l.Heading[len("Signing was "):]) + when)}
+		by, nobody = "", []span{plain("The deadline to sign "), strong(what), plain(" passed" + when)}
+	default:
+		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
 	l.Subject = line(l.Subject, maxSubject)
-	l.Preheader = "Nothing more needs to be signed."
+	intro := someone
+	if by == "" {
+		intro = nobody
+	}
 	l.Blocks = append(l.Blocks, paragraph(intro...))
 	if words := lines(d.ReasonText); len(words) > 0 {
 		l.Blocks = append(l.Blocks, block{Quote: &quote{"Reason", words}})

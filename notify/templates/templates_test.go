@@ -166,6 +166,12 @@ func TestDatesAreUTC(t *testing.T) {
 	assert.Contains(t, got.HTML, "5 December 2026, 07:15 UTC")
 }
 
+func TestUnknownKind(t *testing.T) {
+	t.Parallel()
+	_, err := templates.Closed{Kind: "lost"}.Render()
+	require.ErrorContains(t, err, "unknown kind")
+}
+
 func TestSMS(t *testing.T) {
 	t.Parallel()
 	short := "https://s.example/" + strings.Repeat("x", 40)
