@@ -1,0 +1,78 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/temporal"
+	"countersign/webhook"
+	"countersign/workflows"
+)
+
+// deliver runs a delivery whose endpoint takes the attempt with that number (0:
+// none) and returns the waits before each attempt.
+func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, abandoned bool, failed error) {
+	t.Helper()
+	s, err := webhook.ParseSchedule(schedule)
+	require.NoError(t, err)
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivity(acts)
+	last := env.Now()
+	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) error {
+		waits = append(waits, env.Now().Sub(last).Round(time.Second))
+		last = env.Now()
+		attempt := int(activity.GetInfo(ctx).Attempt)
+		if attempt == takes {
+			return nil
+		}
+		opts := sdktemporal.ApplicationErrorOptions{}
+		if attempt < len(in.Delays) {
+			opts.NextRetryDelay = in.Delays[attempt]
+		}
+		return sdktemporal.NewApplicationErrorWithOptions("no", "NotDelivered", opts)
+	})
+	env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything).Return(func(context.Context, uuid.UUID) error {
+		abandoned = true
+		return nil
+	}).Maybe()
+	env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), WebhookID: uuid.New(), Delays: s[:]})
+	require.True(t, env.IsWorkflowCompleted())
+	return waits, abandoned, env.GetWorkflowError()
+}
+
+func TestFiveFailingAttemptsOnEachSchedule(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[string][]time.Duration{
+		"quickstart":     {0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
+		"detailed":       {30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
+		"1s,2s,3s,4s,5s": {time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second},
+	} {
+		t.Run(schedule, func(t *testing.T) {
+			t.Parallel()
+			waits, abandoned, err := deliver(t, schedule, 0)
+			assert.Equal(t, want, waits)
+			assert.True(t, abandoned)
+			require.ErrorContains(t, err, "NotDelivered", "operators find it by its status")
+		})
+	}
+}
+
+func TestDeliveryThatWorksInTheEnd(t *testing.T) {
+	t.Parallel()
+	waits, abandoned, err := deliver(t, "quickstart", 3)
+	require.NoError(t, err)
+	assert.Len(t, waits, 3)
+	assert.False(t, abandoned)
+}

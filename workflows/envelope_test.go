@@ -1,0 +1,326 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/log"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+var acts *activities.Activities
+
+// quiet shows what the SDK logs only where a test fails.
+func quiet(t *testing.T) log.Logger {
+	t.Helper()
+	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
+}
+
+// house plays the database and the outside world: it notes what the workflow
+// asked for, and when.
+type house struct {
+	env  *testsuite.TestWorkflowEnvironment
+	in   temporal.EnvelopeInput
+	plan activities.Plan
+
+	mu    sync.Mutex
+	calls []string
+	times map[string]time.Duration // since the start, of the newest call
+	begin time.Time
+
+	mailDown bool
+}
+
+// newHouse has a plan with a signer for each routing group given.
+func newHouse(t *testing.T, groups ...int) *house {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	h := &house{
+		env: suite.NewTestWorkflowEnvironment(), times: map[string]time.Duration{},
+		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
+	}
+	h.begin = h.env.Now()
+	h.env.SetTestTimeout(30 * time.Second)
+	h.env.RegisterActivity(acts)
+	h.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+	h.plan = activities.Plan{Status: models.StatusSent}
+	for _, g := range groups {
+		h.plan.Signers = append(h.plan.Signers, activities.PlanSigner{ID: uuid.New(), Group: g})
+	}
+	h.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Plan, error) {
+		return h.plan, nil
+	})
+	h.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SignerInput) error {
+		if h.mailDown {
+			return errors.New("mail server is down")
+		}
+		h.note("invite " + h.name(in.SignerID))
+		return nil
+	}).Maybe()
+	h.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, activities.RemindInput) error {
+		h.note("remind")
+		return nil
+	}).Maybe()
+	h.simple(acts.SendCopies, "copies")
+	h.simple(acts.SendClosing, "closing")
+	return h
+}
+
+func (h *house) simple(activity any, name string) {
+	h.env.OnActivity(activity, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+		h.note(name)
+		return nil
+	}).Maybe()
+}
+
+func (h *house) seals() { h.simple(acts.Seal, "seal") }
+
+func (h *house) expires(status models.Status) {
+	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		h.note("expire")
+		return status, nil
+	})
+}
+
+func (h *house) note(call string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls = append(h.calls, call)
+	h.times[call] = h.env.Now().Sub(h.begin)
+}
+
+func (h *house) name(id uuid.UUID) string {
+	for i, s := range h.plan.Signers {
+		if s.ID == id {
+			return string(rune('A' + i))
+		}
+	}
+	return "?"
+}
+
+func (h *house) signs(after time.Duration, i int) {
+	h.env.RegisterDelayedCallback(func() {
+		h.env.SignalWorkflow(temporal.SignalSignerSigned, temporal.SignerSignal{SignerID: h.plan.Signers[i].ID})
+	}, after)
+}
+
+func (h *house) signal(after time.Duration, name string) {
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(name, temporal.SignerSignal{}) }, after)
+}
+
+func (h *house) run(t *testing.T) {
+	t.Helper()
+	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	require.True(t, h.env.IsWorkflowCompleted())
+	require.NoError(t, h.env.GetWorkflowError())
+}
+
+func TestRoutingGroups(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 1, 2)
+	h.seals()
+	h.signs(time.Hour, 0)
+	h.signs(2*time.Hour, 1)
+	h.signs(3*time.Hour, 2)
+	h.run(t)
+	assert.ElementsMatch(t, []string{"invite A", "invite B"}, h.calls[:2])
+	assert.Equal(t, []string{"invite C", "seal", "copies"}, h.calls[2:])
+	assert.Equal(t, 2*time.Hour, h.times["invite C"].Round(time.Minute), "the next group is asked when the one before it is complete")
+}
+
+func TestRepeatedAndReorderedSignals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 2)
+	h.seals()
+	for range 3 {
+		h.signs(time.Minute, 1) // the second group's signature overtakes the first's
+		h.signs(time.Hour, 0)
+	}
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	deadline := h.begin.Add(14 * 24 * time.Hour)
+	h.plan.Deadline = &deadline
+	h.expires(models.StatusExpired)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "expire", "closing"}, h.calls)
+	assert.Equal(t, 14*24*time.Hour, h.times["expire"].Round(time.Minute))
+}
+
+func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.seals()
+	deadline := h.begin.Add(time.Hour)
+	h.plan.Deadline = &deadline
+	h.expires(models.StatusSealing)
+	h.signs(2*time.Hour, 0) // the signal is late
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, h.calls)
+}
+
+func TestExpiryBeforeTheDatabasesClockIsThere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	deadline := h.begin.Add(time.Hour)
+	h.plan.Deadline = &deadline
+	tries := 0
+	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		if tries++; tries < 3 {
+			return models.StatusSent, nil
+		}
+		return models.StatusExpired, nil
+	})
+	h.run(t)
+	assert.Equal(t, 3, tries)
+}
+
+func TestReminders(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.seals()
+	h.plan.ReminderEvery = 72 * time.Hour
+	deadline := h.begin.Add(30 * 24 * time.Hour)
+	h.plan.Deadline = &deadline
+	h.signs(8*24*time.Hour, 0)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "remind", "remind", "seal", "copies"}, h.calls)
+	assert.Equal(t, 6*24*time.Hour, h.times["remind"].Round(time.Minute))
+}
+
+func TestDecline(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 2)
+	h.signal(time.Hour, temporal.SignalSignerDeclined)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+}
+
+// TestVoidWhileInviting: a mail server that is down keeps nobody from voiding.
+func TestVoidWhileInviting(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.mailDown = true
+	h.signal(time.Hour, temporal.SignalVoided)
+	h.run(t)
+	assert.Equal(t, []string{"closing"}, h.calls)
+}
+
+func TestASealThatFailsAndThenWorks(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	fails := 30
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+		if fails--; fails > 0 {
+			return errors.New("time-stamp authority does not answer")
+		}
+		h.note("seal")
+		return nil
+	})
+	h.signs(time.Minute, 0)
+	stuck := false
+	h.env.RegisterDelayedCallback(func() {
+		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+		require.NoError(t, err)
+		var p temporal.Progress
+		require.NoError(t, v.Get(&p))
+		stuck = p.Step == "sealing"
+	}, 10*time.Minute)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+	assert.True(t, stuck, "a stuck seal is visible")
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 1, 2)
+	h.seals()
+	h.plan.ReminderEvery = 72 * time.Hour
+	deadline := h.begin.Add(240 * time.Hour).UTC()
+	h.plan.Deadline = &deadline
+	ask := func() (p temporal.Progress) {
+		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+		require.NoError(t, err)
+		require.NoError(t, v.Get(&p))
+		return p
+	}
+	id := func(i int) uuid.UUID { return h.plan.Signers[i].ID }
+	h.env.RegisterDelayedCallback(func() {
+		p := ask()
+		assert.Equal(t, "waiting", p.Step)
+		assert.Equal(t, 1, p.OpenGroup)
+		assert.Equal(t, []uuid.UUID{id(0), id(1)}, p.Awaiting)
+		assert.Equal(t, deadline, *p.Deadline)
+		assert.Equal(t, 72*time.Hour, p.NextReminder.Sub(h.begin).Round(time.Minute))
+	}, time.Minute)
+	h.signs(time.Hour, 0)
+	h.signs(2*time.Hour, 1)
+	h.env.RegisterDelayedCallback(func() {
+		p := ask()
+		assert.Equal(t, 2, p.OpenGroup)
+		assert.Equal(t, []uuid.UUID{id(2)}, p.Awaiting)
+	}, 3*time.Hour)
+	h.signs(4*time.Hour, 2)
+	h.run(t)
+	p := ask()
+	assert.Equal(t, "done", p.Step)
+	assert.Empty(t, p.Awaiting)
+}
+
+// TestStartedAnew: a workflow that was lost goes on from what the database says.
+func TestStartedAnew(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status models.Status
+		signed []bool
+		want   []string
+	}{
+		{models.StatusInProgress, []bool{true, false}, []string{"invite B", "seal", "copies"}},
+		{models.StatusSealing, []bool{true, true}, []string{"seal", "copies"}},
+		{models.StatusCompleted, []bool{true, true}, []string{"copies"}},
+		{models.StatusVoided, []bool{true, false}, []string{"closing"}},
+	} {
+		t.Run(string(c.status), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, 1, 2)
+			h.seals()
+			h.plan.Status = c.status
+			for i, s := range c.signed {
+				h.plan.Signers[i].Signed = s
+			}
+			h.signs(time.Hour, 1)
+			h.run(t)
+			assert.Equal(t, c.want, h.calls)
+		})
+	}
+}
+
+func TestARefusalEndsTheWorkflow(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(
+		sdktemporal.NewNonRetryableApplicationError("The envelope is draft.", "envelope_not_sealing", nil))
+	h.signs(time.Minute, 0)
+	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	require.ErrorContains(t, h.env.GetWorkflowError(), "envelope_not_sealing")
+}
