@@ -38,7 +38,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		// One slow endpoint does not hold up the others.
 		Priority: sdktemporal.Priority{FairnessKey: in.WebhookID.String()},
 	})
-	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays}).Get(ctx, nil)
+	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Run: in.Run}).Get(ctx, nil)
 	if failed == nil {
 		return nil
 	}

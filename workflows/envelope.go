@@ -190,8 +190,7 @@ func (w *envelope) invite() {
 			continue
 		}
 		w.invited[id] = true
-		ctx := w.options(w.invites, "Invite signer "+id.String(), time.Minute)
-		workflow.ExecuteActivity(ctx, acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
+		run(w.invites, options("Invite signer "+id.String(), time.Minute), acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
 	}
 }
 
@@ -199,8 +198,7 @@ func (w *envelope) sendReminders(ctx workflow.Context) error {
 	w.round++
 	w.remind = workflow.Now(ctx).Add(w.plan.ReminderEvery)
 	// The awaited are asked in the background too, for the same reason.
-	ctx = w.options(w.invites, fmt.Sprintf("Reminder %d", w.round), 5*time.Minute)
-	workflow.ExecuteActivity(ctx, acts.Remind, activities.RemindInput{EnvelopeInput: w.EnvelopeInput, Round: w.round})
+	run(w.invites, options(fmt.Sprintf("Reminder %d", w.round), 5*time.Minute), acts.Remind, activities.RemindInput{EnvelopeInput: w.EnvelopeInput, Round: w.round})
 	return nil
 }
 
@@ -210,7 +208,7 @@ func (w *envelope) expire(ctx workflow.Context) error {
 	w.step = stepExpiring
 	w.describe(ctx)
 	var status models.Status
-	if err := workflow.ExecuteActivity(w.options(ctx, "Close at the deadline", time.Minute), acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
+	if err := run(ctx, options("Close at the deadline", time.Minute), acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
 		return err
 	}
 	w.step = stepWaiting
@@ -228,9 +226,9 @@ func (w *envelope) seal(ctx workflow.Context) error {
 	w.cancelInvites()
 	w.step = stepSealing
 	w.describe(ctx)
-	opts := workflow.GetActivityOptions(w.options(ctx, "Seal the documents", time.Hour))
+	opts := options("Seal the documents", time.Hour)
 	opts.TaskQueue, opts.HeartbeatTimeout = temporal.QueueSeal, 30*time.Second
-	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.Seal, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	if err := run(ctx, opts, acts.Seal, w.EnvelopeInput).Get(ctx, nil); err != nil {
 		return err
 	}
 	return w.finish(ctx)
@@ -243,7 +241,7 @@ func (w *envelope) finish(ctx workflow.Context) error {
 	if err := w.status(ctx, models.StatusCompleted); err != nil {
 		return err
 	}
-	if err := workflow.ExecuteActivity(w.options(ctx, "Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	if err := run(ctx, options("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput).Get(ctx, nil); err != nil {
 		return err
 	}
 	return w.end(ctx, "Completed: sealed, and everyone has a copy.")
@@ -257,7 +255,7 @@ func (w *envelope) close(ctx workflow.Context) error {
 	if err := w.status(ctx, w.closed); err != nil {
 		return err
 	}
-	if err := workflow.ExecuteActivity(w.options(ctx, "Tell the signers that it is "+string(w.closed), 5*time.Minute), acts.SendClosing, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	if err := run(ctx, options("Tell the signers that it is "+string(w.closed), 5*time.Minute), acts.SendClosing, w.EnvelopeInput).Get(ctx, nil); err != nil {
 		return err
 	}
 	return w.end(ctx, "The envelope was "+string(w.closed)+".")
@@ -337,11 +335,14 @@ func (w *envelope) describe(ctx workflow.Context) {
 	}
 }
 
-// options are those of an activity that is tried until it works.
-func (w *envelope) options(ctx workflow.Context, summary string, limit time.Duration) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: limit, RetryPolicy: patient(), Summary: summary,
-	})
+// options are those of an activity that is tried until it works; limit bounds
+// each try.
+func options(summary string, limit time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{StartToCloseTimeout: limit, RetryPolicy: patient(), Summary: summary}
+}
+
+func run(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), activity, in)
 }
 
 // patient never gives up: a signature that was given must not be lost to a

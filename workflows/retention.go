@@ -1,0 +1,64 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/temporal"
+)
+
+// Retention keeps the sealed files of an envelope until the day that its tenant
+// chose, reminds those who only have a link to them, and purges them. It waits
+// for no signal: whoever has downloaded is found in the audit trail when a
+// reminder is due.
+func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: patient(),
+		Summary: "Read until when the files are kept",
+	})
+	var plan activities.RetentionPlan
+	if err := workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan); err != nil {
+		return err
+	}
+	if plan.Until == nil {
+		return nil
+	}
+	for _, days := range plan.RemindDays {
+		at := plan.Until.AddDate(0, 0, -days)
+		if at.Before(workflow.Now(ctx)) {
+			continue // kept for a shorter time than that
+		}
+		if err := sleepUntil(ctx, at, fmt.Sprintf("Reminder %d day(s) before", days)); err != nil {
+			return err
+		}
+		remind := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			StartToCloseTimeout: 5 * time.Minute, RetryPolicy: patient(), ScheduleToCloseTimeout: 12 * time.Hour,
+			Summary: fmt.Sprintf("Remind that %d day(s) are left", days),
+		})
+		// A reminder that cannot be sent does not keep the files from being purged.
+		if err := workflow.ExecuteActivity(remind, acts.RemindDeletion, activities.RemindDeletionInput{EnvelopeInput: in, Days: days}).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Warn("deletion reminder not sent", "days", days, "error", err)
+		}
+	}
+	if err := sleepUntil(ctx, *plan.Until, "End of retention"); err != nil {
+		return err
+	}
+	purge := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 5 * time.Minute, RetryPolicy: patient(), Summary: "Purge the files",
+	})
+	if err := workflow.ExecuteActivity(purge, acts.Purge, in).Get(ctx, nil); err != nil {
+		return err
+	}
+	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")
+	return nil
+}
+
+func sleepUntil(ctx workflow.Context, at time.Time, summary string) error {
+	workflow.SetCurrentDetails(ctx, "Waiting until "+at.UTC().Format("2 January 2006 15:04 UTC")+": "+summary+".")
+	// At least a second, should the database's clock be behind Temporal's.
+	wait := max(at.Sub(workflow.Now(ctx)), 0) + time.Second
+	return workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: summary}).Get(ctx, nil)
+}
