@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ const (
 	maxHeaderText  = 255 // characters
 	maxFileName    = 180 // octets, so that RFC 2231 encoding keeps a header line under 998
 	maxAttachments = 100
+	encodedBytes   = 36 // of text in one encoded word, which then takes 60 of a line's 76 characters
 )
 
 // messageID is the part of RFC 5322 §3.6.4 that needs no folding or quoting.
@@ -69,7 +71,7 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(&from)
 	msg.ToMailAddress(&netmail.Address{Name: headerText(m.To.Name), Address: to})
-	msg.Subject(headerText(m.Subject))
+	setSubject(msg, headerText(m.Subject))
 	msg.SetMessageIDWithValue(m.MessageID)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834 §5
 	if s.now != nil {
@@ -85,6 +87,26 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// setSubject writes the subject so that its first word stands on the header's
+// own line: some readers take a fold right after the colon for a leading space.
+func setSubject(msg *gomail.Msg, subject string) {
+	first, _, _ := strings.Cut(subject, " ")
+	if ascii(subject) && len(first) < encodedBytes {
+		msg.Subject(subject)
+		return
+	}
+	var words []string
+	for subject != "" {
+		n := min(len(subject), encodedBytes)
+		for n < len(subject) && !utf8.RuneStart(subject[n]) {
+			n--
+		}
+		words = append(words, "=?utf-8?b?"+base64.StdEncoding.EncodeToString([]byte(subject[:n]))+"?=") // RFC 2047 §4.1
+		subject = subject[n:]
+	}
+	msg.SetGenHeaderPreformatted(gomail.HeaderSubject, strings.Join(words, "\r\n "))
 }
 
 // attach opens all files before the server is spoken to: one that cannot be

@@ -119,6 +119,28 @@ func leaves(t *testing.T, raw []byte) []leaf {
 	return out
 }
 
+func TestSubjects(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	s := sender(t, server, "?tls=none")
+	for _, want := range []string{
+		"", "Lease", "Verträge", strings.Repeat("契約書の確認 ", 30) + "x", strings.Repeat("x", 255), "a " + strings.Repeat("x", 250),
+		strings.Repeat("👩‍⚖️", 60), "plain ASCII that is long enough to be folded over several lines of the header, one after the other",
+	} {
+		m := hello()
+		m.Subject = want
+		require.NoError(t, s.Send(t.Context(), m))
+		messages := server.messages()
+		raw := messages[len(messages)-1].raw
+		assert.NotContains(t, string(raw), "Subject:\r\n")
+		parsed, err := netmail.ReadMessage(bytes.NewReader(raw))
+		require.NoError(t, err)
+		got, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
 func TestTextAlone(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})
