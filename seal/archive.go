@@ -40,8 +40,13 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 		return Result{}, fmt.Errorf("seal: the document to renew is broken: %s", before.firstFailure())
 	}
 	h := sha256.New()
-	if err := hashSpansTo(ctx, in, size, out, h); err != nil {
-		return Result{}, err
+	err = readRange(ctx, in, 0, size, func(at int64, b []byte) error {
+		h.Write(b)
+		_, err := out.WriteAt(b, at)
+		return err
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: copying: %w", err)
 	}
 	return s.extend(ctx, out, size, h)
 }
@@ -53,26 +58,6 @@ func (r *Report) firstFailure() string {
 		}
 	}
 	return "unknown"
-}
-
-// hashSpansTo copies in to out and into h.
-func hashSpansTo(ctx context.Context, in io.ReaderAt, size int64, out io.WriterAt, h hash.Hash) error {
-	buf := make([]byte, min(copyBuffer, size))
-	for at := int64(0); at < size; {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		b := buf[:min(int64(len(buf)), size-at)]
-		if n, err := in.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("seal: reading: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		}
-		h.Write(b)
-		if _, err := out.WriteAt(b, at); err != nil {
-			return fmt.Errorf("seal: writing: %w", err)
-		}
-		at += int64(len(b))
-	}
-	return nil
 }
 
 // extend appends one increment with validation data and a document time-stamp
@@ -123,15 +108,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, size int64, h hash.Ha
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	res := Result{SHA256: hex.EncodeToString(h.Sum(nil)), Size: total, PageCount: pages}
-	return res, s.verifyOwn(ctx, out, res)
-}
-
-func cloneHash(h hash.Hash) (hash.Hash, error) {
-	c, ok := h.(hash.Cloner)
-	if !ok {
-		return nil, errors.New("seal: SHA-256 cannot be cloned")
-	}
-	return c.Clone()
+	return res, s.verifyOwn(ctx, out, res, nil)
 }
 
 // evidence gathers what is known about the certificates of every signature

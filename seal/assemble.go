@@ -53,7 +53,7 @@ func newAssembly(job *Job, cfg *Config, lib *text.Library, w *pdf.Increment, f *
 	}
 	a := &assembly{
 		job: job, cfg: cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		t: &typesetter{lib: lib, fonts: text.NewEmbedder(), w: w, inks: map[string]pdf.Ref{}},
+		t: &typesetter{lib: lib, fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}},
 	}
 	a.t.font = w.Reserve()
 	return a, nil
@@ -141,14 +141,16 @@ type painter struct {
 	open      pdf.Ref                  // the stream "q"
 	marks     map[pdf.Geometry]pdf.Ref // what draws the line on pages of one geometry
 	resources map[string]pdf.Value     // resources with the line added, by the original reference
+	last      measured
+	buf, res  []byte // used again for each page
 }
 
 // page writes a page anew: its content between q and Q, then what is drawn.
 func (p *painter) page(page *pdf.Page) error {
-	g, err := p.file.Geometry(page)
-	if err != nil {
+	if err := p.measure(page); err != nil {
 		return err
 	}
+	g := p.last.geometry
 	w, h := g.Size()
 	if page.Index == 0 && math.Abs(w-letterWidth) < 3 && math.Abs(h-letterHeight) < 3 {
 		p.paper = [2]float64{letterWidth, letterHeight}
@@ -157,53 +159,89 @@ func (p *painter) page(page *pdf.Page) error {
 	if err != nil {
 		return err
 	}
-	var mark pdf.Ref
-	added := pdf.Dict{{Key: p.name("L"), Value: p.line.Value()}}
+	mark, added := p.last.mark, p.line
+	var stamp *pdf.Ref
 	if v := p.values[page.Index]; v != nil {
-		form, err := p.stamp(v, w, h)
-		if err != nil {
+		if stamp, mark, err = p.stamped(v, g, contents); err != nil {
 			return err
 		}
-		added.Set(p.name("S"), form.Value())
-		// Graphics states that the content leaves open would move our drawing.
-		open, err := p.file.Unbalanced(contents)
-		if err != nil {
-			return err
-		}
-		mark = p.w.AddStream(nil, append(bytes.Repeat([]byte("\nQ"), min(open, maxOpenStates)), p.drawing(g, true)...))
-	} else if ref, ok := p.marks[g]; ok {
-		mark = ref
-	} else {
-		mark = p.w.AddStream(nil, p.drawing(g, false))
-		p.marks[g] = mark
 	}
-	res, err := p.withXObjects(page.Resources, added)
+	res, err := p.withXObjects(page.Resources, added, stamp)
 	if err != nil {
 		return err
 	}
-	p.w.Begin(page.Ref)
-	p.w.AppendString("<<")
+	b := append(p.buf[:0], "<<"...)
 	for _, e := range page.Dict {
 		if e.Key != "Contents" && e.Key != "Resources" {
-			p.w.Append(pdf.AppendName(nil, e.Key))
-			p.w.AppendString(" ")
-			p.w.Append(e.Value)
-			p.w.AppendString("\n")
+			b = pdf.AppendName(b, e.Key)
+			b = append(b, ' ')
+			b = append(b, e.Value...)
+			b = append(b, '\n')
 		}
 	}
-	p.w.AppendString("/Contents[")
-	p.w.Append(p.open.Value())
+	b = append(b, "/Contents["...)
+	b = p.open.Append(b)
 	for _, c := range contents {
-		p.w.AppendString(" ")
-		p.w.Append(c)
+		b = append(b, ' ')
+		b = append(b, c...)
 	}
-	p.w.AppendString(" ")
-	p.w.Append(mark.Value())
-	p.w.AppendString("]\n/Resources ")
-	p.w.Append(res)
-	p.w.AppendString(">>")
-	p.w.End()
+	b = append(b, ' ')
+	b = mark.Append(b)
+	b = append(b, "]\n/Resources "...)
+	b = append(b, res...)
+	b = append(b, ">>"...)
+	p.w.Put(page.Ref, b)
+	p.buf = b
 	return nil
+}
+
+// measured is the geometry of the page seen last. Most documents have one for
+// all pages, and then it is read once.
+type measured struct {
+	boxes    [4]string // MediaBox, CropBox, Rotate, UserUnit as written
+	geometry pdf.Geometry
+	mark     pdf.Ref // what draws the line on such pages
+}
+
+func (p *painter) measure(page *pdf.Page) error {
+	boxes := [4]pdf.Value{page.MediaBox, page.CropBox, page.Rotate, page.Dict.Get("UserUnit")}
+	same := p.last.mark.Num != 0
+	for i, b := range boxes {
+		same = same && string(b) == p.last.boxes[i]
+	}
+	if same {
+		return nil
+	}
+	g, err := p.file.Geometry(page)
+	if err != nil {
+		return err
+	}
+	mark, ok := p.marks[g]
+	if !ok {
+		mark = p.w.AddStream(nil, p.drawing(g, false))
+		p.marks[g] = mark
+	}
+	p.last = measured{geometry: g, mark: mark}
+	for i, b := range boxes {
+		p.last.boxes[i] = string(b)
+	}
+	return nil
+}
+
+// stamped draws the values of a page and returns the form and what paints it.
+func (p *painter) stamped(v []Value, g pdf.Geometry, contents []pdf.Value) (*pdf.Ref, pdf.Ref, error) {
+	w, h := g.Size()
+	form, err := p.stamp(v, w, h)
+	if err != nil {
+		return nil, pdf.Ref{}, err
+	}
+	// Graphics states that the content leaves open would move our drawing.
+	open, err := p.file.Unbalanced(contents)
+	if err != nil {
+		return nil, pdf.Ref{}, err
+	}
+	b := append(bytes.Repeat([]byte("\nQ"), min(open, maxOpenStates)), p.drawing(g, true)...)
+	return &form, p.w.AddStream(nil, b), nil
 }
 
 func (p *painter) name(kind string) string { return "Cs" + kind + p.nonce }
@@ -254,44 +292,73 @@ func concat(a, b pdf.Matrix) pdf.Matrix {
 	}
 }
 
-// withXObjects returns a page's resources with XObjects added. They are cloned:
-// the same dictionary may serve other pages. Pages that share a dictionary and
-// get the same addition share the clone.
-func (p *painter) withXObjects(resources pdf.Value, added pdf.Dict) (pdf.Value, error) {
+// withXObjects returns a page's resources with line and stamp added, valid
+// until the next call. They are cloned: the same dictionary may serve other
+// pages. Pages that share a dictionary and get no stamp share the clone.
+func (p *painter) withXObjects(resources pdf.Value, line pdf.Ref, stamp *pdf.Ref) (pdf.Value, error) {
 	_, shared := resources.Ref()
-	shared = shared && len(added) == 1
+	shared = shared && stamp == nil
 	if shared {
 		if v, ok := p.resources[string(resources)]; ok {
 			return v, nil
 		}
 	}
-	res, err := p.optionalDict(resources)
+	res, err := p.file.Resolve(resources)
 	if err != nil {
 		return nil, err
 	}
-	xobjects, err := p.optionalDict(res.Get("XObject"))
+	d, err := optionalDict(res)
 	if err != nil {
 		return nil, err
 	}
-	xobjects = xobjects.Clone()
-	for _, e := range added {
-		xobjects.Set(e.Key, e.Value)
+	xobjects, err := p.file.Resolve(d.Get("XObject"))
+	if err != nil {
+		return nil, err
 	}
-	res = res.Clone()
-	res.Set("XObject", xobjects.Value())
-	v := res.Value()
-	if shared {
-		v = p.w.Add(v).Value()
-		p.resources[string(resources)] = v
+	b := append(p.res[:0], "<<"...)
+	for _, e := range d {
+		if e.Key != "XObject" {
+			b = pdf.AppendName(b, e.Key)
+			b = append(b, ' ')
+			b = append(b, e.Value...)
+			b = append(b, '\n')
+		}
 	}
+	b = append(b, "/XObject<<"...)
+	if xobjects.IsDict() {
+		b = append(b, xobjects[2:len(xobjects)-2]...)
+	} else if !xobjects.IsNull() {
+		return nil, fmt.Errorf("%w: XObject resources", pdf.ErrDamaged)
+	}
+	b = p.appendResource(b, "L", line)
+	if stamp != nil {
+		b = p.appendResource(b, "S", *stamp)
+	}
+	b = append(b, ">>>>"...)
+	p.res = b
+	if !shared {
+		return b, nil
+	}
+	v := p.w.Add(b).Value()
+	p.resources[string(resources)] = v
 	return v, nil
 }
 
+func (p *painter) appendResource(b []byte, kind string, ref pdf.Ref) []byte {
+	b = append(b, '/')
+	b = append(b, p.name(kind)...)
+	b = append(b, ' ')
+	return ref.Append(b)
+}
+
 // optionalDict returns an empty dictionary for null.
-func (p *painter) optionalDict(v pdf.Value) (pdf.Dict, error) {
-	v, err := p.file.Resolve(v)
-	if err != nil || v.IsNull() {
-		return nil, err
+func optionalDict(v pdf.Value) (pdf.Dict, error) {
+	if v.IsNull() {
+		return nil, nil
 	}
-	return p.file.Dict(v)
+	d, err := v.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%w: resources", pdf.ErrDamaged)
+	}
+	return d, nil
 }

@@ -25,7 +25,7 @@ type typesetter struct {
 	fonts *text.Embedder
 	font  pdf.Ref // the Font entry of every resource dictionary
 	w     *pdf.Increment
-	inks  map[string]pdf.Ref // images already embedded, by their PNG bytes' hash
+	inks  map[string]placed // images already embedded, by their PNG bytes' hash
 }
 
 // canvas writes a content stream. Its origin is the top left corner, y grows

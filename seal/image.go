@@ -99,14 +99,14 @@ type placed struct {
 // pictures are embedded once.
 func (t *typesetter) image(b []byte) (placed, error) {
 	key := string(sumOf(b))
+	if p, ok := t.inks[key]; ok {
+		return p, nil
+	}
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
 		return placed{}, err
 	}
 	w, h := img.Rect.Dx(), img.Rect.Dy()
-	if ref, ok := t.inks[key]; ok {
-		return placed{ref, w, h}, nil
-	}
 	grey := isGrey(img)
 	n, space := 3, "/DeviceRGB"
 	if grey {
@@ -133,9 +133,9 @@ func (t *typesetter) image(b []byte) (placed, error) {
 		mask.Set("ColorSpace", pdf.Value("/DeviceGray"))
 		d.Set("SMask", t.w.AddStream(mask, alpha).Value())
 	}
-	ref := t.w.AddStream(d, pixels)
-	t.inks[key] = ref
-	return placed{ref, w, h}, nil
+	p := placed{t.w.AddStream(d, pixels), w, h}
+	t.inks[key] = p
+	return p, nil
 }
 
 // isGrey reports whether every visible pixel is grey, and makes the invisible

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net/http"
 	"os"
@@ -163,8 +162,8 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	copied := make(chan error, 1)
-	file := sha256.New()
-	go func() { copied <- copyOriginal(ctx, out, head, &job, file) }()
+	c := &copier{out: out, in: job.Original, size: job.Size, head: head}
+	go func() { copied <- c.run(ctx) }()
 	if err := a.build(original); err != nil {
 		cancel()
 		<-copied
@@ -173,7 +172,10 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err := <-copied; err != nil {
 		return Result{}, err
 	}
-	return s.finish(ctx, out, a, file, int64(len(head))+job.Size)
+	if hex.EncodeToString(c.original) != job.OriginalSHA256 {
+		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
+	}
+	return s.finish(ctx, out, a, c.written())
 }
 
 func (j *Job) validate() error {
@@ -200,49 +202,15 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 	return head
 }
 
-const copyBuffer = 256 << 10
-
-// copyOriginal writes head and the original to out and into h, and checks the
-// original's hash on the way.
-func copyOriginal(ctx context.Context, out *os.File, head []byte, job *Job, h hash.Hash) error {
-	h.Write(head)
-	if _, err := out.WriteAt(head, 0); err != nil {
-		return fmt.Errorf("seal: writing: %w", err)
-	}
-	own := h // of the original alone
-	if len(head) > 0 {
-		own = sha256.New()
-	}
-	buf := make([]byte, min(copyBuffer, job.Size))
-	for at := int64(0); at < job.Size; {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("seal: %w", err)
-		}
-		b := buf[:min(int64(len(buf)), job.Size-at)]
-		if n, err := job.Original.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("seal: reading the original: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		}
-		h.Write(b)
-		if own != h {
-			own.Write(b)
-		}
-		if _, err := out.WriteAt(b, int64(len(head))+at); err != nil {
-			return fmt.Errorf("seal: writing: %w", err)
-		}
-		at += int64(len(b))
-	}
-	if hex.EncodeToString(own.Sum(nil)) != job.OriginalSHA256 {
-		return &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
-	}
-	return nil
-}
-
 // finish signs and writes what follows the original, and verifies the file.
-// file is the hash of what is written so far, the first base bytes.
-func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file hash.Hash, base int64) (Result, error) {
-	tail, total := a.w.Bytes(), a.w.Offset()
+func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done prefix) (Result, error) {
+	tail, total, base := a.w.Bytes(), a.w.Offset(), done.size
 	if total-int64(len(tail)) != base {
 		return Result{}, errors.New("seal: the parts of the file do not meet")
+	}
+	file, err := cloneHash(done.hash)
+	if err != nil {
+		return Result{}, err
 	}
 	a.sig.fill(tail, base, total)
 	file.Write(tail[:a.sig.contents-base])
@@ -271,7 +239,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, file has
 	res := Result{
 		SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped,
 	}
-	return res, s.verifyOwn(ctx, out, res)
+	return res, s.verifyOwn(ctx, out, res, &done)
 }
 
 // sign makes the signature, with a time-stamp if there is an authority.
@@ -304,11 +272,12 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error)
 }
 
 // verifyOwn reads the sealed file back: what cannot be verified is never
-// stored. A time-stamp authority need not be trusted here to be asked.
-func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result) error {
-	report, err := Verify(ctx, out, res.Size, VerifyOptions{
+// stored. A time-stamp authority need not be trusted here to be asked. The
+// first bytes may have been read back and hashed already.
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result, done *prefix) error {
+	report, err := verify(ctx, out, res.Size, VerifyOptions{
 		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
-	})
+	}, done)
 	if err != nil {
 		return fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"time"
 
@@ -38,21 +36,26 @@ type verifier struct {
 	sig      pdf.Dict
 	rng      [4]int64
 	signed   *cms.Signed
-	original hash.Hash // of the first bytes, as many as the manifest says
 	manifest *Manifest
 	proven   time.Time // by a trusted time-stamp; zero if none
+	done     *prefix   // what need not be hashed again
 }
 
 // Verify examines a sealed PDF, offline and from its bytes alone. The error is
 // about reading it; what is wrong with it is in the report.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, opt VerifyOptions) (Report, error) {
+	return verify(ctx, r, size, opt, nil)
+}
+
+// verify is Verify of a file whose beginning may have been read and hashed.
+func verify(ctx context.Context, r io.ReaderAt, size int64, opt VerifyOptions, done *prefix) (Report, error) {
 	if opt.Roots == nil {
 		opt.Roots = x509.NewCertPool()
 	}
 	if opt.TSARoots == nil {
 		opt.TSARoots = opt.Roots
 	}
-	v := &verifier{r: r, size: size, opt: opt}
+	v := &verifier{r: r, size: size, opt: opt, done: done}
 	err := v.run(ctx)
 	v.report.conclude()
 	return v.report, err
@@ -257,17 +260,16 @@ func (v *verifier) attachmentObject(key string) (pdf.Object, error) {
 	return o, err
 }
 
-// checkDigest hashes the file once: what the signature covers, the original,
-// and the whole file.
+// checkDigest hashes the file: what the signature covers, the original, and
+// the whole file.
 func (v *verifier) checkDigest(ctx context.Context) error {
-	covered, original, whole := v.signed.NewHash(), sha256.New(), sha256.New()
 	from, to, want := v.originalPlace()
-	targets := []span{{0, v.rng[1], covered}, {v.rng[2], v.rng[2] + v.rng[3], covered}, {from, to, original}, {0, v.size, whole}}
-	if err := hashSpans(ctx, v.r, v.size, targets); err != nil {
+	sums, err := v.hashAll(ctx, from, to)
+	if err != nil {
 		return err
 	}
-	v.report.SHA256 = hex.EncodeToString(whole.Sum(nil))
-	switch err := v.signed.Verify(covered.Sum(nil)); {
+	v.report.SHA256 = hex.EncodeToString(sums.whole)
+	switch err := v.signed.Verify(sums.covered); {
 	case errors.Is(err, cms.ErrDigest):
 		v.report.add(CheckDigest, Failed, "The file was changed after it was sealed.")
 	case err != nil:
@@ -280,7 +282,7 @@ func (v *verifier) checkDigest(ctx context.Context) error {
 	switch {
 	case want == "":
 		v.report.add(CheckOriginal, Failed, "The original cannot be told from what was added: the seal record is missing.")
-	case hex.EncodeToString(original.Sum(nil)) != want:
+	case hex.EncodeToString(sums.original) != want:
 		v.report.add(CheckOriginal, Failed, "The original inside the file is not the one that the seal record names.")
 	default:
 		v.report.add(CheckOriginal, Passed, "Bytes %d to %d are the original, SHA-256 %s.", from, to, want)
@@ -306,32 +308,4 @@ func (v *verifier) originalPlace() (from, to int64, want string) {
 		}
 	}
 	return 0, 0, ""
-}
-
-// span is a part of the file that goes into a hash.
-type span struct {
-	from, to int64
-	h        hash.Hash
-}
-
-// hashSpans reads the file once and feeds each span's hash.
-func hashSpans(ctx context.Context, r io.ReaderAt, size int64, spans []span) error {
-	buf := make([]byte, min(copyBuffer, size))
-	for at := int64(0); at < size; {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		b := buf[:min(int64(len(buf)), size-at)]
-		if n, err := r.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("seal: reading: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		}
-		for _, s := range spans {
-			lo, hi := max(s.from, at), min(s.to, at+int64(len(b)))
-			if lo < hi {
-				s.h.Write(b[lo-at : hi-at])
-			}
-		}
-		at += int64(len(b))
-	}
-	return nil
 }

@@ -41,7 +41,7 @@ func (f *File) Walk(visit func(*Page) error) (int, error) {
 		return 0, damaged("no page tree")
 	}
 	w := walker{f: f, visit: visit, seen: map[Ref]bool{}}
-	err = w.node(root, Page{}, 0)
+	err = w.node(root, &Page{}, 0)
 	return w.pages, err
 }
 
@@ -50,9 +50,27 @@ type walker struct {
 	visit func(*Page) error
 	seen  map[Ref]bool
 	pages int
+	dicts []Dict // memory for the dictionaries, by depth
+	page  Page
 }
 
-func (w *walker) node(ref Ref, inherited Page, depth int) error {
+func (w *walker) dict(ref Ref, depth int) (Dict, error) {
+	o, err := w.f.Object(ref)
+	if err != nil {
+		return nil, err
+	}
+	for len(w.dicts) <= depth {
+		w.dicts = append(w.dicts, nil)
+	}
+	d, err := o.Value.dict(w.dicts[depth][:0])
+	if err != nil {
+		return nil, damaged("page tree: object %d is not a dictionary", ref.Num)
+	}
+	w.dicts[depth] = d
+	return d, nil
+}
+
+func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if depth > maxTreeDepth || len(w.seen) > w.f.lim.MaxPages*maxTreeNodes {
 		return fmt.Errorf("%w: page tree", ErrLimit)
 	}
@@ -60,11 +78,11 @@ func (w *walker) node(ref Ref, inherited Page, depth int) error {
 		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
 	}
 	w.seen[ref] = true
-	d, err := w.f.Dict(ref.Value())
+	d, err := w.dict(ref, depth)
 	if err != nil {
-		return damaged("page tree: object %d is not a dictionary", ref.Num)
+		return err
 	}
-	p := inherited
+	p := *inherited
 	for _, e := range d {
 		switch e.Key {
 		case "MediaBox":
@@ -82,9 +100,10 @@ func (w *walker) node(ref Ref, inherited Page, depth int) error {
 		if w.pages >= w.f.lim.MaxPages {
 			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
 		}
-		p.Ref, p.Index, p.Dict = ref, w.pages, d
+		w.page = p
+		w.page.Ref, w.page.Index, w.page.Dict = ref, w.pages, d
 		w.pages++
-		return w.visit(&p)
+		return w.visit(&w.page)
 	}
 	list, err := w.f.Array(kids)
 	if err != nil {
@@ -95,7 +114,7 @@ func (w *walker) node(ref Ref, inherited Page, depth int) error {
 		if !ok {
 			return damaged("page tree: a kid of object %d is not a reference", ref.Num)
 		}
-		if err := w.node(kid, p, depth+1); err != nil {
+		if err := w.node(kid, &p, depth+1); err != nil {
 			return err
 		}
 	}

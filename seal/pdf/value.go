@@ -10,8 +10,8 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
+	"strings"
 )
 
 // MaxDepth bounds how deep arrays and dictionaries may be nested.
@@ -30,7 +30,15 @@ type Value []byte
 type Ref struct{ Num, Gen int }
 
 // Value returns the reference in its written form.
-func (r Ref) Value() Value { return fmt.Appendf(nil, "%d %d R", r.Num, r.Gen) }
+func (r Ref) Value() Value { return r.Append(make([]byte, 0, 12)) }
+
+// Append writes the reference to b.
+func (r Ref) Append(b []byte) []byte {
+	b = strconv.AppendInt(b, int64(r.Num), 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(r.Gen), 10)
+	return append(b, " R"...)
+}
 
 // Entry is one key of a dictionary with its value.
 type Entry struct {
@@ -171,11 +179,13 @@ func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' 
 func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
 
 // Dict returns the entries of a dictionary. The last of equal keys counts.
-func (v Value) Dict() (Dict, error) {
+func (v Value) Dict() (Dict, error) { return v.dict(make(Dict, 0, 12)) }
+
+// dict is Dict into an empty one whose memory is used again.
+func (v Value) dict(d Dict) (Dict, error) {
 	if !v.IsDict() {
 		return nil, errors.New("pdf: not a dictionary")
 	}
-	d := make(Dict, 0, 12)
 	for i := 2; ; {
 		i = skipSpace(v, i)
 		if i+1 >= len(v) {
@@ -253,7 +263,22 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
+// common names need no memory of their own.
+//
+//nolint:gochecknoglobals // a constant table
+var common = func() map[string]string {
+	m := map[string]string{}
+	for name := range strings.FieldsSeq("Type Parent MediaBox CropBox Rotate Resources Contents Annots Kids Count Length Filter " +
+		"DecodeParms Subtype Font XObject ExtGState ColorSpace ProcSet Group Tabs StructParents Trans BleedBox TrimBox ArtBox UserUnit") {
+		m[name] = name
+	}
+	return m
+}()
+
 func decodeName(b []byte) string {
+	if s, ok := common[string(b)]; ok {
+		return s
+	}
 	if bytes.IndexByte(b, '#') < 0 {
 		return string(b)
 	}

@@ -64,13 +64,15 @@ type Line struct {
 
 // Library sets text with the bundled fonts. It is safe for concurrent use.
 type Library struct {
-	set  *fonts.Set
-	pool sync.Pool
+	set   *fonts.Set
+	pool  sync.Pool
+	mu    sync.Mutex
+	known map[lineKey]Line
 }
 
 // NewLibrary returns a library of the given fonts.
 func NewLibrary(set *fonts.Set) *Library {
-	l := &Library{set: set}
+	l := &Library{set: set, known: map[lineKey]Line{}}
 	l.pool.New = func() any {
 		return &shaper{set: set, faces: map[*fonts.Font]*font.Face{}, byFace: map[*font.Face]*fonts.Font{}}
 	}
@@ -142,13 +144,40 @@ func ignorable(r rune) bool {
 	return false
 }
 
-// Line sets s on one line.
+// Line sets s on one line. The line must not be changed.
 func (l *Library) Line(style Style, s string) (Line, error) {
+	key := lineKey{style, s}
+	l.mu.Lock()
+	line, ok := l.known[key]
+	l.mu.Unlock()
+	if ok {
+		return line, nil
+	}
 	lines, err := l.Wrap(style, s, 0, 1)
 	if err != nil || len(lines) == 0 {
 		return Line{}, err
 	}
+	if len(s) <= maxKnown {
+		l.mu.Lock()
+		if len(l.known) >= mostKnown {
+			clear(l.known)
+		}
+		l.known[key] = lines[0]
+		l.mu.Unlock()
+	}
 	return lines[0], nil
+}
+
+// Short lines are remembered: most of what a certificate says is the same in
+// every document.
+const (
+	maxKnown  = 48 // bytes
+	mostKnown = 512
+)
+
+type lineKey struct {
+	style Style
+	text  string
 }
 
 // Wrap sets s on lines of at most width thousandths of an em; 0 means any
