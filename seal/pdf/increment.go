@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 )
 
 // Increment is an incremental update (7.5.6) in the making: the bytes that
@@ -260,24 +259,28 @@ func appendPadded(b []byte, n int64, width int) []byte {
 	return append(b, s...)
 }
 
-//nolint:gochecknoglobals // a pool: a deflate writer is some 800 KB
-var deflaters = sync.Pool{New: func() any {
-	z, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
-	if err != nil {
-		panic(err) // the level is a constant
-	}
-	return z
-}}
+// deflaters are kept for the next stream: one has some 800 KB.
+//
+//nolint:gochecknoglobals // a free list
+var deflaters = make(chan *zlib.Writer, 4)
 
-// Deflate compresses data for FlateDecode (7.4.4).
+// Deflate compresses data for FlateDecode (7.4.4), quickly rather than well.
 func Deflate(data []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data)/3 + 64)
-	z, _ := deflaters.Get().(*zlib.Writer)
-	defer deflaters.Put(z)
-	z.Reset(&b)
+	var z *zlib.Writer
+	select {
+	case z = <-deflaters:
+		z.Reset(&b)
+	default:
+		z, _ = zlib.NewWriterLevel(&b, zlib.BestSpeed) // the level is valid
+	}
 	_, _ = z.Write(data) // a bytes.Buffer takes everything
 	_ = z.Close()
+	select {
+	case deflaters <- z:
+	default:
+	}
 	return b.Bytes()
 }
 

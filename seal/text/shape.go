@@ -65,18 +65,34 @@ type Line struct {
 // Library sets text with the bundled fonts. It is safe for concurrent use.
 type Library struct {
 	set   *fonts.Set
-	pool  sync.Pool
+	idle  chan *shaper
 	mu    sync.Mutex
 	known map[lineKey]Line
 }
 
 // NewLibrary returns a library of the given fonts.
 func NewLibrary(set *fonts.Set) *Library {
-	l := &Library{set: set, known: map[lineKey]Line{}}
-	l.pool.New = func() any {
-		return &shaper{set: set, faces: map[*fonts.Font]*font.Face{}, byFace: map[*font.Face]*fonts.Font{}}
+	return &Library{set: set, known: map[lineKey]Line{}, idle: make(chan *shaper, maxIdle)}
+}
+
+// maxIdle is how many shapers are kept for the next text. One has some hundred
+// kilobytes of caches, costly to build.
+const maxIdle = 4
+
+func (l *Library) acquire() *shaper {
+	select {
+	case sh := <-l.idle:
+		return sh
+	default:
+		return &shaper{set: l.set, faces: map[*fonts.Font]*font.Face{}, byFace: map[*font.Face]*fonts.Font{}}
 	}
-	return l
+}
+
+func (l *Library) release(sh *shaper) {
+	select {
+	case l.idle <- sh:
+	default:
+	}
 }
 
 const em = 1000
@@ -187,8 +203,8 @@ func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line,
 	if err := l.Check(s); err != nil {
 		return nil, err
 	}
-	sh, _ := l.pool.Get().(*shaper)
-	defer l.pool.Put(sh)
+	sh := l.acquire()
+	defer l.release(sh)
 	var out []Line
 	for para := range strings.SplitSeq(strings.ReplaceAll(s, "\t", " "), "\n") {
 		left := 0
