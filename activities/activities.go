@@ -82,7 +82,11 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (P
 	if err != nil {
 		return Plan{}, final(err)
 	}
-	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: a.ReminderInterval}
+	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: settings.Reminders(a.ReminderInterval)}
 	for _, s := range e.Signers {
 		p.Signers = append(p.Signers, PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
 	}

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,9 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/store"
 	"countersign/webhook"
 )
 
@@ -17,6 +21,7 @@ import (
 type DeliverInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	Delays     []time.Duration `json:"delays"`
+	Run        int             `json:"run,omitempty"` // the resend that this is
 }
 
 // Deliver makes one attempt at a delivery and records it. After a failed one
@@ -30,10 +35,13 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	if err != nil {
 		return err
 	}
+	if job.Delivery.Run != in.Run {
+		return nil // it was sent again meanwhile, and that is another workflow's work
+	}
 	attempt := int(activity.GetInfo(ctx).Attempt)
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
-		URL: job.URL, EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, At: at,
+		URL: job.URL, EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, PreviousSecrets: job.PreviousSecrets, At: at,
 	})
 	if ctx.Err() != nil {
 		return ctx.Err() // cut off: it says nothing about the endpoint
@@ -44,18 +52,55 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	if res.Err != nil {
 		record.Error = res.Err.Error()
 	}
-	last := attempt >= len(in.Delays)
-	if err := a.Store.RecordAttempt(ctx, record, res.OK(), last); err != nil {
+	last := attempt >= len(in.Delays) || res.Gone
+	disabled, err := a.Store.RecordAttempt(ctx, record, store.Outcome{
+		WebhookID: job.Delivery.WebhookID, Delivered: res.OK(), Last: last, Gone: res.Gone,
+	})
+	if err != nil {
 		return err
+	}
+	if disabled != "" {
+		a.reportDisabled(ctx, job, record)
 	}
 	if res.OK() {
 		return nil
+	}
+	if last && attempt < len(in.Delays) {
+		return sdktemporal.NewApplicationErrorWithOptions("endpoint is gone", "Gone", sdktemporal.ApplicationErrorOptions{
+			Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: true,
+		})
 	}
 	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign}
 	if !last {
 		opts.NextRetryDelay = max(in.Delays[attempt], res.RetryAfter)
 	}
 	return sdktemporal.NewApplicationErrorWithOptions("endpoint did not take the event", "NotDelivered", opts)
+}
+
+// reportDisabled tells the app's contact that an endpoint was switched off. It
+// is a courtesy: the console shows the same, so a mail that fails is not tried again.
+func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob, last models.DeliveryAttempt) {
+	app, err := a.Store.App(ctx, job.Delivery.AppID)
+	if err != nil || app.Contact == "" {
+		return
+	}
+	msg := templates.WebhookDisabled{URL: job.URL, Since: last.At, LastError: last.Error, ConsoleURL: a.BaseURL + "/console"}
+	if job.FailingSince != nil {
+		msg.Since = *job.FailingSince
+	}
+	if msg.LastError == "" {
+		msg.LastError = fmt.Sprintf("HTTP status %d", last.Status)
+	}
+	content, err := msg.Render()
+	if err == nil {
+		err = a.Mail.Send(ctx, notify.Mail{
+			To: notify.Address{Email: app.Contact}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+			MessageID: a.Mail.MessageID("webhook-disabled", job.Delivery.WebhookID.String(), last.At.Format(time.DateOnly)),
+		})
+	}
+	if err != nil {
+		activity.GetLogger(ctx).Warn("contact not told of a switched-off endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+	}
 }
 
 // AbandonDelivery marks a delivery as failed whose last attempt was cut off

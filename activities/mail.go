@@ -298,7 +298,11 @@ func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	if err != nil {
 		return nil, "", final(err)
 	}
-	return e, app.Name, nil
+	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
+	if err != nil {
+		return nil, "", err
+	}
+	return e, settings.Sender(app.Name), nil
 }
 
 func (a *Activities) invitation(e *models.Envelope, s *models.Signer, sender string) (templates.Invitation, error) {

@@ -44,7 +44,19 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error 
 		}
 		files = append(files, f)
 	}
-	done, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Complete(a.act(), files) })
+	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	done, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+		if err := e.Complete(a.act(), files); err != nil {
+			return err
+		}
+		if settings.RetentionDays != nil {
+			e.Retain(*settings.RetentionDays)
+		}
+		return nil
+	})
 	if models.IsRefusal(err) {
 		done, err = a.Store.Envelope(ctx, in.AppID, in.EnvelopeID) // another run was first
 	}

@@ -75,7 +75,20 @@ type Webhook struct {
 	Secret    []byte      // vault; nil: the client secret signs
 	Active    bool
 	CreatedAt time.Time
+
+	PreviousSecret []byte     // vault; signs beside Secret until PreviousUntil
+	PreviousUntil  *time.Time // nil: there is none
+	FailingSince   *time.Time // the first failure of an unbroken run; nil: the last attempt went well
+	LastError      string     // why the last attempt failed, in safe words
+	DisabledAt     *time.Time // when the service switched it off
+	DisabledReason string     // "gone" or "failing"; "" while it is active or paused by its owner
 }
+
+// Reasons why the service switches an endpoint off.
+const (
+	DisabledGone    = "gone"    // it answered 410
+	DisabledFailing = "failing" // nothing reached it for days
+)
 
 // Wants reports whether the endpoint subscribes to the event.
 func (w *Webhook) Wants(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
@@ -110,6 +123,7 @@ type Delivery struct {
 	Event       EventName
 	Status      DeliveryStatus
 	Attempts    int
+	Run         int // the number of resends
 	CreatedAt   time.Time
 	DeliveredAt *time.Time
 	FailedAt    *time.Time
@@ -140,6 +154,8 @@ const (
 	OutboxDeclined OutboxKind = "signer-declined" // signal
 	OutboxVoided   OutboxKind = "voided"          // signal
 	OutboxDeliver  OutboxKind = "deliver"         // start a delivery's workflow
+	OutboxInvite   OutboxKind = "invite"          // start the sending of a renewed link
+	OutboxRetain   OutboxKind = "retain"          // start the retention of sealed files
 )
 
 // OutboxRow is a fact that Temporal has not been told yet. Rows of one Key are
@@ -177,6 +193,8 @@ const (
 	MailReminder   MailKind = "reminder"
 	MailCompleted  MailKind = "completed"
 	MailClosed     MailKind = "closed"
+	MailDeletion   MailKind = "deletion"
+	MailHook       MailKind = "webhook_disabled"
 )
 
 // Mail remembers that a mail is to go out, so that it goes out once. ID is the

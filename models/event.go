@@ -40,7 +40,12 @@ const (
 	EventEnvelopeCompleted  EventName = "envelope.completed"
 	EventDocumentDownloaded EventName = "document.downloaded"
 	EventDocumentPurged     EventName = "document.purged"
+	EventLinkRenewed        EventName = "link.renewed"
 )
+
+// EventPing is the event that tests an endpoint. It belongs to no envelope and
+// cannot be subscribed to.
+const EventPing EventName = "ping"
 
 // WebhookEvents are the events an endpoint can subscribe to.
 var WebhookEvents = []EventName{

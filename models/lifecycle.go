@@ -147,6 +147,55 @@ func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
 	return nil
 }
 
+// Reinvite gives a signer who is awaited a new link, which the service sends.
+// The old link ends at once.
+func (e *Envelope) Reinvite(act Act, signer uuid.UUID) error {
+	if err := e.Relink(act, signer); err != nil {
+		return err
+	}
+	e.record(act, EventLinkRenewed, signer, Detail{"signerId": signer.String()})
+	return nil
+}
+
+// Retain sets the day on which the files of a completed envelope are purged:
+// days after its completion. 0 keeps them.
+func (e *Envelope) Retain(days int) {
+	if days <= 0 || e.CompletedAt == nil {
+		return
+	}
+	until := e.CompletedAt.AddDate(0, 0, days)
+	for _, d := range e.Documents {
+		d.RetentionUntil = &until
+	}
+}
+
+// RetainedUntil is when the files are purged; nil: never.
+func (e *Envelope) RetainedUntil() *time.Time {
+	for _, d := range e.Documents {
+		if d.RetentionUntil != nil {
+			return d.RetentionUntil
+		}
+	}
+	return nil
+}
+
+// Purge notes that the files are not kept any more. The envelope's record and
+// audit chain stay. Purging again changes nothing.
+func (e *Envelope) Purge(act Act) error {
+	until := e.RetainedUntil()
+	if until == nil || act.At.Before(*until) {
+		return Refuse(KindConflict, "retention_not_due", "The documents are still to be kept.")
+	}
+	for _, d := range e.Documents {
+		if d.PurgeStatus == PurgePurged {
+			continue
+		}
+		d.PurgeStatus = PurgePurged
+		e.record(act, EventDocumentPurged, uuid.Nil, Detail{"documentId": d.ID.String(), "kind": string(d.Kind), "sha256": d.SHA256})
+	}
+	return nil
+}
+
 // Downloaded records that a recipient fetched a sealed document.
 func (e *Envelope) Downloaded(act Act, document uuid.UUID) error {
 	d := e.Document(document)

@@ -82,3 +82,14 @@ func (e *Envelope) Notice(ev *Event, baseURL string) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// PingNotice is the webhook body that tests an endpoint.
+func PingNotice(id, webhook uuid.UUID, at time.Time) ([]byte, error) {
+	b, err := json.Marshal(map[string]any{
+		"event": EventPing, "id": id, "createdAt": at, "data": map[string]any{"webhookId": webhook},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webhook body of ping: %w", err)
+	}
+	return b, nil
+}

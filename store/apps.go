@@ -91,9 +91,9 @@ func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*mod
 }
 
 // clientSecret is the app's newest live secret, in clear.
-func (s *Store) clientSecret(ctx context.Context, app uuid.UUID) ([]byte, error) {
+func (s *Store) clientSecret(ctx context.Context, db *gorm.DB, app uuid.UUID) ([]byte, error) {
 	var cs models.ClientSecret
-	err := s.db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).
+	err := db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).
 		Order("created_at DESC").Take(&cs).Error
 	if err != nil {
 		return nil, fmt.Errorf("load client secret: %w", found(err))

@@ -99,6 +99,10 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 		return err
 	}
 	e.Version++
+	from := models.Status("")
+	if b != nil {
+		from = b.envelope.Status
+	}
 	if b == nil {
 		if err := tx.Create(e).Error; err != nil {
 			return fmt.Errorf("insert envelope: %w", err)
@@ -112,6 +116,9 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 		if res.RowsAffected != 1 {
 			return errLostUpdate
 		}
+	}
+	if err := countMove(tx, e, from); err != nil {
+		return err
 	}
 	if err := saveRows(tx, e.Signers, b.signers, func(v *models.Signer) uuid.UUID { return v.ID }); err != nil {
 		return fmt.Errorf("save signers: %w", err)

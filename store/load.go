@@ -62,29 +62,66 @@ func attach(db *gorm.DB, byID map[uuid.UUID]*models.Envelope) error {
 // Filter selects envelopes for a list.
 type Filter struct {
 	App    uuid.UUID
-	Tenant string
+	Tenant string        // "": all
 	Status models.Status // "": all
+	Search string        // part of the subject, or of a signer's name or address; "": all
 	Page   int           // from 1
 	Size   int
 }
 
-// Envelopes lists envelopes, newest first, with the number of all that match.
-func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
-	db := s.db.WithContext(ctx)
-	q := db.Model(&models.Envelope{}).Where("app_id = ? AND tenant_id = ?", f.App, f.Tenant)
+// statuses are the stored states that a shown one stands for.
+func (f Filter) statuses() []models.Status {
 	switch f.Status {
 	case "":
+		return nil
 	case models.StatusInProgress:
-		q = q.Where("status IN ?", []models.Status{models.StatusInProgress, models.StatusSealing})
+		return []models.Status{models.StatusInProgress, models.StatusSealing}
 	default:
-		q = q.Where("status = ?", f.Status)
+		return []models.Status{f.Status}
 	}
+}
+
+// part are the ids of the envelopes of one status ("": any) that match.
+func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
+	q := db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App)
+	if f.Tenant != "" {
+		q = q.Where("tenant_id = ?", f.Tenant)
+	}
+	if status != "" {
+		q = q.Where("status = ?", status)
+	}
+	if f.Search != "" {
+		like := contains(f.Search)
+		q = q.Where(`(LOWER(subject) LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id
+			AND (LOWER(s.name) LIKE ? ESCAPE '\' OR LOWER(s.email) LIKE ? ESCAPE '\')))`, like, like, like)
+	}
+	return q
+}
+
+// Envelopes lists envelopes, newest first, with the number of all that match; a
+// search is counted up to countLimit.
+func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
+	db := s.db.WithContext(ctx)
 	var total int64
-	if err := q.Session(&gorm.Session{}).Count(&total).Error; err != nil {
-		return nil, 0, fmt.Errorf("count envelopes: %w", err)
+	var err error
+	if f.Search == "" {
+		total, err = s.count(ctx, f.App, f.Tenant, f.statuses())
+	} else {
+		q := f.part(db, "")
+		if of := f.statuses(); of != nil {
+			q = q.Where("status IN ?", of)
+		}
+		total, err = countUpTo(db, q)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	offset := (f.Page - 1) * f.Size
+	if int64(offset) >= total {
+		return nil, total, nil
 	}
 	var list []*models.Envelope
-	if err := q.Order("id DESC").Offset((f.Page - 1) * f.Size).Limit(f.Size).Find(&list).Error; err != nil {
+	if err := db.Where("id IN (?)", f.ids(db, offset)).Order("id DESC").Find(&list).Error; err != nil {
 		return nil, 0, fmt.Errorf("list envelopes: %w", err)
 	}
 	byID := make(map[uuid.UUID]*models.Envelope, len(list))
@@ -95,6 +132,23 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 		return list, total, nil
 	}
 	return list, total, attach(db, byID)
+}
+
+// ids selects the ids of the page, each part of it in the order of an index:
+// one status needs no sorting, and two are merged.
+func (f Filter) ids(db *gorm.DB, offset int) *gorm.DB {
+	of := f.statuses()
+	if len(of) < 2 {
+		var status models.Status
+		if len(of) == 1 {
+			status = of[0]
+		}
+		return db.Table("(?) AS page", f.part(db, status).Order("id DESC").Offset(offset).Limit(f.Size)).Select("id")
+	}
+	top := offset + f.Size
+	a, b := f.part(db, of[0]).Order("id DESC").Limit(top), f.part(db, of[1]).Order("id DESC").Limit(top)
+	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
+		a, b, f.Size, offset).Select("id")
 }
 
 // AuditEvents is the whole audit chain of an envelope, in order.

@@ -60,6 +60,10 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxDeclined, true
 	case models.EventEnvelopeVoided:
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
+	case models.EventLinkRenewed:
+		return models.OutboxInvite, true
+	case models.EventEnvelopeCompleted:
+		return models.OutboxRetain, e.RetainedUntil() != nil
 	}
 	return "", false
 }

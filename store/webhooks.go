@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -42,8 +43,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 		if res.Error != nil {
 			return res.Error
 		}
-		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ?", id, models.DeliveryPending).
-			Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
+		return s.endQueue(tx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("delete webhook %s: %w", id, err)
@@ -57,6 +57,9 @@ type DeliveryJob struct {
 	Event    models.WebhookEvent
 	URL      string
 	Secret   []byte
+	// PreviousSecrets are still accepted by the receiver while it changes to Secret.
+	PreviousSecrets [][]byte
+	FailingSince    *time.Time
 }
 
 // DeliveryJob loads a pending delivery. It returns models.ErrNotFound if the
@@ -75,11 +78,18 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, found(err))
 	}
 	var err error
-	j.URL = w.URL
+	j.URL, j.FailingSince = w.URL, w.FailingSince
+	if w.PreviousSecret != nil && w.PreviousUntil != nil && s.now().Before(*w.PreviousUntil) {
+		old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
+		if err != nil {
+			return nil, fmt.Errorf("previous secret of delivery %s: %w", id, err)
+		}
+		j.PreviousSecrets = [][]byte{old}
+	}
 	if w.Secret != nil {
 		j.Secret, err = s.vault.Open(w.Secret, labelWebhookSecret)
 	} else {
-		j.Secret, err = s.clientSecret(ctx, w.AppID)
+		j.Secret, err = s.clientSecret(ctx, db, w.AppID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("secret of delivery %s: %w", id, err)
@@ -87,11 +97,24 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	return j, nil
 }
 
+// Outcome is what a try at a delivery means.
+type Outcome struct {
+	WebhookID uuid.UUID
+	Delivered bool
+	Last      bool // there will be no other
+	Gone      bool // the endpoint wants no more deliveries
+}
+
+// DisableAfter is how long an endpoint may fail without one success before it
+// is switched off.
+const DisableAfter = 5 * 24 * time.Hour
+
 // RecordAttempt keeps a try at a delivery and settles it: delivered if it went
-// well, failed if it was the last.
-func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, delivered, last bool) error {
+// well, failed if it was the last. It returns why the endpoint was switched off
+// by it, "" if it was not.
+func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o Outcome) (disabled string, err error) {
 	a.ID = s.newID()
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
 		var d models.Delivery
 		if err := s.locked(tx).Take(&d, "id = ?", a.DeliveryID).Error; err != nil {
 			return found(err)
@@ -99,20 +122,141 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, del
 		change := map[string]any{"attempts": d.Attempts + 1}
 		a.Number = d.Attempts + 1
 		switch {
-		case delivered:
-			change["status"], change["delivered_at"] = models.DeliveryDelivered, a.At
-		case last:
+		case o.Delivered:
+			change["status"], change["delivered_at"], change["failed_at"] = models.DeliveryDelivered, a.At, nil
+		case o.Last && d.Status == models.DeliveryPending:
 			change["status"], change["failed_at"] = models.DeliveryFailed, a.At
 		}
 		if err := tx.Model(&d).Updates(change).Error; err != nil {
 			return err
 		}
-		return tx.Create(&a).Error
+		if err := tx.Create(&a).Error; err != nil {
+			return err
+		}
+		disabled, err = s.judge(tx, a, o)
+		return err
 	})
 	if err != nil {
-		return fmt.Errorf("record attempt at delivery %s: %w", a.DeliveryID, err)
+		return "", fmt.Errorf("record attempt at delivery %s: %w", a.DeliveryID, err)
 	}
-	return nil
+	return disabled, nil
+}
+
+// judge notes how the endpoint does, and switches off one that is gone or has
+// failed for too long. It writes only what changes: endpoints that do well are
+// not locked by their deliveries.
+func (s *Store) judge(tx *gorm.DB, a models.DeliveryAttempt, o Outcome) (disabled string, err error) {
+	var hooks []models.Webhook
+	if err := tx.Where("id = ?", o.WebhookID).Find(&hooks).Error; err != nil || len(hooks) == 0 {
+		return "", err
+	}
+	w := &hooks[0]
+	if o.Delivered {
+		if w.FailingSince == nil {
+			return "", nil
+		}
+		return "", tx.Model(w).Updates(map[string]any{"failing_since": nil, "last_error": ""}).Error
+	}
+	why := a.Error
+	if why == "" {
+		why = fmt.Sprintf("HTTP status %d", a.Status)
+	}
+	change := map[string]any{"last_error": why}
+	since := a.At
+	if w.FailingSince == nil {
+		change["failing_since"] = since
+	} else {
+		since = *w.FailingSince
+	}
+	switch {
+	case !w.Active:
+	case o.Gone:
+		disabled = models.DisabledGone
+	case a.At.Sub(since) >= DisableAfter:
+		disabled = models.DisabledFailing
+	}
+	if disabled == "" {
+		if w.FailingSince != nil && w.LastError == why {
+			return "", nil
+		}
+		return "", tx.Model(w).Updates(change).Error
+	}
+	change["active"], change["disabled_at"], change["disabled_reason"] = false, a.At, disabled
+	res := tx.Model(w).Where("active").Updates(change)
+	if res.Error != nil || res.RowsAffected == 0 {
+		return "", res.Error // another delivery was first
+	}
+	return disabled, s.endQueue(tx, w.ID)
+}
+
+// endQueue fails what is on its way to an endpoint: the workflows find it
+// settled and end.
+func (s *Store) endQueue(tx *gorm.DB, webhook uuid.UUID) error {
+	return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ?", webhook, models.DeliveryPending).
+		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
+}
+
+// Webhook loads an app's endpoint.
+func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
+	w := &models.Webhook{}
+	if err := s.db.WithContext(ctx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
+		return nil, fmt.Errorf("load webhook %s: %w", id, found(err))
+	}
+	return w, nil
+}
+
+// SetWebhookActive pauses or resumes an endpoint. While it is paused it hears of
+// nothing; resuming also forgives an endpoint that the service switched off.
+func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active bool) (*models.Webhook, error) {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		change := map[string]any{"active": active}
+		if active {
+			change["failing_since"], change["last_error"], change["disabled_at"], change["disabled_reason"] = nil, "", nil, ""
+		}
+		res := tx.Model(&models.Webhook{}).Where("id = ? AND app_id = ?", id, app).Updates(change)
+		switch {
+		case res.Error != nil:
+			return res.Error
+		case res.RowsAffected == 0:
+			return models.ErrNotFound
+		case active:
+			return nil
+		}
+		return s.endQueue(tx, id)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("switch webhook %s: %w", id, err)
+	}
+	return s.Webhook(ctx, app, id)
+}
+
+// RotateSecret gives an endpoint a new secret; "" makes the client secret sign
+// again. The old one signs beside it for the length of overlap.
+func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret string, overlap time.Duration) (*models.Webhook, error) {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		var w models.Webhook
+		if err := s.locked(tx).Take(&w, "id = ? AND app_id = ?", id, app).Error; err != nil {
+			return found(err)
+		}
+		old := w.Secret
+		if old == nil {
+			plain, err := s.clientSecret(ctx, tx, app)
+			if err != nil {
+				return err
+			}
+			old = s.vault.Seal(plain, labelWebhookSecret)
+		}
+		until := s.now().Add(overlap)
+		change := map[string]any{"secret": nil, "previous_secret": old, "previous_until": until}
+		if secret != "" {
+			change["secret"] = s.vault.Seal([]byte(secret), labelWebhookSecret)
+		}
+		return tx.Model(&w).Updates(change).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rotate secret of webhook %s: %w", id, err)
+	}
+	return s.Webhook(ctx, app, id)
 }
 
 // AbandonDelivery marks a delivery as failed unless it is settled.

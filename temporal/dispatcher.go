@@ -118,6 +118,14 @@ func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
 		return d.signal(ctx, row, SignalVoided)
 	case models.OutboxDeliver:
 		return d.deliver(ctx, row)
+	case models.OutboxInvite:
+		in := ReinviteInput{EnvelopeInput: envelopeInput(row)}
+		if row.Refs.SignerID != nil {
+			in.SignerID = *row.Refs.SignerID
+		}
+		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
+	case models.OutboxRetain:
+		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetain, envelopeInput(row))
 	}
 	return fmt.Errorf("outbox row %d has unknown kind %q", row.Seq, row.Kind)
 }
@@ -164,13 +172,26 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 	return ignoreStarted(err)
 }
 
+// start starts a workflow that runs once, unless it did so already.
+func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summary, workflow string, in any) error {
+	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: QueueMain, StaticSummary: summary,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
+		),
+	}, workflow, in)
+	return ignoreStarted(err)
+}
+
 func (d *Dispatcher) deliver(ctx context.Context, row models.OutboxRow) error {
-	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays}
+	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays, Run: row.Refs.Run}
 	if row.Refs.WebhookID != nil {
 		in.WebhookID = *row.Refs.WebhookID
 	}
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: DeliveryWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
+		ID: DeliveryWorkflowID(row.Key, row.Refs.Run), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
 		// A resend runs again under the same id; a settled delivery does nothing.
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

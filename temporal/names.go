@@ -4,6 +4,7 @@
 package temporal
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,6 +23,8 @@ const (
 const (
 	WorkflowEnvelope = "Envelope"
 	WorkflowDelivery = "Delivery"
+	WorkflowReinvite = "Reinvite"
+	WorkflowRetain   = "Retention"
 )
 
 // Signals and queries of the envelope workflow.
@@ -42,8 +45,21 @@ var (
 // EnvelopeWorkflowID is the id of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
 
-// DeliveryWorkflowID is the id of a webhook delivery's workflow.
-func DeliveryWorkflowID(delivery uuid.UUID) string { return "delivery/" + delivery.String() }
+// DeliveryWorkflowID is the id of a webhook delivery's workflow. Each resend
+// (run 1, 2, …) has a workflow of its own.
+func DeliveryWorkflowID(delivery uuid.UUID, run int) string {
+	if run == 0 {
+		return "delivery/" + delivery.String()
+	}
+	return "delivery/" + delivery.String() + "/" + strconv.Itoa(run)
+}
+
+// ReinviteWorkflowID is the id of the workflow that sends a renewed link. row is
+// the outbox row that asked for it.
+func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String() }
+
+// RetentionWorkflowID is the id of the workflow that keeps and purges an envelope's files.
+func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + envelope.String() }
 
 // EnvelopeInput starts an envelope's workflow.
 type EnvelopeInput struct {
@@ -62,6 +78,15 @@ type DeliveryInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	WebhookID  uuid.UUID       `json:"webhookId"`
 	Delays     []time.Duration `json:"delays"`
+	// Run is the number of the resend that this is, 0 for the first delivery.
+	Run int `json:"run,omitempty"`
+}
+
+// ReinviteInput starts the sending of a signer's renewed link.
+type ReinviteInput struct {
+	EnvelopeInput
+
+	SignerID uuid.UUID `json:"signerId"`
 }
 
 // Progress answers QueryProgress.

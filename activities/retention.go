@@ -1,0 +1,151 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/temporal"
+)
+
+// RetentionPlan is until when the files of an envelope are kept.
+type RetentionPlan struct {
+	Until *time.Time `json:"until"` // nil: for ever
+	// RemindDays are the days before it on which recipients are reminded, in order.
+	RemindDays []int `json:"remindDays"`
+}
+
+// RemindDeletionInput asks for the reminder that Days days are left.
+type RemindDeletionInput struct {
+	temporal.EnvelopeInput
+
+	Days int `json:"days"`
+}
+
+// remindDays are the days before the purge on which recipients are reminded.
+func remindDays() []int { return []int{14, 7, 1} }
+
+// LoadRetention reads until when the files are kept. There are reminders only
+// where the files were too large to be mailed: who has them needs none.
+func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return RetentionPlan{}, final(err)
+	}
+	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
+	if p.Until != nil && !a.attached(e) {
+		p.RemindDays = remindDays()
+	}
+	return p, nil
+}
+
+// attached reports whether the sealed files go along with the mails.
+func (a *Activities) attached(e *models.Envelope) bool {
+	var total int64
+	for _, d := range e.Sealed() {
+		total += d.Size
+	}
+	return total <= a.AttachmentLimit
+}
+
+// RemindDeletion reminds every recipient who has not downloaded all files yet.
+func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
+	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	until := e.RetainedUntil()
+	if until == nil {
+		return nil
+	}
+	downloaded, err := a.downloads(ctx, e)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(e.Signers))
+	var failed error
+	for _, s := range e.Signers {
+		key := strings.ToLower(s.Email)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, d := range e.Sealed() {
+			if downloaded[s.ID] || d.PurgeStatus == models.PurgePurged {
+				continue
+			}
+			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, sender, in.Days, *until))
+		}
+	}
+	return failed
+}
+
+func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, sender string,
+	days int, until time.Time,
+) error {
+	tok, err := a.Tokens.Download(e, d, s.ID)
+	if err != nil {
+		return err
+	}
+	content, err := templates.DeletionReminder{
+		RecipientName: s.Name, SenderName: sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
+	}.Render()
+	if err != nil {
+		return fmt.Errorf("write deletion reminder: %w", err)
+	}
+	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
+	err = a.once(ctx, e, s, models.MailDeletion, id, func() error {
+		return a.Mail.Send(ctx, letter(s, sender, id, content))
+	}, func() error { return a.Store.MailSent(ctx, id) })
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		return nil // noted with the mail
+	}
+	return err
+}
+
+// downloads finds, in the audit trail, who has downloaded.
+func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[uuid.UUID]bool, error) {
+	events, err := a.Store.AuditEvents(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]bool)
+	for _, ev := range events {
+		if ev.Name != models.EventDocumentDownloaded {
+			continue
+		}
+		for _, s := range e.Signers {
+			if ev.Actor == models.SignerActor(s.ID) {
+				out[s.ID] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// Purge removes the files of an envelope whose retention has ended. The record
+// says so first: what is announced as gone is never handed out.
+func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
+	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.act()) })
+	if err != nil {
+		var early *models.Error
+		if errors.As(err, &early) && early.Code == "retention_not_due" {
+			return err // our clock is behind; tried again
+		}
+		return final(err)
+	}
+	for _, d := range e.Documents {
+		if err := a.Blobs.Delete(ctx, d.BlobKey); err != nil {
+			return fmt.Errorf("purge document %s: %w", d.ID, err)
+		}
+	}
+	return nil
+}

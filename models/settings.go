@@ -1,0 +1,74 @@
+package models
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Settings are what a tenant has chosen; nil leaves the choice to the app, and
+// then to the service. TenantID "" holds the app's choices.
+type Settings struct {
+	AppID                 uuid.UUID `gorm:"primaryKey"`
+	TenantID              string    `gorm:"primaryKey"`
+	DefaultExpiryDays     *int
+	ReminderIntervalHours *int // 0: no reminders
+	RetentionDays         *int // 0: keep for ever
+	FieldOrigin           *Origin
+	SenderName            *string // in mails, instead of the app's name
+	UpdatedAt             time.Time
+}
+
+// TableName is the table of settings.
+func (Settings) TableName() string { return "tenant_settings" }
+
+// Over is s with the choices of lower where s makes none.
+func (s Settings) Over(lower Settings) Settings {
+	s.DefaultExpiryDays = first(s.DefaultExpiryDays, lower.DefaultExpiryDays)
+	s.ReminderIntervalHours = first(s.ReminderIntervalHours, lower.ReminderIntervalHours)
+	s.RetentionDays = first(s.RetentionDays, lower.RetentionDays)
+	s.FieldOrigin = first(s.FieldOrigin, lower.FieldOrigin)
+	s.SenderName = first(s.SenderName, lower.SenderName)
+	return s
+}
+
+func first[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Check notes what is wrong with the choices.
+func (s *Settings) Check(p Problems) {
+	between := func(name string, v *int, low, high int) {
+		if v != nil && (*v < low || *v > high) {
+			p.Add(name, "must be between %d and %d", low, high)
+		}
+	}
+	between("defaultExpiryDays", s.DefaultExpiryDays, 1, 3650)
+	between("reminderIntervalHours", s.ReminderIntervalHours, 0, 24*365)
+	between("retentionDays", s.RetentionDays, 0, 36500)
+	if s.FieldOrigin != nil && *s.FieldOrigin != OriginTopLeft && *s.FieldOrigin != OriginBottomLeft {
+		p.Add("fieldOrigin", "must be top-left or bottom-left")
+	}
+	if s.SenderName != nil {
+		CheckText(p, "senderName", *s.SenderName, 1, 255)
+	}
+}
+
+// Reminders is the time between reminders, fallback where nothing is chosen.
+func (s *Settings) Reminders(fallback time.Duration) time.Duration {
+	if s.ReminderIntervalHours == nil {
+		return fallback
+	}
+	return time.Duration(*s.ReminderIntervalHours) * time.Hour
+}
+
+// Sender is the name in mails, fallback where nothing is chosen.
+func (s *Settings) Sender(fallback string) string {
+	if s.SenderName == nil {
+		return fallback
+	}
+	return *s.SenderName
+}

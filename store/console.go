@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/crypto/bcrypt"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// The lengths of a console password; bcrypt reads no more than 72 bytes.
+const (
+	minPassword = 10
+	maxPassword = 72
+)
+
+// CreateUser makes a console user of an app.
+func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, password string, role models.Role) (*models.ConsoleUser, error) {
+	p := models.Problems{}
+	models.CheckEmail(p, "email", email)
+	models.CheckText(p, "name", name, 1, 255)
+	if len(password) < minPassword || len(password) > maxPassword {
+		p.Add("password", "must have between %d and %d bytes", minPassword, maxPassword)
+	}
+	if !role.Known() {
+		p.Add("role", "must be viewer, support or admin")
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if _, err := s.App(ctx, app); err != nil {
+		return nil, err
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	if err != nil {
+		return nil, fmt.Errorf("hash password: %w", err)
+	}
+	u := &models.ConsoleUser{
+		ID: s.newID(), AppID: app, Email: email, EmailKey: models.EmailKey(email), Name: name, PasswordHash: hash, Role: role, CreatedAt: s.now(),
+	}
+	err = s.db.WithContext(ctx).Create(u).Error
+	if errors.Is(err, gorm.ErrDuplicatedKey) {
+		return nil, models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create console user: %w", err)
+	}
+	return u, nil
+}
+
+// Login returns the console user that the credentials belong to, or
+// models.ErrNotFound, without telling which part was wrong.
+func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
+	var found []models.ConsoleUser
+	err := s.db.WithContext(ctx).Where("email_key = ? AND disabled_at IS NULL", models.EmailKey(email)).Limit(1).Find(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("load console user: %w", err)
+	}
+	if len(found) == 0 {
+		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(password)) // only for the time it takes
+		return nil, models.ErrNotFound
+	}
+	if bcrypt.CompareHashAndPassword(found[0].PasswordHash, []byte(password)) != nil {
+		return nil, models.ErrNotFound
+	}
+	return &found[0], nil
+}
+
+// User loads a console user who may still sign in.
+func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
+	u := &models.ConsoleUser{}
+	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
+		return nil, fmt.Errorf("load console user %s: %w", id, found(err))
+	}
+	return u, nil
+}
+
+// Users lists an app's console users, oldest first.
+func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
+	out := []models.ConsoleUser{}
+	if err := s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id").Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("list console users: %w", err)
+	}
+	return out, nil
+}
+
+// DisableUser keeps a console user from signing in; tokens in use end at once.
+func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
+	res := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
+		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
+	if res.Error == nil && res.RowsAffected == 0 {
+		return models.ErrNotFound
+	}
+	if res.Error != nil {
+		return fmt.Errorf("disable console user %s: %w", id, res.Error)
+	}
+	return nil
+}
+
+// SaveContact creates the contact, or updates the one with the same address.
+func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Contact, error) {
+	c.ID, c.EmailKey, c.CreatedAt = s.newID(), models.EmailKey(c.Email), s.now()
+	c.Search = strings.ToLower(c.Name + "\n" + c.Email)
+	err := s.db.WithContext(ctx).Clauses(
+		clause.OnConflict{
+			Columns:   []clause.Column{{Name: "app_id"}, {Name: "email_key"}},
+			DoUpdates: clause.AssignmentColumns([]string{"name", "email", "phone", "search"}),
+		},
+		clause.Returning{},
+	).Create(&c).Error
+	if err != nil {
+		return nil, fmt.Errorf("save contact: %w", err)
+	}
+	return &c, nil
+}
+
+// maxContacts bounds one answer.
+const maxContacts = 1000
+
+// Contacts lists an app's contacts by name; search matches name and address.
+func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string) ([]models.Contact, error) {
+	q := s.db.WithContext(ctx).Where("app_id = ?", app)
+	if search != "" {
+		q = q.Where(`search LIKE ? ESCAPE '\'`, contains(search))
+	}
+	out := []models.Contact{}
+	if err := q.Order("name, id").Limit(maxContacts).Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("list contacts: %w", err)
+	}
+	return out, nil
+}
+
+// contains is the LIKE pattern, without its wildcards, for what has text in it.
+func contains(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
+}
+
+// DeleteContact removes an app's contact.
+func (s *Store) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
+	res := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
+	if res.Error == nil && res.RowsAffected == 0 {
+		return models.ErrNotFound
+	}
+	if res.Error != nil {
+		return fmt.Errorf("delete contact %s: %w", id, res.Error)
+	}
+	return nil
+}
+
+// Used is the number of envelopes that an app has sent in the current period.
+func (s *Store) Used(ctx context.Context, app uuid.UUID) (int, error) {
+	var n int
+	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(envelopes), 0) FROM usage WHERE app_id = ? AND period_start = ?`,
+		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("load usage: %w", err)
+	}
+	return n, nil
+}
+
+// CreateSession stores an embedded session.
+func (s *Store) CreateSession(ctx context.Context, e *models.EmbeddedSession) error {
+	e.ID = s.newID()
+	if err := s.db.WithContext(ctx).Create(e).Error; err != nil {
+		return fmt.Errorf("create embedded session: %w", err)
+	}
+	return nil
+}
+
+// SessionByToken finds the session of a token's hash.
+func (s *Store) SessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
+	e := &models.EmbeddedSession{}
+	if err := s.db.WithContext(ctx).Take(e, "token_hash = ?", hash).Error; err != nil {
+		return nil, fmt.Errorf("load embedded session: %w", found(err))
+	}
+	return e, nil
+}
+
+// Session loads an embedded session.
+func (s *Store) Session(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
+	e := &models.EmbeddedSession{}
+	if err := s.db.WithContext(ctx).Take(e, "id = ?", id).Error; err != nil {
+		return nil, fmt.Errorf("load embedded session %s: %w", id, found(err))
+	}
+	return e, nil
+}
+
+// RevokeSession ends an app's session at once. Ending it again changes nothing.
+func (s *Store) RevokeSession(ctx context.Context, app *models.App, id uuid.UUID) error {
+	e, err := s.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if e.AppID != app.ID || app.MayUse(e.TenantID) != nil {
+		return models.ErrNotFound
+	}
+	err = s.db.WithContext(ctx).Model(e).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error
+	if err != nil {
+		return fmt.Errorf("revoke embedded session %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// envelopeCountChange is one envelope more or less of a status. Changes are only
+// ever inserted, so that envelopes of one tenant do not wait for each other; a
+// reader adds them up, and folds them into envelope_counts when there are many.
+type envelopeCountChange struct {
+	Seq      int64     `gorm:"primaryKey;autoIncrement"`
+	AppID    uuid.UUID `gorm:"not null"`
+	TenantID string
+	Status   models.Status
+	Change   int
+}
+
+// TableName is the table of changes.
+func (envelopeCountChange) TableName() string { return "envelope_count_changes" }
+
+// countMove notes that an envelope came to be in its status; from is the one it
+// left, "" for a new envelope.
+func countMove(tx *gorm.DB, e *models.Envelope, from models.Status) error {
+	if from == e.Status {
+		return nil
+	}
+	rows := []envelopeCountChange{{AppID: e.AppID, TenantID: e.TenantID, Status: e.Status, Change: 1}}
+	if from != "" {
+		rows = append(rows, envelopeCountChange{AppID: e.AppID, TenantID: e.TenantID, Status: from, Change: -1})
+	}
+	if err := tx.Create(rows).Error; err != nil {
+		return fmt.Errorf("count envelope: %w", err)
+	}
+	return nil
+}
+
+// foldAt is the number of changes from which on a reader folds them.
+const foldAt = 200
+
+// count is the number of an app's envelopes; tenant "" means all of its tenants,
+// and no status means all.
+func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuses []models.Status) (int64, error) {
+	where, args := "app_id = ?", []any{app}
+	if tenant != "" {
+		where, args = where+" AND tenant_id = ?", append(args, tenant)
+	}
+	if len(statuses) > 0 {
+		where, args = where+" AND status IN ?", append(args, statuses)
+	}
+	var sum struct{ N, Changes int64 }
+	// One statement, and so one snapshot: a change is either folded or not.
+	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(n), 0) AS n, COALESCE(SUM(c), 0) AS changes FROM (
+			SELECT n, 0 AS c FROM envelope_counts WHERE `+where+`
+			UNION ALL SELECT change AS n, 1 AS c FROM envelope_count_changes WHERE `+where+`) AS parts`,
+		append(args, args...)...).Scan(&sum).Error
+	if err != nil {
+		return 0, fmt.Errorf("count envelopes: %w", err)
+	}
+	if sum.Changes >= foldAt {
+		if _, err := s.FoldCounts(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return sum.N, nil
+}
+
+// foldBatch bounds one transaction of FoldCounts.
+const foldBatch = 5000
+
+// FoldCounts adds a batch of changes to the counts. It returns how many. Any
+// number of processes may fold at once: each takes other changes.
+func (s *Store) FoldCounts(ctx context.Context) (int, error) {
+	skip := ""
+	if s.postgres {
+		skip = "FOR UPDATE SKIP LOCKED"
+	}
+	n := 0
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		var taken []envelopeCountChange
+		err := tx.Raw(`DELETE FROM envelope_count_changes WHERE seq IN (
+				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, foldBatch).Scan(&taken).Error
+		if err != nil {
+			return err
+		}
+		n = len(taken)
+		type of struct {
+			app    uuid.UUID
+			tenant string
+			status models.Status
+		}
+		sums := make(map[of]int)
+		var order []of
+		for _, c := range taken {
+			k := of{c.AppID, c.TenantID, c.Status}
+			if _, ok := sums[k]; !ok {
+				order = append(order, k)
+			}
+			sums[k] += c.Change
+		}
+		// In one order everywhere, so that two that fold cannot wait for each other in a circle.
+		slices.SortFunc(order, func(a, b of) int {
+			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
+		})
+		for _, k := range order {
+			err := tx.Exec(`INSERT INTO envelope_counts (app_id, tenant_id, status, n) VALUES (?, ?, ?, ?)
+				ON CONFLICT (app_id, tenant_id, status) DO UPDATE SET n = envelope_counts.n + excluded.n`,
+				k.app, k.tenant, k.status, sums[k]).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("fold envelope counts: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/store"
+)
+
+func clock() time.Time { return time.Now().UTC() }
+
+// eachDatabase runs a test on both databases.
+func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
+	t.Helper()
+	for name, url := range map[string]func(testing.TB) string{
+		"sqlite":   func(tb testing.TB) string { return "sqlite://" + filepath.Join(tb.TempDir(), "test.db") },
+		"postgres": testkit.Postgres,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+			require.NoError(t, err)
+			s, err := store.Open(t.Context(), store.Config{URL: url(t), BaseURL: "https://sign.example.com", Vault: v, Now: clock,
+				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			_, err = s.Migrate(t.Context())
+			require.NoError(t, err)
+			test(t, s)
+		})
+	}
+}
+
+func draft(t *testing.T, s *store.Store, app uuid.UUID, tenant, subject string) *models.Envelope {
+	t.Helper()
+	act := models.Act{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(app), NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }}
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: tenant, CreatedBy: "test", Subject: &subject})
+	require.NoError(t, err)
+	_, err = e.AddSigner(act, models.SignerInput{Name: "Ada " + subject, Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
+	require.NoError(t, err)
+	require.NoError(t, s.Create(t.Context(), e))
+	return e
+}
+
+func void(t *testing.T, s *store.Store, e *models.Envelope) {
+	t.Helper()
+	_, err := s.Change(t.Context(), e.AppID, e.ID, func(e *models.Envelope) error {
+		return e.Void(models.Act{At: clock().Truncate(time.Microsecond), Actor: "system", NewID: uuid.New}, nil)
+	})
+	require.NoError(t, err)
+}
+
+func TestCountsFollowEveryChange(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		for i := range 250 {
+			e := draft(t, s, app.ID, fmt.Sprintf("t%d", i%2), fmt.Sprintf("no %d", i))
+			if i%5 == 0 {
+				void(t, s, e)
+			}
+		}
+		expect := func(tenant string, status models.Status, want int64) {
+			t.Helper()
+			list, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Tenant: tenant, Status: status, Page: 1, Size: 7})
+			require.NoError(t, err)
+			require.Equal(t, want, total)
+			require.Len(t, list, int(min(want, 7)))
+			for i := 1; i < len(list); i++ {
+				require.Greater(t, list[i-1].ID.String(), list[i].ID.String(), "newest first")
+			}
+		}
+		for range 3 { // before, during and after folding
+			expect("", "", 250)
+			expect("t0", "", 125)
+			expect("", models.StatusDraft, 200)
+			expect("", models.StatusVoided, 50)
+			expect("t1", models.StatusVoided, 25)
+			expect("t1", models.StatusInProgress, 0)
+			_, err := s.FoldCounts(t.Context())
+			require.NoError(t, err)
+		}
+		list, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Search: "ADA no 24", Page: 1, Size: 20})
+		require.NoError(t, err)
+		require.EqualValues(t, 11, total) // 24 and 240 to 249
+		require.Len(t, list, 11)
+	})
+}
+
+func TestSettingsLayers(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		seven, thirty, name := 7, 30, "Legal"
+		require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, DefaultExpiryDays: &thirty, SenderName: &name}))
+		require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, TenantID: "t", DefaultExpiryDays: &seven}))
+		own, eff, err := s.Settings(t.Context(), app.ID, "t")
+		require.NoError(t, err)
+		require.Nil(t, own.SenderName)
+		require.Equal(t, 7, *eff.DefaultExpiryDays)
+		require.Equal(t, "Legal", *eff.SenderName)
+		_, other, err := s.Settings(t.Context(), app.ID, "u")
+		require.NoError(t, err)
+		require.Equal(t, 30, *other.DefaultExpiryDays)
+		require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, TenantID: "t"}))
+		_, eff, err = s.Settings(t.Context(), app.ID, "t")
+		require.NoError(t, err)
+		require.Equal(t, 30, *eff.DefaultExpiryDays)
+		bad := 0
+		require.Error(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, DefaultExpiryDays: &bad}))
+	})
+}
+
+func TestContacts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		first, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Änne Übel", Email: "Anne@Example.com"})
+		require.NoError(t, err)
+		again, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Änne Über", Email: "anne@example.com"})
+		require.NoError(t, err)
+		require.Equal(t, first.ID, again.ID)
+		for search, n := range map[string]int{"": 1, "ÄNNE": 1, "EXAMPLE": 1, "%": 0, "_": 0, `\`: 0, "bel": 0} {
+			got, err := s.Contacts(t.Context(), app.ID, search)
+			require.NoError(t, err)
+			require.Len(t, got, n, search)
+		}
+		require.ErrorIs(t, s.DeleteContact(t.Context(), uuid.New(), first.ID), models.ErrNotFound)
+		require.NoError(t, s.DeleteContact(t.Context(), app.ID, first.ID))
+	})
+}
