@@ -1,0 +1,231 @@
+package e2e_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMainJob: three signers in two groups, from the application's first call
+// to the sealed file, its copies and the webhooks.
+func TestMainJob(t *testing.T) {
+	t.Parallel()
+	t.Run("dev on SQLite", func(t *testing.T) {
+		t.Parallel()
+		s, _ := dev(t, t.TempDir())
+		mainJob(t, s)
+	})
+	t.Run("api and worker on PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		mainJob(t, production(t))
+	})
+}
+
+const hookSecret = "webhook secret of the test"
+
+type hook struct {
+	mu     sync.Mutex
+	bodies []object
+	server *httptest.Server
+}
+
+// listenHook takes deliveries and checks the signature of each.
+func listenHook(t *testing.T) *hook {
+	t.Helper()
+	h := &hook{}
+	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		m := hmac.New(sha256.New, []byte(hookSecret))
+		m.Write(b)
+		assert.Equal(t, "sha256="+hex.EncodeToString(m.Sum(nil)), r.Header.Get("X-Service-Signature"))
+		var o object
+		assert.NoError(t, json.Unmarshal(b, &o))
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.bodies = append(h.bodies, o)
+		w.WriteHeader(http.StatusOK)
+	}))
+	t.Cleanup(h.server.Close)
+	return h
+}
+
+func (h *hook) count(event string) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range h.bodies {
+		if b.str("event") == event {
+			n++
+		}
+	}
+	return n
+}
+
+func mainJob(t *testing.T, s *service) {
+	t.Helper()
+	c := s.login(t)
+	h := listenHook(t)
+	events := []string{
+		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
+		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
+	}
+	registered := c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": h.server.URL, "events": events, "secret": hookSecret})
+	assert.NotContains(t, registered, "secret")
+
+	pdf := onePage()
+	envelope := c.create(t, http.StatusCreated, object{
+		"tenantId": "acme", "subject": "Vertrag für Łukasz",
+		"signers": []object{
+			{"name": "Ada Lovelace", "email": "ada@example.com", "authMethod": "none"},
+			{"name": "Łukasz Nowak", "email": "lukasz@example.com"},
+			{"name": "Cleo", "email": "cleo@example.com", "phone": "+49 1512 3456789", "authMethod": "sms_otp", "routingOrder": 2},
+		},
+		"fields": []object{
+			{"signerId": "0", "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50},
+			{"signerId": "lukasz@example.com", "type": "signature", "page": 1, "x": 300, "y": 300, "w": 160, "h": 50},
+			{"signerId": "1", "type": "text", "page": 1, "x": 300, "y": 360, "w": 160, "h": 20},
+			{"signerId": "2", "type": "initial", "page": 1, "x": 72, "y": 842 - 400 - 40, "w": 60, "h": 40, "origin": "bottom-left"},
+			{"signerId": "2", "type": "date", "page": 1, "x": 150, "y": 400, "w": 100, "h": 20},
+			{"signerId": "2", "type": "checkbox", "page": 1, "x": 300, "y": 400, "w": 16, "h": 16},
+		},
+	}, pdf)
+	id := envelope.str("id")
+	assert.Equal(t, "draft", envelope.str("status"))
+	assert.InDelta(t, 400, envelope.list("fields")[3]["y"], 0.001, "bottom-left is normalised")
+	sum := sha256.Sum256(pdf)
+	assert.Equal(t, hex.EncodeToString(sum[:]), envelope.str("documentHashOriginal"))
+	c.call(t, http.StatusConflict, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", nil)
+
+	sent := c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+id+"/send", object{"message": "Please sign,\nthank you."})
+	assert.Equal(t, "sent", sent.str("status"))
+	signers := sent.list("signers")
+	assert.Contains(t, signers[0].str("signingUrl"), s.BaseURL+"/sign/")
+	assert.Empty(t, signers[2].str("signingUrl"), "its group is not open")
+	c.call(t, http.StatusBadRequest, http.MethodPost, "/v1/envelopes/"+id+"/send", nil)
+
+	ada := s.signingLink(t, "ada@example.com")
+	invitation := s.awaitMail(t, "ada@example.com", func(m message) bool { return strings.Contains(m.Text, "/sign/") })
+	assert.Equal(t, "Vertrag für Łukasz", invitation.Subject)
+	assert.Contains(t, invitation.Text, "Please sign,\n")
+	status, err := get(t, s.BaseURL+"/sign/"+ada)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, status, "the link works in a browser")
+	assert.Equal(t, "signed", s.sign(t, ada, "").str("status"))
+	assert.Empty(t, s.messages(t, "cleo@example.com"), "the second group waits for all of the first")
+	again := &client{base: s.BaseURL}
+	again.call(t, http.StatusGone, http.MethodGet, "/v1/signing/"+ada, nil)
+	again.call(t, http.StatusConflict, http.MethodPost, "/v1/signing/"+ada+"/sign", object{"fields": []object{}})
+
+	s.sign(t, s.signingLink(t, "lukasz@example.com"), "lukasz@example.com")
+	done := s.sign(t, s.signingLink(t, "cleo@example.com"), "+4915123456789")
+	assert.Equal(t, "in_progress", done.str("envelopeStatus"))
+
+	var full object
+	eventually(t, "completed", func() bool {
+		full = c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil)
+		return full.str("status") == "completed"
+	})
+	status, sealed := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	checkSealed(t, full, pdf, sealed)
+	c.call(t, http.StatusBadRequest, http.MethodPost, "/v1/envelopes/"+id+"/void", nil)
+
+	for _, to := range []string{"ada@example.com", "lukasz@example.com", "cleo@example.com"} {
+		m := s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
+		assert.Equal(t, "Vertrag für Łukasz.pdf", m.Attachments[0].Name)
+		b := fetch(t, s.InboxURL+m.Attachments[0].URL)
+		assert.Equal(t, sealed, b, "everyone gets the sealed file")
+	}
+	for event, n := range map[string]int{"envelope.created": 1, "envelope.sent": 1, "signer.viewed": 3, "signer.signed": 3, "envelope.completed": 1} {
+		eventually(t, event, func() bool { return h.count(event) == n })
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range h.bodies {
+		if b.str("event") == "envelope.completed" {
+			data := object(b["data"].(map[string]any))
+			assert.Equal(t, id, b.str("envelopeId"))
+			assert.Equal(t, id, data.str("envelopeId"))
+			assert.Equal(t, data.str("completedAt"), b.str("completedAt"))
+			assert.Equal(t, data.str("documentUrl"), b.str("documentUrl"))
+			assert.Len(t, data.list("signers"), 3)
+		}
+	}
+	c.call(t, http.StatusNoContent, http.MethodDelete, "/v1/webhooks/"+registered.str("id"), nil)
+	c.call(t, http.StatusNotFound, http.MethodDelete, "/v1/webhooks/"+registered.str("id"), nil)
+}
+
+func fetch(t *testing.T, url string) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return b
+}
+
+// checkSealed asks tools that are not ours.
+func checkSealed(t *testing.T, envelope object, original, sealed []byte) {
+	t.Helper()
+	require.True(t, bytes.HasPrefix(sealed, original), "the original's bytes are untouched")
+	sum := sha256.Sum256(sealed)
+	assert.Equal(t, hex.EncodeToString(sum[:]), envelope.str("documentHashFinal"))
+	audit := map[string]int{}
+	for _, ev := range envelope.list("auditLog") {
+		audit[ev.str("event")]++
+		if ev.str("event") == "document.sealed" {
+			assert.Equal(t, envelope.str("documentHashFinal"), object(ev["detail"].(map[string]any)).str("sha256"))
+		}
+	}
+	for event, n := range map[string]int{
+		"envelope.created": 1, "document.added": 1, "signer.added": 3, "field.added": 6, "envelope.sent": 1, "invitation.sent": 3, "signer.viewed": 3,
+		"otp.requested": 2, "otp.verified": 2, "consent.given": 3, "page_viewed": 3, "signer.signed": 3, "document.sealed": 1, "envelope.completed": 1,
+	} {
+		assert.Equal(t, n, audit[event], event)
+	}
+
+	file := filepath.Join(t.TempDir(), "sealed.pdf")
+	require.NoError(t, os.WriteFile(file, sealed, 0o600))
+	sig := tool(t, "pdfsig", "-nocert", file)
+	assert.Contains(t, sig, "Signature is Valid")
+	assert.Contains(t, sig, "Total document signed")
+	assert.Contains(t, sig, "ETSI.CAdES.detached")
+	tool(t, "qpdf", "--check", file)
+	text := tool(t, "pdftotext", "-layout", file, "-")
+	for _, want := range []string{"Zoë Łukasz", "2026-11-21", "Ada Lovelace", "Łukasz Nowak", envelope.str("id")} {
+		assert.Contains(t, text, want)
+	}
+	report, _ := run(t, nil, "verify", file) // exit code 1: nobody is trusted
+	assert.Contains(t, report, "No byte was changed")
+	assert.NotContains(t, report, "BROKEN")
+	sealed[len(original)/2] ^= 1
+	require.NoError(t, os.WriteFile(file, sealed, 0o600))
+	report, err := run(t, nil, "verify", file)
+	require.Error(t, err)
+	assert.Contains(t, report, "BROKEN")
+	sealed[len(original)/2] ^= 1
+}
+
+func tool(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	require.NoError(t, err, "%s: %s", name, out)
+	return string(out)
+}

@@ -1,0 +1,213 @@
+// Package e2e drives the built program as its users do: an application over
+// HTTP, signers through their mails, an operator with the commands.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/inbox"
+	"countersign/internal/testkit"
+)
+
+// service is a running Countersign, seen from outside.
+type service struct {
+	BaseURL      string `json:"baseUrl"`
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
+	InboxURL     string `json:"inboxUrl"`
+	UI           string `json:"temporalUiUrl"`
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/countersign")
+	require.NoError(t, err)
+	require.FileExists(t, path, `run "make build" first`)
+	return path
+}
+
+// process is one command of the program, ended with the test.
+type process struct {
+	cmd *exec.Cmd
+	out *buffer
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func command(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), args...), out: &buffer{}}
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return p
+}
+
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := command(t, env, args...)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		p.stop(t)
+		if t.Failed() {
+			t.Logf("%s:\n%s", strings.Join(args, " "), p.out)
+		}
+	})
+	return p
+}
+
+// stop ends the process as Ctrl-C does and waits for it.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended by itself
+	done := make(chan struct{})
+	go func() { _ = p.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Errorf("%v does not stop; killing it", p.cmd.Args)
+		_ = p.cmd.Process.Kill()
+		<-done
+	}
+}
+
+// run runs a command to its end.
+func run(t *testing.T, env []string, args ...string) (string, error) {
+	t.Helper()
+	p := command(t, env, args...)
+	err := p.cmd.Run()
+	return p.out.String(), err
+}
+
+const patience = 60 * time.Second
+
+// eventually polls until check is true.
+func eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	require.Eventually(t, check, patience, 50*time.Millisecond, what)
+}
+
+// dev runs everything in one process on SQLite.
+func dev(t *testing.T, dir string, env ...string) (*service, *process) {
+	t.Helper()
+	p := start(t, env, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
+	s := &service{}
+	eventually(t, "demo.json", func() bool {
+		b, err := os.ReadFile(filepath.Join(dir, "demo.json"))
+		return err == nil && strings.Contains(p.out.String(), "is ready") && json.Unmarshal(b, s) == nil
+	})
+	ready(t, s.BaseURL)
+	return s, p
+}
+
+func ready(t *testing.T, base string) {
+	t.Helper()
+	eventually(t, "readyz", func() bool {
+		res, err := get(t, base+"/readyz")
+		return err == nil && res == http.StatusOK
+	})
+}
+
+func get(t *testing.T, url string) (int, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
+}
+
+// production runs migrate, api and worker as separate processes on PostgreSQL.
+func production(t *testing.T) *service {
+	t.Helper()
+	dir := t.TempDir()
+	box, err := inbox.Open(filepath.Join(dir, "inbox"), func() time.Time { return time.Now().UTC() }) //nolint:forbidigo // a real inbox
+	require.NoError(t, err)
+	smtp := listen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	go func() { _ = box.ServeSMTP(ctx, smtp) }() // ends with the test
+	page := httptest.NewServer(box.Handler())
+	t.Cleanup(page.Close)
+
+	// dev makes the keys of a data directory; production is given such files.
+	made, err := run(t, nil, "app", "create", "--data-dir", filepath.Join(dir, "keys"), "--name", "unused", "--plan", "free", "--json")
+	require.NoError(t, err, made)
+	keys := filepath.Join(dir, "keys", "keys")
+	tmp := testkit.Temporal(t)
+	api := listen(t)
+	address := api.Addr().String()
+	require.NoError(t, api.Close())
+	env := []string{
+		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + testkit.Postgres(t), "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(dir, "files"),
+		"COUNTERSIGN_TEMPORAL_ADDRESS=" + tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + tmp.Namespace,
+		"COUNTERSIGN_SMTP_URL=smtp://" + smtp.Addr().String() + "?tls=none", "COUNTERSIGN_SMS_URL=" + strings.Replace(page.URL, "http://", "http://ACx:y@", 1) + "/2010-04-01/Accounts/ACx/Messages.json?From=%2B15005550006",
+		"COUNTERSIGN_MAIL_FROM=Countersign <sign@example.com>", "COUNTERSIGN_WEBHOOK_ALLOW_PRIVATE=true",
+		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
+		"COUNTERSIGN_SEAL_KEY=" + filepath.Join(keys, "seal.key.pem"), "COUNTERSIGN_SEAL_CERT=" + filepath.Join(keys, "seal.cert.pem"),
+	}
+	out, err := run(t, env, "api")
+	require.Error(t, err)
+	require.Contains(t, out, "countersign migrate", "a database that is not up to date is refused")
+	out, err = run(t, env, "migrate")
+	require.NoError(t, err, out)
+	start(t, env, "api")
+	start(t, env, "worker")
+	s := &service{BaseURL: "http://" + address, InboxURL: page.URL}
+	ready(t, s.BaseURL)
+	s.newApp(t, env, "enterprise")
+	return s
+}
+
+// newApp makes the app that s acts as.
+func (s *service) newApp(t *testing.T, env []string, plan string, args ...string) {
+	t.Helper()
+	out, err := run(t, env, append([]string{"app", "create", "--name", "Acme", "--plan", plan, "--json"}, args...)...)
+	require.NoError(t, err, out)
+	require.NoError(t, json.Unmarshal([]byte(out), s))
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() }) // some are handed over and closed already
+	return l
+}
