@@ -54,7 +54,7 @@ func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, 
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "countersign-postgres-")
+	dir, err := os.MkdirTemp(dataParent(opts), "countersign-postgres-")
 	if err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
@@ -135,6 +135,7 @@ func launchPostgres(
 		filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir,
 		"-c", "max_connections=300", "-c", "timezone=UTC", "-c", "log_timezone=UTC",
+		"-c", "max_wal_size=256MB",
 	}
 	if !opts.Durable {
 		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
@@ -192,6 +193,25 @@ func (s *PostgresServer) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop PostgreSQL: %w", ctx.Err())
 	}
+}
+
+// memoryDir is Linux's file system in memory, where a database is made in 20 ms, not 120.
+const (
+	memoryDir     = "/dev/shm"
+	memoryMinimum = 1 << 30 // bytes free; containers often have 64 MB
+)
+
+// dataParent is where the data directory is made: in memory, if there is room and nothing has to
+// last; "" is the directory for temporary files, also when TMPDIR names one.
+func dataParent(opts PostgresOptions) string {
+	var fs syscall.Statfs_t
+	if opts.Durable || os.Getenv("TMPDIR") != "" || syscall.Statfs(memoryDir, &fs) != nil {
+		return ""
+	}
+	if fs.Bavail < memoryMinimum/uint64(fs.Bsize) { //nolint:gosec // a block size is positive
+		return ""
+	}
+	return memoryDir
 }
 
 // postgresBin is the directory of initdb and postgres, which Debian keeps out of $PATH.
