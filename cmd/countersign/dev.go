@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -238,7 +239,7 @@ func devConfig(dir, listen string) (config.Config, error) {
 	c.BlobURL = "file://" + filepath.ToSlash(filepath.Join(dir, "files"))
 	c.MasterKey = config.Secret(readTrim(filepath.Join(dir, "keys", "master.key")))
 	c.SealKey, c.SealCert = filepath.Join(dir, "keys", "seal.key.pem"), filepath.Join(dir, "keys", "seal.cert.pem")
-	c.WebhookAllowPrivate = true
+	c.WebhookAllowPrivate, c.LogLevel = true, slog.LevelWarn
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
 	return config.Load(os.Environ(), c)
 }

@@ -83,7 +83,7 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 	if err != nil {
 		return nil, err
 	}
-	if p.tokens, err = credential.NewTokens(cfg.BaseURL, keys, now); err != nil {
+	if p.tokens, err = credential.NewTokens(keys, now); err != nil {
 		return nil, err
 	}
 	if p.mail, err = notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom}); err != nil {

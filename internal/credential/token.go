@@ -30,17 +30,17 @@ const AccessLifetime = time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
 type Tokens struct {
-	issuer string
-	keys   []store.Key
-	now    func() time.Time
+	keys []store.Key
+	now  func() time.Time
 }
 
-// NewTokens takes the keys, the first of which signs. issuer is the service's base URL.
-func NewTokens(issuer string, keys []store.Key, now func() time.Time) (*Tokens, error) {
+// NewTokens takes the keys, the first of which signs. Tokens name no issuer: the
+// keys are the service's own, and links must outlive a change of its address.
+func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	if len(keys) == 0 || keys[0].Retired {
 		return nil, errors.New("tokens: there is no key to sign with")
 	}
-	return &Tokens{issuer: issuer, keys: keys, now: now}, nil
+	return &Tokens{keys: keys, now: now}, nil
 }
 
 type claims struct {
@@ -130,7 +130,6 @@ func (t *Tokens) Downloadable(token string) (DownloadLink, error) {
 func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
 
 func (t *Tokens) sign(c claims) (string, error) {
-	c.Issuer = t.issuer
 	tok := jwt.NewWithClaims(jwt.SigningMethodES256, c)
 	tok.Header["kid"] = t.keys[0].ID
 	s, err := tok.SignedString(t.keys[0].Private)
@@ -156,7 +155,7 @@ func (t *Tokens) parse(token, audience string) (*claims, error) {
 			}
 		}
 		return nil, errors.New("unknown key")
-	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience(audience), jwt.WithIssuer(t.issuer),
+	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience(audience),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(5*time.Second), jwt.WithTimeFunc(t.now))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,59 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/internal/testkit"
+)
+
+// TestHistoriesHoldNoPersonalData reads everything Temporal keeps of an
+// envelope: ids and times, but no name, address, phone, token, code or text.
+func TestHistoriesHoldNoPersonalData(t *testing.T) {
+	t.Parallel()
+	tmp := testkit.Temporal(t)
+	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)
+	c := s.login(t)
+	h := listenHook(t)
+	c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": h.server.URL, "events": []string{"envelope.completed"}, "secret": hookSecret})
+	data := contract()
+	data["subject"] = "Secret merger"
+	data["signers"] = []object{{"name": "Ada Lovelace", "email": "ada@example.com", "phone": "+4915123456789"}}
+	e := c.create(t, http.StatusCreated, data, onePage())
+	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", object{"message": "Between us"})
+	token := s.signingLink(t, "ada@example.com")
+	s.sign(t, token, "ada@example.com")
+	eventually(t, "webhook", func() bool { return h.count("envelope.completed") == 1 })
+
+	tc, err := sdkclient.Dial(tmp)
+	require.NoError(t, err)
+	defer tc.Close()
+	var list *workflowservice.ListWorkflowExecutionsResponse
+	eventually(t, "both workflows are listed", func() bool {
+		list, err = tc.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{})
+		return err == nil && len(list.Executions) == 2
+	})
+	seen := map[string]bool{}
+	for _, w := range list.Executions {
+		seen[w.Type.Name] = true
+		it := tc.GetWorkflowHistory(t.Context(), w.Execution.WorkflowId, w.Execution.RunId, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for it.HasNext() {
+			ev, err := it.Next()
+			require.NoError(t, err)
+			b, err := json.Marshal(ev)
+			require.NoError(t, err)
+			text := string(b) + ev.String()
+			for _, private := range []string{"Ada", "Lovelace", "example.com", "4915123456789", "Secret merger", "Between us", token, "Zoë", hookSecret, h.server.URL} {
+				assert.NotContains(t, text, private, "%s event %d", w.Type.Name, ev.EventId)
+			}
+		}
+	}
+	assert.True(t, seen["Envelope"] && seen["Delivery"], "%v", seen)
+}
