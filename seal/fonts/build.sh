@@ -29,7 +29,7 @@ subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF
 # Ideographs, kana and CJK punctuation: alone they need no shaping.
 subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,GDEF
 # Hangul; renamed, because its licence reserves the name for the unmodified font.
-subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
+subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+0020,U+00A0,U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
 "$python" - <<'END'
 from fontTools.ttLib import TTFont
 font = TTFont("CountersignHangul-Regular.ttf", recalcTimestamp=False)

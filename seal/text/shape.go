@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-text/typesetting/bidi"
 	"github.com/go-text/typesetting/di"
 	"github.com/go-text/typesetting/font"
 	"github.com/go-text/typesetting/language"
@@ -230,6 +232,7 @@ type shaper struct {
 	hb     shaping.HarfbuzzShaper
 	seg    shaping.Segmenter
 	wrap   shaping.LineWrapper
+	bidi   bidi.Paragraph
 
 	preferred *fonts.Font
 	last      *fonts.Font
@@ -284,7 +287,12 @@ func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) 
 	for i, part := range inputs {
 		outs[i] = sh.hb.ShapeNoExtents(part)
 	}
-	config := shaping.WrapConfig{Direction: in.Direction, TruncateAfterLines: limit, BreakPolicy: shaping.WhenNecessary}
+	levels := sh.levels(text, in.Direction)
+	config := shaping.WrapConfig{
+		Direction: in.Direction, TruncateAfterLines: limit, BreakPolicy: shaping.WhenNecessary,
+		// It takes glyphs without extents for white space, and we ask for none.
+		DisableTrailingWhitespaceTrim: true,
+	}
 	if limit > 0 {
 		dots := in
 		dots.Text, dots.RunEnd = []rune("…"), 1
@@ -297,7 +305,7 @@ func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) 
 	wrapped, _ := sh.wrap.WrapParagraphF(config, most, text, shaping.NewSliceIterator(outs))
 	lines := make([]Line, 0, len(wrapped))
 	for _, w := range wrapped {
-		line, err := sh.line(w, text)
+		line, err := sh.line(w, text, levels)
 		if err != nil {
 			return nil, err
 		}
@@ -319,9 +327,61 @@ func direction(text []rune) di.Direction {
 	return di.DirectionLTR
 }
 
-func (sh *shaper) line(w shaping.Line, text []rune) (Line, error) {
+// levels returns the embedding level of each character (UAX #9), with that of
+// the paragraph at the end.
+func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
+	dir, base := bidi.LeftToRight, bidi.Level(0)
+	if d == di.DirectionRTL {
+		dir, base = bidi.RightToLeft, 1
+	}
+	levels := make([]bidi.Level, len(text)+1)
+	levels[len(text)] = base
+	runs := sh.bidi.Segment(text, dir)
+	for i := range runs.NumRuns() {
+		r := runs.Run(i)
+		for k := r.Start; k < r.End; k++ {
+			levels[k] = r.Level
+		}
+	}
+	return levels
+}
+
+// reorder brings runs into the order in which they are seen (UAX #9, rule L2).
+// The line breaker's own order looks at directions only and gets numbers
+// within right-to-left text wrong.
+func reorder(parts []shaping.Output, levels []bidi.Level) {
+	level := func(i int) bidi.Level {
+		at := parts[i].Runes.Offset
+		if at < 0 || at >= len(levels) {
+			at = len(levels) - 1
+		}
+		return levels[at]
+	}
+	order := make([]bidi.Level, len(parts))
+	highest := bidi.Level(0)
+	for i := range parts {
+		order[i] = level(i)
+		highest = max(highest, order[i])
+	}
+	for l := highest; l > 0; l-- {
+		for i := 0; i < len(parts); i++ {
+			j := i
+			for j < len(parts) && order[j] >= l {
+				j++
+			}
+			if j > i {
+				slices.Reverse(parts[i:j])
+				slices.Reverse(order[i:j])
+				i = j
+			}
+		}
+	}
+}
+
+func (sh *shaper) line(w shaping.Line, text []rune, levels []bidi.Level) (Line, error) {
 	parts := slices.Clone(w)
-	slices.SortStableFunc(parts, func(a, b shaping.Output) int { return int(a.VisualIndex - b.VisualIndex) })
+	slices.SortStableFunc(parts, func(a, b shaping.Output) int { return cmp.Compare(a.Runes.Offset, b.Runes.Offset) })
+	reorder(parts, levels)
 	var line Line
 	for i := range parts {
 		run, err := sh.run(&parts[i], text)
@@ -349,6 +409,14 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	}
 	next, rtl := from, o.Direction == di.DirectionRTL
 	for i, g := range o.Glyphs {
+		if g.GlyphID == font.EmptyGlyph { // takes room but has no shape
+			if n := len(run.Glyphs); n > 0 {
+				run.Glyphs[n-1].Advance += float64(g.Advance) / 64
+				run.Advance += float64(g.Advance) / 64
+			}
+			next = max(next, g.TextIndex()+g.RunesCount())
+			continue
+		}
 		out := Glyph{
 			ID: uint16(g.GlyphID), Advance: float64(g.Advance) / 64, //nolint:gosec // TrueType glyphs are 16 bits
 			DX: float64(g.XOffset) / 64, DY: float64(g.YOffset) / 64,

@@ -1,0 +1,103 @@
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// FuzzCheckPNG: whatever is submitted as a picture, what is accepted is small
+// and is accepted again.
+func FuzzCheckPNG(f *testing.F) {
+	f.Add(scrawl(f, 40, 20))
+	f.Add([]byte("\x89PNG\r\n\x1a\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		out, err := seal.CheckPNG(b)
+		if err != nil {
+			var refusal *seal.Refusal
+			require.ErrorAs(t, err, &refusal)
+			return
+		}
+		_, err = seal.CheckPNG(out)
+		require.NoError(t, err)
+	})
+}
+
+// FuzzSubmission: whatever text is accepted when it is submitted can be drawn.
+func FuzzSubmission(f *testing.F) {
+	k := newKeys(f)
+	s := k.sealer(f)
+	original := simplePDF(1)
+	for _, t := range []string{"Ada", "שלום (1)", "क्षत्रिय", "한국어 x", "a\nb\tc", "e\u0301\u200d", "لا إله"} {
+		f.Add(t, 100.0, 20.0)
+	}
+	f.Fuzz(func(t *testing.T, text string, w, h float64) {
+		if len(text) > 300 || seal.CheckText(text) != nil || !(w > 1 && w < 500 && h > 1 && h < 500) {
+			return
+		}
+		j := job(t, original)
+		j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Text, Page: 1, X: 10, Y: 10, W: w, H: h, Text: text}}
+		j.Envelope.Subject, j.Signers[0].Name = text, text
+		out, err := os.CreateTemp(t.TempDir(), "out")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, out.Close()) }()
+		_, err = s.Seal(context.Background(), out, j)
+		require.NoError(t, err)
+	})
+}
+
+// FuzzUpload: what our own examination admits can be sealed.
+func FuzzUpload(f *testing.F) {
+	k := newKeys(f)
+	s := k.sealer(f)
+	f.Add(simplePDF(2))
+	f.Add(hybridPDF())
+	f.Add(classicPDF(layout{pages: letterPage("/Rotate 90/CropBox[1 2 300 400]")}))
+	lim := seal.DefaultLimits()
+	lim.MaxPages, lim.MaxObjects = 50, 500
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, err := seal.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
+		if err != nil {
+			var refusal *seal.Refusal
+			require.True(t, errors.As(err, &refusal), "%v", err)
+			return
+		}
+		out, err := os.CreateTemp(t.TempDir(), "out")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, out.Close()) }()
+		_, err = s.Seal(context.Background(), out, job(t, b))
+		require.NoError(t, err)
+	})
+}
+
+// FuzzVerify: a changed file never verifies, and nothing makes Verify fail in
+// another way than by its report.
+func FuzzVerify(f *testing.F) {
+	k := newKeys(f)
+	_, b := sealed(f, k.sealer(f), job(f, simplePDF(1)))
+	trust := k.trust()
+	f.Add(0, []byte("%"))
+	f.Add(len(b)-20, []byte("9"))
+	f.Add(600, []byte("<<"))
+	f.Fuzz(func(t *testing.T, at int, patch []byte) {
+		if at < 0 || at >= len(b) || len(patch) == 0 {
+			return
+		}
+		c := append(bytes.Clone(b[:at]), patch...)
+		if end := at + len(patch); end < len(b) {
+			c = append(c, b[end:]...)
+		}
+		if bytes.Equal(c, b) {
+			return
+		}
+		r, err := seal.Verify(context.Background(), bytes.NewReader(c), int64(len(c)), trust)
+		require.NoError(t, err)
+		require.Equal(t, seal.VerdictBroken, r.Verdict, textOf(t, r))
+	})
+}
