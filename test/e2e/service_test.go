@@ -32,6 +32,8 @@ type service struct {
 	ClientSecret string `json:"clientSecret"`
 	InboxURL     string `json:"inboxUrl"`
 	UI           string `json:"temporalUiUrl"`
+
+	dataDir string
 }
 
 func binary(t *testing.T) string {
@@ -125,7 +127,7 @@ func eventually(t *testing.T, what string, check func() bool) {
 func dev(t *testing.T, dir string, env ...string) (*service, *process) {
 	t.Helper()
 	p := start(t, env, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
-	s := &service{}
+	s := &service{dataDir: dir}
 	eventually(t, "demo.json", func() bool {
 		b, err := os.ReadFile(filepath.Join(dir, "demo.json"))
 		return err == nil && strings.Contains(p.out.String(), "is ready") && json.Unmarshal(b, s) == nil
