@@ -144,6 +144,11 @@ func (v *verifier) findSignature(context.Context) error {
 	if !ok {
 		return v.stop(CheckSignature, "The signature is empty.")
 	}
+	// Hexadecimal can be written in several ways. Nothing covers these bytes, so
+	// only the one in which the seal writes them is accepted.
+	if string(v.sig.Get("Contents")) != "<"+hex.EncodeToString(contents)+">" {
+		return v.stop(CheckSignature, "The signature is not written as the seal writes it.")
+	}
 	gap, end := v.rng[1], v.rng[2]+v.rng[3]
 	switch {
 	case v.rng[0] != 0 || v.rng[2] <= gap || end > v.size:

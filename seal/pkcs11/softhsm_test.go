@@ -1,0 +1,111 @@
+//go:build pkcs11 && cgo
+
+package pkcs11_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ThalesGroup/crypto11"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	"countersign/seal/pkcs11"
+)
+
+// module returns the path of SoftHSM's library, which must be installed.
+func module(t *testing.T) string {
+	t.Helper()
+	for _, dir := range []string{"/usr/lib/softhsm", "/usr/lib64/softhsm", "/usr/local/lib/softhsm", "/opt/homebrew/lib/softhsm"} {
+		if p := filepath.Join(dir, "libsofthsm2.so"); fileExists(p) {
+			return p
+		}
+	}
+	t.Fatal("SoftHSM must be installed")
+	return ""
+}
+
+func fileExists(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}
+
+// TestSealWithKeysOnAToken seals with keys that never leave SoftHSM.
+func TestSealWithKeysOnAToken(t *testing.T) { //nolint:paralleltest // SoftHSM reads its configuration from the environment
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "softhsm2.conf")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "tokens"), 0o700))
+	require.NoError(t, os.WriteFile(conf, []byte("directories.tokendir = "+filepath.Join(dir, "tokens")+"\n"), 0o600))
+	t.Setenv("SOFTHSM2_CONF", conf)
+	out, err := exec.CommandContext(t.Context(), "softhsm2-util", "--init-token", "--free", "--label", "seal", "--pin", "1234", "--so-pin", "5678").CombinedOutput()
+	require.NoError(t, err, string(out))
+	lib := module(t)
+
+	setup, err := crypto11.Configure(&crypto11.Config{Path: lib, TokenLabel: "seal", Pin: "1234"})
+	require.NoError(t, err)
+	_, err = setup.GenerateECDSAKeyPairWithLabel([]byte{1}, []byte("p256"), elliptic.P256())
+	require.NoError(t, err)
+	_, err = setup.GenerateRSAKeyPairWithLabel([]byte{2}, []byte("rsa"), 3072)
+	require.NoError(t, err)
+	require.NoError(t, setup.Close())
+
+	for _, label := range []string{"p256", "rsa"} {
+		key, err := pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "1234", Key: label})
+		require.NoError(t, err)
+		sealWith(t, key)
+		require.NoError(t, key.Close())
+	}
+	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "1234", Key: "other"})
+	require.ErrorContains(t, err, `key "other"`)
+	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "none", PIN: "1234", Key: "rsa"})
+	require.Error(t, err)
+}
+
+func sealWith(t *testing.T, key crypto.Signer) {
+	t.Helper()
+	now := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "On a token"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	require.NoError(t, err)
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	manifest, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	s, err := seal.New(seal.Config{
+		Signer: key, Chain: []*x509.Certificate{cert}, ManifestSigner: manifest, ManifestKeyID: "k",
+		Now: func() time.Time { return now }, Rand: rand.Reader,
+	})
+	require.NoError(t, err)
+	original, err := os.ReadFile("../testdata/classic.pdf")
+	require.NoError(t, err)
+	sum := sha256.Sum256(original)
+	file, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+	require.NoError(t, err)
+	_, err = s.Seal(context.Background(), file, seal.Job{
+		Original: bytes.NewReader(original), Size: int64(len(original)), OriginalSHA256: hex.EncodeToString(sum[:]),
+		Envelope: seal.Envelope{ID: "e"}, SealedAt: now, ChainHead: strings.Repeat("0", 64),
+	})
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	out, err := exec.CommandContext(t.Context(), "pdfsig", file.Name()).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "Signature is Valid")
+}
