@@ -2,16 +2,17 @@
 
 FROM node:22-alpine AS web
 WORKDIR /src
-# The pages come with the repository; without them only the API is built.
-COPY . .
-RUN --mount=type=cache,target=/root/.npm \
-    if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm run build && rm -rf node_modules; fi
+COPY web/package.json web/package-lock.json web/.npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+COPY web/ .
+RUN npm run build
 
 FROM golang:1.26-alpine AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
-COPY --from=web /src .
+COPY . .
+COPY --from=web /src/dist web/dist
 ARG VERSION=local
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" \
