@@ -14,45 +14,108 @@ import (
 	"countersign/models"
 )
 
+// caller is who makes a request: an app, or a console user of it.
+type caller struct {
+	*models.App
+
+	user *models.ConsoleUser // nil: the app itself
+}
+
+// actor names the caller in the audit trail.
+func (c caller) actor() string {
+	if c.user != nil {
+		return models.UserActor(c.user.ID)
+	}
+	return models.AppActor(c.App.ID)
+}
+
+func bearerToken(c *gin.Context) (string, error) {
+	scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", models.Refuse(models.KindUnauthorized, "unauthorized", "An access token is required: Authorization: Bearer <token>.")
+	}
+	return token, nil
+}
+
+var errToken = models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+
+func refuseToken(err error) error {
+	if credential.IsExpired(err) {
+		return models.Refuse(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
+	}
+	return errToken
+}
+
 // authenticate finds the app that the bearer token belongs to.
-func (s *Server) authenticate(c *gin.Context) (*models.App, error) {
-	token, ok := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
-	if !ok || token == "" {
-		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "An access token is required: Authorization: Bearer <token>.")
+func (s *Server) authenticate(c *gin.Context) (caller, error) {
+	token, err := bearerToken(c)
+	if err != nil {
+		return caller{}, err
 	}
 	id, err := s.Tokens.App(token)
 	if err != nil {
-		if credential.IsExpired(err) {
-			return nil, models.Refuse(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
-		}
-		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+		return caller{}, refuseToken(err)
 	}
+	return s.admit(c, id, nil)
+}
+
+// authenticateConsole also takes a console user's token, if the user's role
+// allows what the route does. The app itself may do everything.
+func (s *Server) authenticateConsole(c *gin.Context, least models.Role) (caller, error) {
+	token, err := bearerToken(c)
+	if err != nil {
+		return caller{}, err
+	}
+	app, id, err := s.Tokens.User(token)
+	if err != nil {
+		return s.authenticate(c)
+	}
+	user, err := s.Store.User(c.Request.Context(), id)
+	if isNotFound(err) || err == nil && user.AppID != app {
+		return caller{}, errToken
+	}
+	if err != nil {
+		return caller{}, err
+	}
+	if !user.Role.Allows(least) {
+		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", least, user.Role)
+	}
+	return s.admit(c, app, user)
+}
+
+func (s *Server) admit(c *gin.Context, id uuid.UUID, user *models.ConsoleUser) (caller, error) {
 	if err := s.limit(c, "app:"+id.String()); err != nil {
-		return nil, err
+		return caller{}, err
 	}
 	app, err := s.Store.App(c.Request.Context(), id)
-	if errors.Is(err, models.ErrNotFound) {
-		return nil, models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+	if isNotFound(err) {
+		return caller{}, errToken
 	}
-	return app, err
+	return caller{App: app, user: user}, err
 }
 
 // signerLink is what a signer token in the path stands for.
-type signerLink struct {
-	models.Link
-
-	App uuid.UUID
-}
+type signerLink = credential.SigningLink
 
 func (s *Server) authenticateSigner(c *gin.Context) (signerLink, error) {
-	app, l, err := s.Tokens.Link(c.Param("token"))
+	l, err := s.Tokens.Link(c.Param("token"))
 	if err != nil {
 		if credential.IsExpired(err) {
-			return signerLink{}, models.Refuse(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")
+			return l, models.Refuse(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 		}
-		return signerLink{}, models.ErrLinkInvalid
+		return l, models.ErrLinkInvalid
 	}
-	return signerLink{Link: l, App: app}, nil
+	if l.Session == uuid.Nil {
+		return l, nil
+	}
+	session, err := s.Store.Session(c.Request.Context(), l.Session)
+	if isNotFound(err) {
+		return l, models.ErrSessionInvalid
+	}
+	if err != nil {
+		return l, err
+	}
+	return l, session.Live(s.Now())
 }
 
 // token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
@@ -88,7 +151,9 @@ func (s *Server) token(c *gin.Context) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	app, err := s.Store.Authenticate(c.Request.Context(), id, secret)
+	app, err := guarded(c, s, "token", id, func() (*models.App, error) {
+		return s.Store.Authenticate(c.Request.Context(), id, secret)
+	})
 	if errors.Is(err, models.ErrNotFound) {
 		return models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong.")
 	}

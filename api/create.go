@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/nyaruka/phonenumbers"
@@ -12,7 +13,7 @@ import (
 )
 
 // createEnvelope takes a multipart body with the file, or JSON without it.
-func (s *Server) createEnvelope(c *gin.Context, app *models.App) error {
+func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and refused there
 	if t != "multipart/form-data" {
 		o, err := readObject(c, maxJSON, false)
@@ -58,15 +59,12 @@ func (p *parts) object() (*object, error) {
 	return o, nil
 }
 
-func (s *Server) create(c *gin.Context, app *models.App, o *object, file *upload) error {
+func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) error {
 	in := models.EnvelopeInput{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.optStr("subject"), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
 	}
 	if by := o.optStr("createdBy"); by != nil {
 		in.CreatedBy = *by
-	}
-	if !o.has("expiresInDays") {
-		in.ExpiresInDays = &s.DefaultExpiryDays
 	}
 	var signers []models.SignerInput
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
@@ -74,10 +72,20 @@ func (s *Server) create(c *gin.Context, app *models.App, o *object, file *upload
 		signer.Check(o.p, so.path)
 		signers = append(signers, signer)
 	}
-	origin := o.optStr("origin")
+	chosen, err := s.settings(c, app, in.TenantID)
+	if err != nil {
+		return err
+	}
+	origin := *chosen.FieldOrigin
+	if own := o.optStr("origin"); own != nil {
+		origin = models.Origin(*own)
+	}
 	var fields []models.FieldInput
 	for _, fo := range o.objects("fields", 0, models.MaxFields) {
 		fields = append(fields, fieldInput(fo, origin))
+	}
+	if !o.has("expiresInDays") {
+		in.ExpiresInDays = chosen.DefaultExpiryDays
 	}
 	if err := o.err(); err != nil {
 		return err
@@ -104,11 +112,25 @@ func (s *Server) create(c *gin.Context, app *models.App, o *object, file *upload
 	return nil
 }
 
+// settings are what holds for a tenant of the app.
+func (s *Server) settings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
+	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
+	return chosen.Over(s.defaults(app)), err
+}
+
+// defaults are what holds where neither tenant nor app have chosen.
+func (s *Server) defaults(app caller) models.Settings {
+	hours, origin := int(s.ReminderInterval/time.Hour), models.OriginTopLeft
+	return models.Settings{
+		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: &hours, FieldOrigin: &origin, SenderName: &app.Name,
+	}
+}
+
 // build makes the draft with all that the request holds, and keeps the file.
-func (s *Server) build(c *gin.Context, app *models.App, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
+func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
-	act := s.act(c, models.AppActor(app.ID))
+	act := s.act(c, app.actor())
 	e, err := models.NewEnvelope(act, in)
 	if err != nil {
 		return nil, err
@@ -141,7 +163,7 @@ func (s *Server) build(c *gin.Context, app *models.App, in models.EnvelopeInput,
 // signerInput reads a signer request.
 func (s *Server) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
-		Name: o.str("name"), Email: strings.TrimSpace(o.str("email")), Phone: o.optStr("phone"), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
+		Name: o.str("name"), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
 	}
 	if n := o.optInt("routingOrder"); n != nil {
 		in.RoutingOrder = *n
@@ -149,35 +171,35 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 	if m := o.optStr("authMethod"); m != nil {
 		in.AuthMethod = models.AuthMethod(*m)
 	}
-	if in.Phone != nil && strings.TrimSpace(*in.Phone) == "" {
-		in.Phone = nil
-	}
-	if in.Phone != nil {
-		n, err := phonenumbers.Parse(*in.Phone, "")
-		if err == nil && phonenumbers.IsPossibleNumber(n) {
-			e164 := phonenumbers.Format(n, phonenumbers.E164)
-			in.Phone = &e164
-		}
-	}
 	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}
 	return in
 }
 
-// fieldInput reads a field request. origin is the envelope's, if it names one.
-func fieldInput(o *object, origin *string) models.FieldInput {
+// phone reads an optional phone number, in E.164 if it can be understood.
+func phone(o *object) *string {
+	text := o.optStr("phone")
+	if text == nil || strings.TrimSpace(*text) == "" {
+		return nil
+	}
+	if n, err := phonenumbers.Parse(*text, ""); err == nil && phonenumbers.IsPossibleNumber(n) {
+		e164 := phonenumbers.Format(n, phonenumbers.E164)
+		return &e164
+	}
+	return text
+}
+
+// fieldInput reads a field request. origin is what holds if the field names none.
+func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	in := models.FieldInput{
 		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Page: o.int("page"),
-		X: o.num("x"), Y: o.num("y"), W: o.num("w"), H: o.num("h"), Required: o.flag("required", true), Origin: models.OriginTopLeft,
+		X: o.num("x"), Y: o.num("y"), W: o.num("w"), H: o.num("h"), Required: o.flag("required", true), Origin: origin,
 	}
 	if n, ok := o.get("signerId").(jsonNumber); ok {
 		in.SignerRef = n.String() // an index that was not quoted
 	} else {
 		in.SignerRef = o.str("signerId")
-	}
-	if origin != nil {
-		in.Origin = models.Origin(*origin)
 	}
 	if own := o.optStr("origin"); own != nil {
 		in.Origin = models.Origin(*own)

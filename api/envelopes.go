@@ -18,24 +18,36 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)
 }
 
-func (s *Server) listEnvelopes(c *gin.Context, app *models.App) error {
+func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.Filter{
-		App: app.ID, Tenant: c.Query("tenantId"), Status: models.Status(c.Query("status")),
+		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
 		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
 	}
 	if f.Tenant == "" {
 		p.Add("tenantId", "is required")
 	}
-	if _, given := c.GetQuery("status"); given && (!f.Status.Known() || f.Status != f.Status.Public()) {
-		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
-	}
+	tenantQuery(p, f.Tenant)
 	if err := p.Err(); err != nil {
 		return err
 	}
 	if err := app.MayUse(f.Tenant); err != nil {
 		return err
 	}
+	return s.list(c, f)
+}
+
+// statusQuery reads the status to select by; "" for all.
+func statusQuery(c *gin.Context, p models.Problems) models.Status {
+	v := models.Status(c.Query("status"))
+	if _, given := c.GetQuery("status"); given && (!v.Known() || v != v.Public()) {
+		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
+	}
+	return v
+}
+
+// list answers a page of envelopes.
+func (s *Server) list(c *gin.Context, f store.Filter) error {
 	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
@@ -48,7 +60,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app *models.App) error {
 	return nil
 }
 
-func (s *Server) getEnvelope(c *gin.Context, app *models.App) error {
+func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
 		return err
@@ -67,7 +79,7 @@ func (s *Server) answer(c *gin.Context, e *models.Envelope, status int) error {
 }
 
 // change does one thing to the caller's envelope.
-func (s *Server) change(c *gin.Context, app *models.App, do func(*models.Envelope, models.Act) error) (*models.Envelope, error) {
+func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, models.Act) error) (*models.Envelope, error) {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return nil, err
@@ -76,11 +88,11 @@ func (s *Server) change(c *gin.Context, app *models.App, do func(*models.Envelop
 		if app.MayUse(e.TenantID) != nil {
 			return models.ErrNotFound
 		}
-		return do(e, s.act(c, models.AppActor(app.ID)))
+		return do(e, s.act(c, app.actor()))
 	})
 }
 
-func (s *Server) sendEnvelope(c *gin.Context, app *models.App) error {
+func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, true)
 	if err != nil {
 		return err
@@ -112,7 +124,7 @@ func (s *Server) sendEnvelope(c *gin.Context, app *models.App) error {
 	return nil
 }
 
-func (s *Server) voidEnvelope(c *gin.Context, app *models.App) error {
+func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, true)
 	if err != nil {
 		return err
@@ -128,7 +140,7 @@ func (s *Server) voidEnvelope(c *gin.Context, app *models.App) error {
 	return s.answer(c, e, http.StatusOK)
 }
 
-func (s *Server) addSigner(c *gin.Context, app *models.App) error {
+func (s *Server) addSigner(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
 		return err
@@ -151,12 +163,20 @@ func (s *Server) addSigner(c *gin.Context, app *models.App) error {
 	return nil
 }
 
-func (s *Server) addField(c *gin.Context, app *models.App) error {
+func (s *Server) addField(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
 		return err
 	}
-	in := fieldInput(o, nil)
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	chosen, err := s.settings(c, app, e.TenantID)
+	if err != nil {
+		return err
+	}
+	in := fieldInput(o, *chosen.FieldOrigin)
 	invalid := o.err()
 	var made []*models.Field
 	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
@@ -174,7 +194,7 @@ func (s *Server) addField(c *gin.Context, app *models.App) error {
 }
 
 // getDocument streams the first document, original or sealed; documentId names another one.
-func (s *Server) getDocument(c *gin.Context, app *models.App) error {
+func (s *Server) getDocument(c *gin.Context, app caller) error {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
 		return err
@@ -209,7 +229,7 @@ func (s *Server) getDocument(c *gin.Context, app *models.App) error {
 	return s.sendFile(c, e, docs[0], "attachment")
 }
 
-func (s *Server) progress(c *gin.Context, app *models.App) error {
+func (s *Server) progress(c *gin.Context, app caller) error {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
 		return err

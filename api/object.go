@@ -227,6 +227,18 @@ func (o *object) objects(name string, minLen, maxLen int) []*object {
 	return out
 }
 
+// sub is an optional object; nil if it is absent or none.
+func (o *object) sub(name string) *object {
+	switch v := o.get(name).(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return &object{m: v, path: o.path + name + ".", p: o.p}
+	}
+	o.bad(name, "must be an object")
+	return nil
+}
+
 // err is what was wrong so far.
 func (o *object) err() error { return o.p.Err() }
 

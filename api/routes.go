@@ -15,6 +15,7 @@ type access int
 const (
 	public  access = iota // none
 	bearer                // an app's access token
+	console               // an app's access token, or a console user's of sufficient role
 	signing               // a signer token in the path
 )
 
@@ -22,8 +23,9 @@ const (
 type route struct {
 	method, path string
 	access       access
+	role         models.Role // console: the least that a user needs
 	public       func(*gin.Context) error
-	app          func(*gin.Context, *models.App) error
+	app          func(*gin.Context, caller) error
 	signer       func(*gin.Context, signerLink) error
 }
 
@@ -31,13 +33,17 @@ func (s *Server) routes() []route {
 	pub := func(method, path string, h func(*gin.Context) error) route {
 		return route{method: method, path: path, access: public, public: h}
 	}
-	app := func(method, path string, h func(*gin.Context, *models.App) error) route {
+	app := func(method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: path, access: bearer, app: h}
+	}
+	con := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/console" + path, access: console, role: role, app: h}
 	}
 	sig := func(method, path string, h func(*gin.Context, signerLink) error) route {
 		return route{method: method, path: "/v1/signing/:token" + path, access: signing, signer: h}
 	}
-	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	const viewer, support, admin = models.RoleViewer, models.RoleSupport, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
 		pub(get, "/readyz", s.readyz),
@@ -53,12 +59,46 @@ func (s *Server) routes() []route {
 		app(post, "/v1/envelopes/:id/fields", s.addField),
 		app(post, "/v1/envelopes/:id/document", s.uploadDocument),
 		app(get, "/v1/envelopes/:id/document", s.getDocument),
-		app(post, "/v1/console/envelopes/:id/documents", s.uploadConsoleDocument),
-		app(get, "/v1/console/envelopes/:id/progress", s.progress),
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
+
+		pub(post, "/v1/console/login", s.login),
+		con(viewer, get, "/me", s.me),
+		con(admin, get, "/users", s.listUsers),
+		con(admin, post, "/users", s.createUser),
+		con(admin, del, "/users/:id", s.disableUser),
+		con(viewer, get, "/envelopes", s.searchEnvelopes),
+		con(viewer, get, "/envelopes/:id", s.inspectEnvelope),
+		con(viewer, get, "/envelopes/:id/progress", s.progress),
+		con(viewer, get, "/envelopes/:id/document", s.getDocument),
+		con(support, post, "/envelopes/:id/documents", s.uploadConsoleDocument),
+		con(support, post, "/envelopes/:id/void", s.voidEnvelope),
+		con(support, post, "/envelopes/:id/signers/:signerId/resend", s.resendInvitation),
+		con(viewer, get, "/contacts", s.listContacts),
+		con(support, post, "/contacts", s.saveContact),
+		con(support, del, "/contacts/:id", s.deleteContact),
+		con(viewer, get, "/usage", s.usage),
+		con(viewer, get, "/settings", s.getSettings),
+		con(admin, put, "/settings", s.putSettings),
+		con(viewer, get, "/webhooks", s.inspectWebhooks),
+		con(admin, post, "/webhooks/:id/pause", s.pauseWebhook),
+		con(admin, post, "/webhooks/:id/resume", s.resumeWebhook),
+		con(admin, post, "/webhooks/:id/secret", s.rotateSecret),
+		con(support, post, "/webhooks/:id/ping", s.pingWebhook),
+		con(support, post, "/webhooks/:id/resend", s.resendSince),
+		con(viewer, get, "/webhook-deliveries", s.listDeliveries),
+		con(viewer, get, "/webhook-deliveries/:id", s.getDelivery),
+		con(support, post, "/webhook-deliveries/:id/resend", s.resendDelivery),
+
+		app(post, "/v1/embedded/signing-sessions", s.createSession),
+		app(del, "/v1/embedded/signing-sessions/:id", s.revokeSession),
+		app(post, "/v1/embedded/builder-sessions", s.createBuilderSession),
+		pub(get, "/v1/embedded/sessions/:token", s.openSession),
+		pub(get, "/embed/:token", s.embedPage),
+
+		pub(post, "/v1/verify", s.verify),
 
 		sig(get, "", s.signingContext),
 		sig(post, "/otp/request", s.requestCode),
@@ -90,8 +130,13 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 		case public:
 			err = r.public(c)
 		case bearer:
-			var app *models.App
+			var app caller
 			if app, err = s.authenticate(c); err == nil {
+				err = r.app(c, app)
+			}
+		case console:
+			var app caller
+			if app, err = s.authenticateConsole(c, r.role); err == nil {
 				err = r.app(c, app)
 			}
 		case signing:

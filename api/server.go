@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -43,13 +44,17 @@ type Config struct {
 	Workflows Workflows
 	Pages     http.Handler // the pages for people, for every path that is not the API's
 
-	BaseURL, SigningURL string
-	UploadLimit         int64 // bytes
-	RateLimit           int   // requests per minute
-	DefaultExpiryDays   int
-	AllowPrivateHooks   bool
-	TrustedProxies      []string
-	Version             string
+	BaseURL, SigningURL, EmbedURL string
+	UploadLimit                   int64 // bytes
+	RateLimit                     int   // requests per minute
+	SharedLimits                  bool  // count requests together with other processes, in the database
+	DefaultExpiryDays             int
+	ReminderInterval              time.Duration
+	AllowPrivateHooks             bool
+	Development                   bool           // embedded pages of http://localhost are allowed
+	Roots                         *x509.CertPool // trusted when a sealed document is verified; nil: none
+	TrustedProxies                []string
+	Version                       string
 
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -63,12 +68,19 @@ type Server struct {
 	log    *slog.Logger
 	limits *limiter
 	engine *gin.Engine
+	// verifying holds a place for each document that is being verified.
+	verifying chan struct{}
 }
 
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, log: cfg.Log, limits: newLimiter(cfg.RateLimit, cfg.Now), engine: gin.New()}
+	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), verifying: make(chan struct{}, verifyAtOnce)}
+	var shared Windows
+	if cfg.SharedLimits {
+		shared = cfg.Store
+	}
+	s.limits = newLimiter(cfg.RateLimit, cfg.Now, shared)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {

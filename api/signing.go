@@ -91,9 +91,13 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
+	chosen, err := s.settings(c, caller{App: app}, e.TenantID)
+	if err != nil {
+		return err
+	}
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
-		SenderName: app.Name, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
+		SenderName: *chosen.SenderName, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
 		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.OTPVerifiedAt != nil, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{Version: models.ConsentVersion, Text: models.ConsentText},

@@ -162,7 +162,7 @@ func unreadable(err error) error {
 }
 
 // addDocument stores an upload as the envelope's next document.
-func (s *Server) addDocument(c *gin.Context, app *models.App, u *upload) (*models.Document, error) {
+func (s *Server) addDocument(c *gin.Context, app caller, u *upload) (*models.Document, error) {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *Server) addDocument(c *gin.Context, app *models.App, u *upload) (*model
 	limits, _ := app.Plan.Limits()
 	var d *models.Document
 	_, err = s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-		d, err = e.AddDocument(s.act(c, models.AppActor(app.ID)), u.DocumentInput, limits.Documents)
+		d, err = e.AddDocument(s.act(c, app.actor()), u.DocumentInput, limits.Documents)
 		return err
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Server) forget(c *gin.Context, key string) {
 	}
 }
 
-func (s *Server) uploadDocument(c *gin.Context, app *models.App) error {
+func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
 	}
@@ -217,7 +217,7 @@ func (s *Server) uploadDocument(c *gin.Context, app *models.App) error {
 	return nil
 }
 
-func (s *Server) uploadConsoleDocument(c *gin.Context, app *models.App) error {
+func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	if _, err := s.ownEnvelope(c, app); err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func percent(s string) string {
 }
 
 // ownEnvelope loads the envelope that the path names, if it is the caller's.
-func (s *Server) ownEnvelope(c *gin.Context, app *models.App) (*models.Envelope, error) {
+func (s *Server) ownEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return nil, err
@@ -296,7 +296,7 @@ func (s *Server) ownEnvelope(c *gin.Context, app *models.App) (*models.Envelope,
 	return s.ownEnvelopeByID(c, app, id)
 }
 
-func (s *Server) ownEnvelopeByID(c *gin.Context, app *models.App, id uuid.UUID) (*models.Envelope, error) {
+func (s *Server) ownEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC()}
 }
 
-func (s *Server) listWebhooks(c *gin.Context, app *models.App) error {
+func (s *Server) listWebhooks(c *gin.Context, app caller) error {
 	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *Server) listWebhooks(c *gin.Context, app *models.App) error {
 
 const maxSecret = 256
 
-func (s *Server) createWebhook(c *gin.Context, app *models.App) error {
+func (s *Server) createWebhook(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
 		return err
@@ -62,18 +62,11 @@ func (s *Server) createWebhook(c *gin.Context, app *models.App) error {
 			events = append(events, n)
 		}
 	}
-	secret := o.optStr("secret")
-	if secret != nil && (len(*secret) < 8 || len(*secret) > maxSecret) {
-		o.bad("secret", "must have between 8 and %d bytes", maxSecret)
-	}
+	secret := webhookSecret(o)
 	if err := o.err(); err != nil {
 		return err
 	}
-	plain := ""
-	if secret != nil {
-		plain = *secret
-	}
-	w, err := s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, plain)
+	w, err := s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
 	if err != nil {
 		return err
 	}
@@ -81,7 +74,19 @@ func (s *Server) createWebhook(c *gin.Context, app *models.App) error {
 	return nil
 }
 
-func (s *Server) deleteWebhook(c *gin.Context, app *models.App) error {
+// webhookSecret reads an optional secret; "" if there is none.
+func webhookSecret(o *object) string {
+	secret := o.optStr("secret")
+	if secret == nil {
+		return ""
+	}
+	if len(*secret) < 8 || len(*secret) > maxSecret {
+		o.bad("secret", "must have between 8 and %d bytes", maxSecret)
+	}
+	return *secret
+}
+
+func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -50,4 +51,13 @@ func (s *Store) MailFailed(ctx context.Context, id, why string) error {
 		return fmt.Errorf("note failed mail: %w", err)
 	}
 	return nil
+}
+
+// Mails are the mails of an envelope, in the order in which they were begun.
+func (s *Store) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
+	var out []models.Mail
+	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id").Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("load mails of %s: %w", envelope, err)
+	}
+	return out, nil
 }

@@ -106,6 +106,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	defer ws.Stop()
 	wg.Go(func() { p.dispatcher().Run(ctx) })
+	wg.Go(func() { p.housekeep(ctx) })
 
 	info := demo{BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, TemporalUIURL: ui}
 	served := make(chan error, 1)

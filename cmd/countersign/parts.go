@@ -6,12 +6,14 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,10 +121,58 @@ func (p *parts) api() (http.Handler, error) {
 	return api.New(api.Config{
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
 		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
-		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, UploadLimit: p.cfg.UploadLimit, RateLimit: p.cfg.RateLimit,
-		DefaultExpiryDays: p.cfg.DefaultExpiryDays, AllowPrivateHooks: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies,
+		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, UploadLimit: p.cfg.UploadLimit,
+		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
+		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
+		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: p.roots(),
 		Version: version, Log: p.log, Now: now, NewID: newID,
 	})
+}
+
+// roots are the certificates that a sealed document's must lead to: the
+// system's, and the last of our own chain.
+func (p *parts) roots() *x509.CertPool {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	name := p.cfg.SealCert
+	if name == "" {
+		name = p.cfg.SealKey
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		p.log.Info("own seals will be reported as not trusted: the API has no COUNTERSIGN_SEAL_CERT")
+		return pool
+	}
+	var last *pem.Block
+	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			last = block
+		}
+	}
+	if last != nil {
+		if cert, err := x509.ParseCertificate(last.Bytes); err == nil {
+			pool.AddCert(cert)
+		}
+	}
+	return pool
+}
+
+// housekeep removes what has run out, every minute, until ctx ends.
+func (p *parts) housekeep(ctx context.Context) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		if err := p.store.Housekeep(ctx); err != nil && ctx.Err() == nil {
+			p.log.WarnContext(ctx, "housekeeping failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // workers puts the Temporal workers together. The seal makes a trial signature

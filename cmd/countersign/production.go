@@ -50,6 +50,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() { p.dispatcher().Run(ctx) })
+	wg.Go(func() { p.housekeep(ctx) })
 	return serve(ctx, l, h)
 }
 

@@ -19,6 +19,7 @@ const (
 	audienceAPI      = "countersign:api"
 	audienceSigning  = "countersign:signing"
 	audienceDownload = "countersign:download"
+	audienceConsole  = "countersign:console"
 )
 
 // DownloadLifetime is how long a download link is good where retention does not
@@ -27,6 +28,9 @@ const DownloadLifetime = 365 * 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
 const AccessLifetime = time.Hour
+
+// ConsoleLifetime is how long a console user stays signed in.
+const ConsoleLifetime = 8 * time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
 type Tokens struct {
@@ -48,6 +52,7 @@ type claims struct {
 	App      uuid.UUID `json:"app,omitzero"`
 	Envelope uuid.UUID `json:"env,omitzero"`
 	Signer   uuid.UUID `json:"sgn,omitzero"`
+	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
 // Access issues an app's access token.
@@ -68,34 +73,86 @@ func (t *Tokens) App(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.Subject)
 }
 
+// Console issues a console user's token.
+func (t *Tokens) Console(u *models.ConsoleUser) (string, error) {
+	now := t.now()
+	return t.sign(claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: u.ID.String(), Audience: jwt.ClaimStrings{audienceConsole}, ID: uuid.NewString(),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ConsoleLifetime)),
+		},
+		App: u.AppID,
+	})
+}
+
+// User returns the app and the user that a console token belongs to.
+func (t *Tokens) User(token string) (app, user uuid.UUID, err error) {
+	c, err := t.parse(token, audienceConsole)
+	if err != nil {
+		return uuid.Nil, uuid.Nil, err
+	}
+	user, err = uuid.Parse(c.Subject)
+	return c.App, user, err
+}
+
 // Signing issues the token of a signer's current link. It can be issued again
 // at any time: what makes it valid is the link's id, kept with the signer.
 func (t *Tokens) Signing(app uuid.UUID, s *models.Signer) (string, error) {
-	if s.LinkID == nil || s.LinkExpiresAt == nil || s.LinkIssuedAt == nil {
-		return "", fmt.Errorf("signer %s has no link", s.ID)
+	c, err := signing(app, s)
+	if err != nil {
+		return "", err
 	}
-	return t.sign(claims{
+	return t.sign(c)
+}
+
+// Embedded issues the token of a signer's current link for one embedded
+// session: it ends with the session.
+func (t *Tokens) Embedded(session *models.EmbeddedSession, s *models.Signer) (string, error) {
+	c, err := signing(session.AppID, s)
+	if err != nil {
+		return "", err
+	}
+	c.Session = session.ID
+	if session.ExpiresAt.Before(c.ExpiresAt.Time) {
+		c.ExpiresAt = jwt.NewNumericDate(session.ExpiresAt)
+	}
+	return t.sign(c)
+}
+
+func signing(app uuid.UUID, s *models.Signer) (claims, error) {
+	if s.LinkID == nil || s.LinkExpiresAt == nil || s.LinkIssuedAt == nil {
+		return claims{}, fmt.Errorf("signer %s has no link", s.ID)
+	}
+	return claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Subject: s.ID.String(), Audience: jwt.ClaimStrings{audienceSigning}, ID: s.LinkID.String(),
 			IssuedAt: jwt.NewNumericDate(*s.LinkIssuedAt), ExpiresAt: jwt.NewNumericDate(*s.LinkExpiresAt),
 		},
 		App: app, Envelope: s.EnvelopeID,
-	})
+	}, nil
 }
 
-// Link returns the app and the link that a signing token stands for. The
-// envelope decides whether that link is still good.
-func (t *Tokens) Link(token string) (uuid.UUID, models.Link, error) {
+// SigningLink is what a signing token stands for.
+type SigningLink struct {
+	models.Link
+
+	App     uuid.UUID
+	Session uuid.UUID // the embedded session it was issued for; zero if none
+}
+
+// Link reads a signing token. The envelope decides whether that link is still
+// good, and the session whether it is.
+func (t *Tokens) Link(token string) (SigningLink, error) {
 	c, err := t.parse(token, audienceSigning)
 	if err != nil {
-		return uuid.Nil, models.Link{}, err
+		return SigningLink{}, err
 	}
 	signer, err1 := uuid.Parse(c.Subject)
 	id, err2 := uuid.Parse(c.ID)
 	if err := errors.Join(err1, err2); err != nil {
-		return uuid.Nil, models.Link{}, err
+		return SigningLink{}, err
 	}
-	return c.App, models.Link{EnvelopeID: c.Envelope, SignerID: signer, ID: id}, nil
+	return SigningLink{Link: models.Link{EnvelopeID: c.Envelope, SignerID: signer, ID: id}, App: c.App, Session: c.Session}, nil
 }
 
 // Download issues a link to one sealed document for one recipient.

@@ -1,0 +1,275 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+type deliveryView struct {
+	ID          uuid.UUID             `json:"id"`
+	WebhookID   uuid.UUID             `json:"webhookId"`
+	EventID     uuid.UUID             `json:"eventId"`
+	EnvelopeID  *uuid.UUID            `json:"envelopeId"` // null for a ping
+	Event       models.EventName      `json:"event"`
+	Status      models.DeliveryStatus `json:"status"`
+	Attempts    int                   `json:"attempts"`
+	Resends     int                   `json:"resends"`
+	CreatedAt   time.Time             `json:"createdAt"`
+	DeliveredAt *time.Time            `json:"deliveredAt"`
+	FailedAt    *time.Time            `json:"failedAt"`
+}
+
+func viewDelivery(d *models.Delivery) deliveryView {
+	v := deliveryView{
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, Resends: d.Run,
+		CreatedAt: d.CreatedAt.UTC(), DeliveredAt: stamp(d.DeliveredAt), FailedAt: stamp(d.FailedAt),
+	}
+	if d.EnvelopeID != uuid.Nil {
+		v.EnvelopeID = &d.EnvelopeID
+	}
+	return v
+}
+
+type attemptView struct {
+	Number    int       `json:"number"`
+	At        time.Time `json:"at"`
+	Status    *int      `json:"status"` // null: there was no answer
+	LatencyMS int64     `json:"latencyMs"`
+	Error     string    `json:"error"`
+	Body      string    `json:"body"`
+}
+
+// queryID reads an id from the query string; absent is the zero id.
+func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(raw)
+	if err != nil || len(raw) != 36 {
+		p.Add(name, "must be a UUID")
+	}
+	return id
+}
+
+func (s *Server) listDeliveries(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	f := store.DeliveryFilter{
+		App: app.ID, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
+		Webhook: queryID(c, p, "webhookId"), Envelope: queryID(c, p, "envelopeId"),
+		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
+	}
+	switch f.Status {
+	case models.DeliveryPending, models.DeliveryDelivered, models.DeliveryFailed:
+	default:
+		if _, given := c.GetQuery("status"); given {
+			p.Add("status", "must be pending, delivered or failed")
+		}
+	}
+	if _, given := c.GetQuery("event"); given && !f.Event.Told() && f.Event != models.EventPing {
+		p.Add("event", "is not a webhook event")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	found, total, err := s.Store.Deliveries(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	data := make([]deliveryView, 0, len(found))
+	for i := range found {
+		data = append(data, viewDelivery(&found[i]))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
+	return nil
+}
+
+func (s *Server) getDelivery(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		deliveryView
+
+		Payload     json.RawMessage `json:"payload"`
+		AttemptList []attemptView   `json:"attemptLog"`
+	}{viewDelivery(d), ev.Body, []attemptView{}}
+	for _, a := range attempts {
+		v := attemptView{Number: a.Number, At: a.At.UTC(), LatencyMS: a.LatencyMS, Error: a.Error, Body: printable(a.Body)}
+		if a.Status != 0 {
+			v.Status = &a.Status
+		}
+		out.AttemptList = append(out.AttemptList, v)
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) resendDelivery(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	d, err := s.Store.Resend(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusAccepted, viewDelivery(d))
+	return nil
+}
+
+// resendSince sends again all that failed at an endpoint since a time.
+func (s *Server) resendSince(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	var since time.Time
+	if text := o.str("since"); text != "" {
+		if since, err = time.Parse(time.RFC3339, text); err != nil {
+			o.bad("since", "must be a time such as 2026-11-21T07:00:00Z")
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	n, more, err := s.Store.ResendSince(c.Request.Context(), app.ID, id, since)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusAccepted, gin.H{"resent": n, "remaining": more})
+	return nil
+}
+
+type consoleWebhookView struct {
+	webhookView
+
+	SignedWith     string     `json:"signedWith"` // "secret" or "client_secret"
+	PreviousUntil  *time.Time `json:"previousSecretUntil"`
+	FailingSince   *time.Time `json:"failingSince"`
+	LastError      string     `json:"lastError"`
+	DisabledAt     *time.Time `json:"disabledAt"`
+	DisabledReason string     `json:"disabledReason"`
+}
+
+func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
+	v := consoleWebhookView{
+		webhookView: viewWebhook(w), SignedWith: "client_secret", PreviousUntil: stamp(w.PreviousUntil), FailingSince: stamp(w.FailingSince),
+		LastError: w.LastError, DisabledAt: stamp(w.DisabledAt), DisabledReason: w.DisabledReason,
+	}
+	if w.Secret != nil {
+		v.SignedWith = "secret"
+	}
+	return v
+}
+
+func (s *Server) inspectWebhooks(c *gin.Context, app caller) error {
+	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
+	if err != nil {
+		return err
+	}
+	out := make([]consoleWebhookView, 0, len(hooks))
+	for i := range hooks {
+		out = append(out, viewConsoleWebhook(&hooks[i]))
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) pauseWebhook(c *gin.Context, app caller) error {
+	return s.switchWebhook(c, app, false)
+}
+func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
+	return s.switchWebhook(c, app, true)
+}
+
+func (s *Server) switchWebhook(c *gin.Context, app caller, active bool) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	w, err := s.Store.SetWebhookActive(c.Request.Context(), app.ID, id, active)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, viewConsoleWebhook(w))
+	return nil
+}
+
+func (s *Server) pingWebhook(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	d, err := s.Store.PingWebhook(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusAccepted, viewDelivery(d))
+	return nil
+}
+
+// maxOverlap bounds how long two secrets of an endpoint sign, in hours.
+const maxOverlap = 7 * 24
+
+// rotateSecret gives the endpoint a new secret; null makes the client secret
+// sign. The old one signs beside it for overlapHours (24 unless given).
+func (s *Server) rotateSecret(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if !o.has("secret") {
+		o.bad("secret", "is required; null makes the client secret sign")
+	}
+	secret, hours := webhookSecret(o), 24
+	if n := o.optInt("overlapHours"); n != nil {
+		hours = *n
+	}
+	if hours < 0 || hours > maxOverlap {
+		o.bad("overlapHours", "must be between 0 and %d", maxOverlap)
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	w, err := s.Store.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, viewConsoleWebhook(w))
+	return nil
+}
+
+// printable shows the beginning of an endpoint's answer as text.
+func printable(body []byte) string {
+	return string(slices.DeleteFunc([]rune(string(body)), func(r rune) bool {
+		return r != '\n' && r != '\t' && clean(string(r)) == ""
+	}))
+}

@@ -1,0 +1,269 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+const (
+	sessionMinutes    = 30
+	maxSessionMinutes = 120
+	maxURL            = 2048
+)
+
+var (
+	hexColor = regexp.MustCompile(`^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)
+	radius   = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em|%)?$`)
+)
+
+// createSession lets one signer sign inside a page of one origin.
+func (s *Server) createSession(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	in := models.EmbeddedSession{
+		AppID: app.ID, TenantID: o.str("tenantId"), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"),
+		AllowedOrigin: s.origin(o, "allowedOrigin"), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+	}
+	minutes := sessionMinutes
+	if n := o.optInt("expiresInMinutes"); n != nil {
+		minutes = *n
+	}
+	if minutes < 1 || minutes > maxSessionMinutes {
+		o.bad("expiresInMinutes", "must be between 1 and %d", maxSessionMinutes)
+	}
+	if to := o.optStr("returnUrl"); to != nil {
+		if u, err := url.Parse(*to); err != nil || !s.secureURL(u) || len(*to) > maxURL || *to != clean(*to) {
+			o.bad("returnUrl", "must be an https address")
+		}
+		in.ReturnURL = to
+	}
+	readTheme(o, &in)
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := app.MayUse(in.TenantID); err != nil {
+		return err
+	}
+	e, err := s.ownEnvelopeByID(c, app, in.EnvelopeID)
+	if err != nil {
+		return err
+	}
+	if e.TenantID != in.TenantID {
+		return models.ErrNotFound
+	}
+	if _, err := e.MayEmbed(in.SignerID, in.CreatedAt); err != nil {
+		return err
+	}
+	in.ExpiresAt = in.CreatedAt.Add(time.Duration(minutes) * time.Minute)
+	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
+		in.ExpiresAt = *e.ExpiresAt
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	in.TokenHash = tokenHash(token)
+	if err := s.Store.CreateSession(c.Request.Context(), &in); err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, gin.H{
+		"sessionId": in.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": in.ExpiresAt,
+	})
+	return nil
+}
+
+func tokenHash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// origin reads the exact origin of a page: scheme, host and port, nothing else.
+func (s *Server) origin(o *object, name string) string {
+	text := o.str(name)
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || !s.secureURL(u) || len(text) > maxURL || text != u.Scheme+"://"+u.Host || strings.ContainsAny(u.Host, "*'\"; ,\\") {
+		o.bad(name, "must be an exact https origin such as https://app.example.com")
+	}
+	return strings.ToLower(text)
+}
+
+// secureURL allows https, and in development http on this machine.
+func (s *Server) secureURL(u *url.URL) bool {
+	if u.Host == "" || u.User != nil || u.Opaque != "" {
+		return false
+	}
+	switch u.Hostname() {
+	case "localhost", "127.0.0.1", "::1":
+		return u.Scheme == "https" || u.Scheme == "http" && s.Development
+	}
+	return u.Scheme == "https"
+}
+
+// readTheme takes the two members of a theme that mean something; all others
+// are ignored.
+func readTheme(o *object, in *models.EmbeddedSession) {
+	theme := o.sub("theme")
+	if theme == nil {
+		return
+	}
+	in.PrimaryColor, in.BorderRadius = theme.optStr("primaryColor"), nil
+	if in.PrimaryColor != nil && !hexColor.MatchString(*in.PrimaryColor) {
+		theme.bad("primaryColor", "must be a hex colour such as #1a56db")
+	}
+	var text string
+	switch v := theme.get("borderRadius").(type) {
+	case nil:
+		return
+	case string:
+		text = v
+	case jsonNumber:
+		text = v.String() + "px"
+	}
+	if !radius.MatchString(text) {
+		theme.bad("borderRadius", "must be a length such as 8 or 8px")
+	}
+	in.BorderRadius = &text
+}
+
+func (s *Server) revokeSession(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	if err := s.Store.RevokeSession(c.Request.Context(), app.App, id); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) createBuilderSession(*gin.Context, caller) error {
+	return models.Refuse(models.KindNotAvailable, "not_available", "Builder sessions are announced but not available yet.")
+}
+
+type themeView struct {
+	PrimaryColor *string `json:"primaryColor"`
+	BorderRadius *string `json:"borderRadius"`
+}
+
+// openSession is what the embedded page needs: whom it is for, and a signing
+// token that ends with the session. Asking again is allowed: a page is reloaded.
+func (s *Server) openSession(c *gin.Context) error {
+	session, err := s.Store.SessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+	if isNotFound(err) {
+		return models.ErrSessionInvalid
+	}
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	if err := session.Live(now); err != nil {
+		return err
+	}
+	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
+	if err != nil {
+		return err
+	}
+	if signer := e.Signer(session.SignerID); signer != nil && signer.Done() {
+		return models.Refuse(models.KindGone, "session_completed", "This signer has signed or declined.")
+	}
+	signer, err := e.MayEmbed(session.SignerID, now)
+	if models.IsRefusal(err) {
+		return models.ErrSessionInvalid
+	}
+	if err != nil {
+		return err
+	}
+	token, err := s.Tokens.Embedded(session, signer)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{
+		"envelopeId": session.EnvelopeID, "signerId": session.SignerID, "signingToken": token, "allowedOrigin": session.AllowedOrigin,
+		"returnUrl": session.ReturnURL, "theme": themeView{session.PrimaryColor, session.BorderRadius}, "expiresAt": session.ExpiresAt.UTC(),
+	})
+	return nil
+}
+
+// embedPage serves the page of an embedded session, which only the session's
+// origin may frame. A session that is over still gets the page, which says so;
+// a token that is no session's may be framed by nobody.
+func (s *Server) embedPage(c *gin.Context) error {
+	ancestor := "'none'"
+	session, err := s.Store.SessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+	switch {
+	case isNotFound(err):
+	case err != nil:
+		return err
+	default:
+		ancestor = session.AllowedOrigin
+		if from := c.GetHeader("Referer"); from != "" && !s.mayRefer(from, session.AllowedOrigin) {
+			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
+		}
+	}
+	if s.Pages == nil {
+		return models.ErrNotFound
+	}
+	s.Pages.ServeHTTP(&framedBy{ResponseWriter: c.Writer, ancestor: ancestor}, c.Request)
+	return nil
+}
+
+// mayRefer reports whether the page that led here is of the allowed origin, or ours.
+func (s *Server) mayRefer(referer, allowed string) bool {
+	u, err := url.Parse(referer)
+	if err != nil {
+		return false
+	}
+	origin := strings.ToLower(u.Scheme + "://" + u.Host)
+	own, err := url.Parse(s.EmbedURL)
+	return origin == allowed || err == nil && origin == strings.ToLower(own.Scheme+"://"+own.Host)
+}
+
+// framedBy lets one origin frame what is written through it.
+type framedBy struct {
+	http.ResponseWriter
+
+	ancestor string
+	done     bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *framedBy) WriteHeader(status int) {
+	if !w.done {
+		w.done = true
+		h := w.Header()
+		var rest []string
+		for part := range strings.SplitSeq(h.Get("Content-Security-Policy"), ";") {
+			if part = strings.TrimSpace(part); part != "" && !strings.HasPrefix(part, "frame-ancestors") {
+				rest = append(rest, part)
+			}
+		}
+		h.Set("Content-Security-Policy", strings.Join(append(rest, "frame-ancestors "+w.ancestor), "; "))
+		if w.ancestor != "'none'" {
+			h.Del("X-Frame-Options") // it cannot name an origin, and would forbid what the policy allows
+		}
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *framedBy) Write(b []byte) (int, error) {
+	if !w.done {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(b)
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store/blob"
+)
+
+const (
+	verifyPerMinute = 30 // and address
+	verifyAtOnce    = 2  // it is work for the processor
+	verifyWait      = 10 * time.Second
+	verifyLimit     = 30 * time.Second
+)
+
+// verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
+func (s *Server) verify(c *gin.Context) error {
+	if err := s.throttle(c, "verify:"+c.ClientIP(), verifyPerMinute); err != nil {
+		return err
+	}
+	f, size, err := s.spool(c)
+	if err != nil {
+		return err
+	}
+	defer blob.Discard(f)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), verifyWait)
+	defer cancel()
+	select {
+	case s.verifying <- struct{}{}:
+		defer func() { <-s.verifying }()
+	case <-ctx.Done():
+		busy := models.Refuse(models.KindUnavailable, "busy", "Too many documents are being verified; please try again in a moment.")
+		busy.RetryAfter = verifyWait
+		return busy
+	}
+	opt := seal.VerifyOptions{Roots: s.Roots, Now: s.Now}
+	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
+	if err != nil {
+		return err
+	}
+	opt.ManifestKeys = make(map[string]crypto.PublicKey, len(keys))
+	for _, k := range keys {
+		opt.ManifestKeys[k.ID] = &k.Private.PublicKey
+	}
+	work, stop := context.WithTimeout(c.Request.Context(), verifyLimit)
+	defer stop()
+	report, err := seal.Verify(work, f, size, opt)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyLimit)
+	}
+	if err != nil {
+		return fmt.Errorf("verify document: %w", err)
+	}
+	c.JSON(http.StatusOK, report)
+	return nil
+}
+
+// spool takes the file of a request into a temporary one. The caller discards it.
+func (s *Server) spool(c *gin.Context) (*os.File, int64, error) {
+	body := io.Reader(http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+fileSlop))
+	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	switch {
+	case err != nil || t == "application/pdf" || t == "application/octet-stream":
+	case t == "multipart/form-data":
+		c.Request.Body = io.NopCloser(body)
+		if body, err = filePart(c.Request); err != nil {
+			return nil, 0, err
+		}
+	default:
+		return nil, 0, models.Refuse(models.KindInvalid, "content_type", "The body must be application/pdf or multipart/form-data, not %s.", t)
+	}
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return nil, 0, err
+	}
+	n, err := io.Copy(f, io.LimitReader(body, s.UploadLimit+1))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case n > s.UploadLimit || errors.As(err, &tooLarge):
+		err = models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", s.UploadLimit)
+	case err != nil && !isWriteError(err):
+		err = models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+	case err == nil && n == 0:
+		p := models.Problems{}
+		p.Add("file", "is required")
+		err = p.Err()
+	}
+	if err != nil {
+		blob.Discard(f)
+		return nil, 0, err
+	}
+	return f, n, nil
+}
+
+// filePart finds the part "file" of a multipart body.
+func filePart(r *http.Request) (io.Reader, error) {
+	mr, err := r.MultipartReader()
+	if err != nil {
+		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
+	}
+	for range maxParts {
+		part, err := mr.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		if part.FormName() == "file" {
+			return part, nil
+		}
+	}
+	p := models.Problems{}
+	p.Add("file", "is required")
+	return nil, p.Err()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"countersign/config"
+	"countersign/models"
+	"countersign/store"
+)
+
+// database names the database that a command works on.
+type database struct {
+	DataDir string `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
+}
+
+func (d database) config() (config.Config, error) {
+	if d.DataDir == "" {
+		return production("DATABASE_URL", "MASTER_KEY")
+	}
+	if err := prepareDataDir(d.DataDir); err != nil {
+		return config.Config{}, err
+	}
+	return devConfig(d.DataDir, config.Default().Listen)
+}
+
+// with runs fn on the store, which is brought up to date before. The service may
+// be running.
+func (d database) with(ctx context.Context, fn func(*store.Store) error) (err error) {
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	s, _, err := openStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	return fn(s)
+}
+
+type userCommand struct {
+	Create userCreate `cmd:"" help:"Create a console user. The password is read from standard input."`
+}
+
+type userCreate struct {
+	database
+
+	App   uuid.UUID `help:"Client id of the app." required:""`
+	Email string    `help:"E-mail address to sign in with." required:""`
+	Name  string    `help:"Name." required:""`
+	Role  string    `help:"viewer, support or admin." enum:"viewer,support,admin" default:"viewer"`
+}
+
+// Run creates the user.
+func (u userCreate) Run(ctx context.Context) error {
+	password, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	password = strings.TrimRight(password, "\r\n")
+	if password == "" {
+		return errors.Join(errors.New("a password is expected on standard input"), err)
+	}
+	return u.with(ctx, func(s *store.Store) error {
+		user, err := s.CreateUser(ctx, u.App, u.Email, u.Name, password, models.Role(u.Role))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Printf("console user %s, role %s\n", user.ID, user.Role) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
+
+type tenantCommand struct {
+	Set  tenantSet  `cmd:"" help:"Change settings; those that are not named stay."`
+	Show tenantShow `cmd:"" help:"Show settings as JSON."`
+}
+
+type tenantOf struct {
+	database
+
+	App    uuid.UUID `help:"Client id of the app." required:""`
+	Tenant string    `help:"Tenant; without it the app's own settings, for all of its tenants."`
+}
+
+type tenantSet struct {
+	tenantOf
+
+	Expiry    *int    `help:"Days until an envelope expires that names no deadline."`
+	Reminders *int    `help:"Hours between reminders; 0: none."`
+	Retention *int    `help:"Days that sealed files are kept; 0: for ever."`
+	Origin    *string `help:"top-left or bottom-left: where y is counted from in requests that do not say."`
+	Sender    *string `help:"Sender's name in mails."`
+}
+
+// Run changes the settings.
+func (t tenantSet) Run(ctx context.Context) error {
+	return t.with(ctx, func(s *store.Store) error {
+		own, _, err := s.Settings(ctx, t.App, t.Tenant)
+		if err != nil {
+			return err
+		}
+		change := models.Settings{
+			AppID: t.App, TenantID: t.Tenant, DefaultExpiryDays: t.Expiry, ReminderIntervalHours: t.Reminders, RetentionDays: t.Retention,
+			SenderName: t.Sender,
+		}
+		if t.Origin != nil {
+			origin := models.Origin(*t.Origin)
+			change.FieldOrigin = &origin
+		}
+		return s.SaveSettings(ctx, change.Over(own))
+	})
+}
+
+type tenantShow struct{ tenantOf }
+
+// Run shows the settings.
+func (t tenantShow) Run(ctx context.Context) error {
+	return t.with(ctx, func(s *store.Store) error {
+		own, effective, err := s.Settings(ctx, t.App, t.Tenant)
+		if err != nil {
+			return err
+		}
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]models.Settings{"own": own, "withTheApps": effective})
+	})
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// TakeFrom takes up to n of what is left of limit in key's window, which began
+// at start. It returns how many were taken and how many are left after that. A
+// negative n gives back. The key may be of any length: it is cut.
+func (s *Store) TakeFrom(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
+	if len(key) > maxWindowKey {
+		key = key[:maxWindowKey]
+	}
+	start = start.UTC()
+	if n < 0 {
+		err = s.db.WithContext(ctx).Exec(`UPDATE rate_windows SET used = used + ? WHERE key = ? AND starts_at = ?`, n, key, start).Error
+		if err != nil {
+			return 0, 0, fmt.Errorf("give back requests: %w", err)
+		}
+		return 0, 0, nil
+	}
+	var row struct{ Used int }
+	err = s.db.WithContext(ctx).Raw(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (key, starts_at) DO UPDATE SET used = rate_windows.used + excluded.used RETURNING used`,
+		key, start, n, start.Add(2*length)).Scan(&row).Error
+	if err != nil {
+		return 0, 0, fmt.Errorf("count requests: %w", err)
+	}
+	before := row.Used - n
+	return max(0, min(n, limit-before)), max(0, limit-row.Used), nil
+}
+
+// maxWindowKey bounds what strangers can make us store, in bytes.
+const maxWindowKey = 200
+
+// Housekeep removes what has run out: answers kept for repeated requests, counts
+// of requests, and embedded sessions.
+func (s *Store) Housekeep(ctx context.Context) error {
+	now := s.now()
+	db := s.db.WithContext(ctx)
+	for table, before := range map[string]time.Time{
+		"idempotency_keys": now, "rate_windows": now, "embedded_sessions": now.Add(-30 * 24 * time.Hour),
+	} {
+		if err := db.Exec("DELETE FROM "+table+" WHERE expires_at < ?", before).Error; err != nil { // the names are the ones above
+			return fmt.Errorf("clean %s: %w", table, err)
+		}
+	}
+	for {
+		n, err := s.FoldCounts(ctx)
+		if err != nil || n < foldBatch {
+			return err
+		}
+	}
+}
