@@ -53,7 +53,7 @@ func newAssembly(job *Job, cfg *Config, lib *text.Library, w *pdf.Increment, f *
 	}
 	a := &assembly{
 		job: job, cfg: cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		t: &typesetter{lib: lib, fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}},
+		t: &typesetter{lib: lib, fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job)},
 	}
 	a.t.font = w.Reserve()
 	return a, nil

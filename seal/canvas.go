@@ -26,6 +26,7 @@ type typesetter struct {
 	font  pdf.Ref // the Font entry of every resource dictionary
 	w     *pdf.Increment
 	inks  map[string]placed // images already embedded, by their PNG bytes' hash
+	ahead *ahead
 }
 
 // canvas writes a content stream. Its origin is the top left corner, y grows
@@ -99,7 +100,7 @@ func (c *canvas) lineRight(f face, x, y float64, s string) {
 }
 
 func (c *canvas) set(f face, s string) text.Line {
-	l, err := c.t.lib.Line(f.style, c.t.lib.Replace(s))
+	l, err := c.t.lib.LineOf(f.style, s)
 	c.fail(err)
 	return l
 }
@@ -108,7 +109,7 @@ func (c *canvas) width(f face, s string) float64 { return c.set(f, s).Width * f.
 
 // wrap breaks s into lines of a width in points, at most limit (0: any number).
 func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
-	l, err := c.t.lib.Wrap(f.style, c.t.lib.Replace(s), width/f.size*1000, limit)
+	l, err := c.t.lib.WrapOf(f.style, s, width/f.size*1000, limit)
 	c.fail(err)
 	return l
 }

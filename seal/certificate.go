@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"countersign/seal/text"
-
-	qrcode "github.com/skip2/go-qrcode"
 )
 
 // Measures of the certificate's pages, in points.
@@ -184,7 +182,7 @@ func (c *certificate) drawSummary() {
 	}
 	x := c.right() - pad - qr
 	if c.job.VerifyURL != "" {
-		p.qr(x, c.y+pad, qr, c.job.VerifyURL)
+		p.qr(x, c.y+pad, qr)
 		s := "Verify this document"
 		p.line(face{text.Bold, 7.5, accent}, x+(qr-p.width(face{text.Bold, 7.5, accent}, s))/2, c.y+pad+qr+12, s)
 		c.linkBox = [4]float64{x, c.y + pad, qr, qr + 16}
@@ -403,15 +401,13 @@ func (c *certificate) appearance(signer string) *canvas {
 	return p
 }
 
-// qr draws a QR code as vectors.
-func (c *canvas) qr(x, y, size float64, content string) {
-	q, err := qrcode.New(content, qrcode.Medium)
+// qr draws the QR code with the address of the verification page, as vectors.
+func (c *canvas) qr(x, y, size float64) {
+	bits, err := c.t.ahead.qr()
 	if err != nil {
 		c.fail(fmt.Errorf("seal: QR code: %w", err))
 		return
 	}
-	q.DisableBorder = true
-	bits := q.Bitmap()
 	c.rect(x, y, size, size, colour{1, 1, 1})
 	quiet := 4.0
 	unit := size / (float64(len(bits)) + 2*quiet)

@@ -102,17 +102,47 @@ func (t *typesetter) image(b []byte) (placed, error) {
 	if p, ok := t.inks[key]; ok {
 		return p, nil
 	}
-	img, err := decodePNG(b, maxPNGPixels)
+	r, err := t.ahead.raster(key, b)
 	if err != nil {
 		return placed{}, err
 	}
-	w, h := img.Rect.Dx(), img.Rect.Dy()
-	grey := isGrey(img)
-	n, space := 3, "/DeviceRGB"
-	if grey {
-		n, space = 1, "/DeviceGray"
+	d := pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/XObject")},
+		{Key: "Subtype", Value: pdf.Value("/Image")},
+		{Key: "Width", Value: pdf.Value(strconv.Itoa(r.w))},
+		{Key: "Height", Value: pdf.Value(strconv.Itoa(r.h))},
+		{Key: "ColorSpace", Value: pdf.Value(r.space)},
+		{Key: "BitsPerComponent", Value: pdf.Value("8")},
+		{Key: "Filter", Value: pdf.Value("/FlateDecode")},
 	}
-	pixels, alpha := make([]byte, 0, w*h*n), make([]byte, 0, w*h)
+	if r.alpha != nil {
+		mask := d.Clone()
+		mask.Set("ColorSpace", pdf.Value("/DeviceGray"))
+		d.Set("SMask", t.w.AddStream(mask, r.alpha).Value())
+	}
+	p := placed{t.w.AddStream(d, r.pixels), r.w, r.h}
+	t.inks[key] = p
+	return p, nil
+}
+
+// raster is a picture as PDF wants it: samples and transparency, compressed.
+type raster struct {
+	w, h          int
+	space         string
+	pixels, alpha []byte // alpha is nil if all is opaque
+}
+
+func rasterOf(b []byte) (raster, error) {
+	img, err := decodePNG(b, maxPNGPixels)
+	if err != nil {
+		return raster{}, err
+	}
+	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), space: "/DeviceRGB"}
+	n := 3
+	if isGrey(img) {
+		n, r.space = 1, "/DeviceGray"
+	}
+	pixels, alpha := make([]byte, 0, r.w*r.h*n), make([]byte, 0, r.w*r.h)
 	opaque := true
 	for i := 0; i+3 < len(img.Pix); i += 4 {
 		p := img.Pix[i : i+4 : i+4]
@@ -120,22 +150,11 @@ func (t *typesetter) image(b []byte) (placed, error) {
 		alpha = append(alpha, p[3])
 		opaque = opaque && p[3] == 255
 	}
-	d := pdf.Dict{
-		{Key: "Type", Value: pdf.Value("/XObject")},
-		{Key: "Subtype", Value: pdf.Value("/Image")},
-		{Key: "Width", Value: pdf.Value(strconv.Itoa(w))},
-		{Key: "Height", Value: pdf.Value(strconv.Itoa(h))},
-		{Key: "ColorSpace", Value: pdf.Value(space)},
-		{Key: "BitsPerComponent", Value: pdf.Value("8")},
-	}
+	r.pixels = pdf.Deflate(pixels)
 	if !opaque {
-		mask := d.Clone()
-		mask.Set("ColorSpace", pdf.Value("/DeviceGray"))
-		d.Set("SMask", t.w.AddStream(mask, alpha).Value())
+		r.alpha = pdf.Deflate(alpha)
 	}
-	p := placed{t.w.AddStream(d, pixels), w, h}
-	t.inks[key] = p
-	return p, nil
+	return r, nil
 }
 
 // isGrey reports whether every visible pixel is grey, and makes the invisible

@@ -48,12 +48,15 @@ func (d document) build() []byte {
 	for i := range kids {
 		kids[i] = fmt.Sprintf("%d 0 R", 4+3*i)
 	}
-	obj("<</Type/Catalog/Pages 2 0 R>>")
+	// An empty signature field, which mutool needs in order to sign.
+	field := 4 + 3*d.pages
+	obj("<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[%d 0 R]>>>>", field)
 	obj("<</Type/Pages/Kids[%s]/Count %d>>", strings.Join(kids, " "), d.pages)
 	obj("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
 	per := d.bytes / d.pages
 	for i := range d.pages {
-		obj("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents %d 0 R/Resources<</Font<</F1 3 0 R>>/XObject<</Im %d 0 R>>>>>>", 5+3*i, 6+3*i)
+		obj("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents %d 0 R%s/Resources<</Font<</F1 3 0 R>>/XObject<</Im %d 0 R>>>>>>",
+			5+3*i, map[bool]string{true: fmt.Sprintf("/Annots[%d 0 R]", field)}[i == 0], 6+3*i)
 		content := fmt.Sprintf("BT /F1 12 Tf 72 720 Td (Page %d of the agreement) Tj ET\n", i+1)
 		side := 8
 		if d.image {
@@ -73,6 +76,7 @@ func (d document) build() []byte {
 		px := random(side * side * 3)
 		obj("<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceRGB/BitsPerComponent 8/Length %d>>\nstream\n%s\nendstream", side, side, len(px), px)
 	}
+	obj("<</Type/Annot/Subtype/Widget/FT/Sig/T(peer)/Rect[10 10 60 30]/F 4/P 4 0 R>>")
 	at := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
 	for _, o := range offsets {

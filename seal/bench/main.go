@@ -1,37 +1,50 @@
-// Command bench measures sealing against the floor: copying the file while
-// hashing it, and one P-256 signature.
+// Command bench measures sealing against the floor, which is copying the file
+// while hashing it and one P-256 signature, and against other programs that
+// write or sign PDFs, where they are installed. All in one run, median of
+// several; peak memory is that of a process of its own, above what it had
+// before it sealed.
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
-	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"countersign/seal"
 )
 
 func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
+	one := flag.String("one", "", "seal this file and print the peak of resident memory (used by bench itself)")
+	many := flag.Int("many", 1, "with -one: how many at once")
+	pages := flag.Int("pages", 1, "with -one: pages of the file")
+	rounds := flag.Int("rounds", 15, "rounds per measurement")
+	flag.Parse()
+	var err error
+	if *one != "" {
+		err = sealOnce(context.Background(), os.Stdout, *one, *pages, *many)
+	} else {
+		err = run(context.Background(), os.Stdout, *rounds)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer) error {
+func run(ctx context.Context, w io.Writer, rounds int) error {
 	dir, err := os.MkdirTemp("", "bench-seal")
 	if err != nil {
 		return err
@@ -41,122 +54,203 @@ func run(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range documents() {
-		name := filepath.Join(dir, "in.pdf")
-		b := d.build()
-		sum := sha256.Sum256(b)
-		if err := os.WriteFile(name, b, 0o600); err != nil {
-			return err
-		}
-		size := int64(len(b))
-		b = nil
-		in, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		job := newJob(in, size, hex.EncodeToString(sum[:]), d.pages)
-		n := 15
-		floor, err := median(n, dir, func(out *os.File) error { return floorOnce(in, out, size, s.key) })
-		if err != nil {
-			return err
-		}
-		took, err := median(n, dir, func(out *os.File) error { _, err := s.Seal(ctx, out, job); return err })
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%-20s %9d bytes  floor %8.2f ms  seal %8.2f ms  ratio %.2f\n", d.name, size, ms(floor), ms(took), float64(took)/float64(floor))
-		_ = in.Close()
+	p, err := newPeers(ctx, dir, s)
+	if err != nil {
+		return err
 	}
+	fmt.Fprintf(w, "%d CPUs, %s, median of %d\n\n", runtime.NumCPU(), runtime.Version(), rounds)
+	for _, d := range documents() {
+		if err := measure(ctx, w, dir, d, s, p, rounds); err != nil {
+			return err
+		}
+	}
+	return parallel(ctx, w, dir)
+}
+
+func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer, p *peers, rounds int) error {
+	name := filepath.Join(dir, "in.pdf")
+	job, size, err := prepare(name, d)
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(name) //nolint:gosec // written by prepare
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	job.Original = in
+	// Taken in turns, so that a busy machine is busy for both.
+	var floors, seals []time.Duration
+	var floorCPU, sealCPU time.Duration
+	for range rounds {
+		start := cpuTime()
+		f, err := timed(dir, func(out *os.File) error { return floor(in, out, size, s.key) })
+		if err != nil {
+			return err
+		}
+		middle := cpuTime()
+		t, err := timed(dir, func(out *os.File) error { _, err := s.Seal(ctx, out, job); return err })
+		if err != nil {
+			return err
+		}
+		floors, seals = append(floors, f), append(seals, t)
+		floorCPU += middle - start
+		sealCPU += cpuTime() - middle
+	}
+	base, own := median(floors), median(seals)
+	peak, err := childPeak(ctx, name, d.pages, 1)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s (%d bytes)\n", d.name, size)
+	n := time.Duration(rounds)
+	fmt.Fprintf(w, "  %-24s %9.2f ms  %18s best %.2f ms, CPU %.2f ms\n", "floor", ms(base), "", ms(slices.Min(floors)), ms(floorCPU/n))
+	fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    best %.2f ms, CPU %.2f ms, peak memory + %s\n", "Countersign seal", ms(own),
+		float64(own)/float64(base), ms(slices.Min(seals)), ms(sealCPU/n), peak)
+	for _, peer := range p.list {
+		took, err := p.median(ctx, peer, name, min(rounds, 3))
+		if err != nil {
+			fmt.Fprintf(w, "  %-24s %v\n", peer.name, err)
+			continue
+		}
+		fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor\n", peer.name, ms(took), float64(took)/float64(base))
+	}
+	fmt.Fprintln(w)
 	return nil
+}
+
+func prepare(name string, d document) (seal.Job, int64, error) {
+	b := d.build()
+	sum := sha256.Sum256(b)
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		return seal.Job{}, 0, err
+	}
+	size := int64(len(b))
+	return newJob(nil, size, hex.EncodeToString(sum[:]), d.pages), size, nil
+}
+
+// parallel seals 100 files at once and reports time and peak memory.
+func parallel(ctx context.Context, w io.Writer, dir string) error {
+	d := documents()[1]
+	name := filepath.Join(dir, "many.pdf")
+	if _, _, err := prepare(name, d); err != nil {
+		return err
+	}
+	const n = 100
+	start := time.Now()
+	peak, err := childPeak(ctx, name, d.pages, n)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%d × %s at once on %d CPUs: %.2f s with the process, peak memory + %s\n", n, d.name, runtime.NumCPU(), time.Since(start).Seconds(), peak)
+	return err
+}
+
+func childPeak(ctx context.Context, name string, pages, many int) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, self, "-one", name, "-pages", strconv.Itoa(pages), "-many", strconv.Itoa(many)).Output() //nolint:gosec // this program
+	return strings.TrimSpace(string(out)), err
+}
+
+// sealOnce seals a file in a fresh process and prints by how much that raised
+// the peak of resident memory.
+func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int) error {
+	s, err := newSealer()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(name) //nolint:gosec // named on the command line
+	if err != nil {
+		return err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{h}, io.NewSectionReader(in, 0, info.Size()), make([]byte, 64<<10)); err != nil {
+		return err
+	}
+	job := newJob(in, info.Size(), hex.EncodeToString(h.Sum(nil)), pages)
+	dir, err := os.MkdirTemp("", "bench-seal-one")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	before, err := peakKiB()
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	failed := make(chan error, many)
+	slots := make(chan struct{}, runtime.NumCPU()) // as many at once as cores, like the worker
+	for range many {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			_, err := timed(dir, func(out *os.File) error { _, err := s.Seal(ctx, out, job); return err })
+			if err != nil {
+				failed <- err
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+	}
+	after, err := peakKiB()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%.1f MB (idle %.1f MB)\n", float64(after-before)/1024, float64(before)/1024)
+	return err
+}
+
+// peakKiB reads the process's peak of resident memory (Linux).
+func peakKiB() (int, error) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strconv.Atoi(strings.Fields(rest)[0])
+		}
+	}
+	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+}
+
+func timed(dir string, fn func(*os.File) error) (time.Duration, error) {
+	out, err := os.CreateTemp(dir, "out")
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	err = fn(out)
+	took := time.Since(start)
+	_ = out.Close()
+	_ = os.Remove(out.Name())
+	return took, err
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Clone(d)
+	slices.Sort(d)
+	return d[len(d)/2]
 }
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-func median(n int, dir string, fn func(*os.File) error) (time.Duration, error) {
-	var all []time.Duration
-	for range n {
-		out, err := os.CreateTemp(dir, "out")
-		if err != nil {
-			return 0, err
-		}
-		start := time.Now()
-		err = fn(out)
-		all = append(all, time.Since(start))
-		_ = out.Close()
-		_ = os.Remove(out.Name())
-		if err != nil {
-			return 0, err
-		}
+// cpuTime is what the process has used on all CPUs.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
 	}
-	slices.Sort(all)
-	return all[n/2], nil
-}
-
-func floorOnce(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
-	h := sha256.New()
-	buf := make([]byte, 256<<10)
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(h, out)}, io.NewSectionReader(in, 0, size), buf); err != nil {
-		return err
-	}
-	_, err := ecdsa.SignASN1(rand.Reader, key, h.Sum(nil))
-	return err
-}
-
-type sealer struct {
-	*seal.Sealer
-	key *ecdsa.PrivateKey
-}
-
-func newSealer() (*sealer, error) {
-	ca, cert, keyPEM, err := seal.SelfSigned("Countersign", time.Now(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	key, chain, err := seal.LoadPEM(append(cert, ca...), keyPEM)
-	if err != nil {
-		return nil, err
-	}
-	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	s, err := seal.New(seal.Config{Signer: key, Chain: chain, ManifestSigner: ec, ManifestKeyID: "k", Now: time.Now, Rand: rand.Reader})
-	return &sealer{s, ec}, err
-}
-
-func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
-	now := time.Now()
-	j := seal.Job{
-		Original: in, Size: size, OriginalSHA256: hash, SealedAt: now, ChainHead: hash,
-		Envelope:  seal.Envelope{ID: "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11", Subject: "Agreement", CreatedAt: now, SentAt: now, OriginalHash: hash},
-		Document:  seal.Document{ID: "d", Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pages},
-		VerifyURL: "https://sign.example.org/verify/3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11",
-	}
-	j.Documents = []seal.Document{j.Document}
-	picture := scrawl()
-	for i := range 2 {
-		id := fmt.Sprintf("signer-%d", i)
-		j.Signers = append(j.Signers, seal.Signer{ID: id, Name: "Ada Lovelace", Email: "ada@example.org", AuthMethod: "email_otp", ConsentAt: now, SignedAt: now, IP: "203.0.113.7", Order: 1})
-		j.Values = append(j.Values,
-			seal.Value{FieldID: id + "a", SignerID: id, Kind: seal.Signature, Page: pages, X: 72, Y: 500, W: 180, H: 48, PNG: picture},
-			seal.Value{FieldID: id + "b", SignerID: id, Kind: seal.Date, Page: pages, X: 300, Y: 500, W: 100, H: 20, Text: "2026-11-21"})
-	}
-	j.Events, j.ChainHead = events(14)
-	return j
-}
-
-func scrawl() []byte {
-	img := image.NewNRGBA(image.Rect(0, 0, 600, 160))
-	for i := range 4000 {
-		p := float64(i) / 4000
-		x, y := int(30+540*p), int(80+56*math.Sin(p*23))
-		for dx := range 4 {
-			for dy := range 4 {
-				img.SetNRGBA(x+dx, y+dy, color.NRGBA{20, 30, 90, 255})
-			}
-		}
-	}
-	var b bytes.Buffer
-	_ = png.Encode(&b, img)
-	return b.Bytes()
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

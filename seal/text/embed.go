@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"countersign/seal/fonts"
 	"countersign/seal/pdf"
@@ -33,6 +34,17 @@ type subset struct {
 	texts  []string
 	widths []float64 // thousandths of an em
 	index  map[glyphKey]int
+
+	program, packed []byte
+	err             error
+}
+
+// build returns the subset as a font file, plain and compressed.
+func (s *subset) build(f *fonts.Font) (program, packed []byte, err error) {
+	if program, err = f.Subset(s.gids); err != nil {
+		return nil, nil, err
+	}
+	return program, pdf.Deflate(program), nil
 }
 
 // NewEmbedder returns an empty one.
@@ -148,6 +160,11 @@ func appendHex16(b []byte, n int) []byte {
 
 // Write embeds the fonts and puts the resource dictionary's Font entry at ref.
 func (e *Embedder) Write(w *pdf.Increment, ref pdf.Ref) error {
+	var wait sync.WaitGroup
+	for f, s := range e.used { // subsets are made at once, and written in order
+		wait.Go(func() { s.program, s.packed, s.err = s.build(f) })
+	}
+	wait.Wait()
 	res := pdf.Dict{}
 	byName := func(a, b *fonts.Font) int { return cmp.Compare(e.used[a].name, e.used[b].name) }
 	for _, f := range slices.SortedFunc(maps.Keys(e.used), byName) {
@@ -162,17 +179,16 @@ func (e *Embedder) Write(w *pdf.Increment, ref pdf.Ref) error {
 }
 
 func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
-	program, err := f.Subset(s.gids)
-	if err != nil {
-		return pdf.Ref{}, err
+	if s.err != nil {
+		return pdf.Ref{}, s.err
 	}
-	sum := sha256.Sum256(program)
+	sum := sha256.Sum256(s.program)
 	tag := make([]byte, 6) // 9.9.2: six letters that tell subsets apart
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
 	name := pdf.Value(pdf.AppendName(nil, string(tag)+"+"+f.Name))
-	file := w.AddStream(pdf.Dict{{Key: "Length1", Value: number(len(program))}}, program)
+	file := w.AddStream(pdf.Dict{{Key: "Length1", Value: number(len(s.program))}, {Key: "Filter", Value: pdf.Value("/FlateDecode")}}, s.packed)
 	m := f.Metrics()
 	descriptor := w.Add(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/FontDescriptor")},

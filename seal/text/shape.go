@@ -164,11 +164,7 @@ func ignorable(r rune) bool {
 
 // Line sets s on one line. The line must not be changed.
 func (l *Library) Line(style Style, s string) (Line, error) {
-	key := lineKey{style, s}
-	l.mu.Lock()
-	line, ok := l.known[key]
-	l.mu.Unlock()
-	if ok {
+	if line, ok := l.recall(style, s); ok {
 		return line, nil
 	}
 	lines, err := l.Wrap(style, s, 0, 1)
@@ -180,10 +176,36 @@ func (l *Library) Line(style Style, s string) (Line, error) {
 		if len(l.known) >= mostKnown {
 			clear(l.known)
 		}
-		l.known[key] = lines[0]
+		l.known[lineKey{style, s}] = lines[0]
 		l.mu.Unlock()
 	}
 	return lines[0], nil
+}
+
+func (l *Library) recall(style Style, s string) (Line, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line, ok := l.known[lineKey{style, s}]
+	return line, ok
+}
+
+// LineOf is Line of a text in which what cannot be drawn is written as code points.
+func (l *Library) LineOf(style Style, s string) (Line, error) {
+	if line, ok := l.recall(style, s); ok {
+		return line, nil
+	}
+	return l.Line(style, l.Replace(s))
+}
+
+// WrapOf is Wrap of a text in which what cannot be drawn is written as code points.
+func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
+	if len(s) <= maxKnown && !strings.Contains(s, "\n") {
+		line, err := l.LineOf(style, s)
+		if err != nil || line.Width <= width {
+			return []Line{line}, err
+		}
+	}
+	return l.Wrap(style, l.Replace(s), width, limit)
 }
 
 // Short lines are remembered: most of what a certificate says is the same in

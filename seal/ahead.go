@@ -1,0 +1,60 @@
+package seal
+
+import (
+	"sync"
+
+	qrcode "github.com/skip2/go-qrcode"
+)
+
+// ahead prepares, on a second thread, what takes long and is needed later:
+// pictures and the QR code.
+type ahead struct {
+	rasters map[string]func() (raster, error) // by the hash of the PNG
+	qr      func() ([][]bool, error)
+}
+
+func prepareAhead(job *Job) *ahead {
+	a := &ahead{rasters: map[string]func() (raster, error){}}
+	a.qr = sync.OnceValues(func() ([][]bool, error) { return qrBitmap(job.VerifyURL) })
+	var order []func() (raster, error)
+	for _, v := range job.Values {
+		if len(v.PNG) == 0 {
+			continue
+		}
+		key := string(sumOf(v.PNG))
+		if _, ok := a.rasters[key]; !ok {
+			a.rasters[key] = sync.OnceValues(func() (raster, error) { return rasterOf(v.PNG) })
+			order = append(order, a.rasters[key])
+		}
+	}
+	// Only the first few: memory must not grow with the number of pictures.
+	const most = 8
+	order = order[:min(len(order), most)]
+	go func() {
+		for _, prepare := range order {
+			_, _ = prepare() // an error is kept for who asks
+		}
+		if job.VerifyURL != "" {
+			_, _ = a.qr()
+		}
+	}()
+	return a
+}
+
+func (a *ahead) raster(key string, png []byte) (raster, error) {
+	prepare, ok := a.rasters[key]
+	if !ok {
+		return rasterOf(png)
+	}
+	delete(a.rasters, key) // it is asked for once; let go of it then
+	return prepare()
+}
+
+func qrBitmap(content string) ([][]bool, error) {
+	q, err := qrcode.New(content, qrcode.Medium)
+	if err != nil {
+		return nil, err
+	}
+	q.DisableBorder = true
+	return q.Bitmap(), nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	pkcs12 "software.sslmate.com/src/go-pkcs12"
+
+	"countersign/seal"
+)
+
+// peer is another way to write something into a PDF or to sign it. None of
+// them does all that a seal does.
+type peer struct {
+	name string
+	run  func(ctx context.Context, in, out string) error
+}
+
+type peers struct {
+	dir  string
+	list []peer
+}
+
+var errNotInstalled = errors.New("not installed")
+
+func newPeers(ctx context.Context, dir string, s *sealer) (*peers, error) {
+	model.ConfigPath = "disable"
+	file := func(name string) string { return filepath.Join(dir, name) }
+	key, chain, err := seal.LoadPEM(append(bytes.Clone(s.certPEM), s.caPEM...), s.keyPEM)
+	if err != nil {
+		return nil, err
+	}
+	p12, err := pkcs12.LegacyDES.Encode(key, chain[0], chain[1:], "secret") // one that old tools read
+	if err != nil {
+		return nil, err
+	}
+	for name, b := range map[string][]byte{"cert.pem": s.certPEM, "key.pem": s.keyPEM, "key.p12": p12} {
+		if err := os.WriteFile(file(name), b, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	nss := file("nss")
+	if err := os.Mkdir(nss, 0o700); err != nil {
+		return nil, err
+	}
+	// Without these tools pdfsig has no key, and then says so.
+	_ = exec.CommandContext(ctx, "certutil", "-N", "-d", nss, "--empty-password").Run()                        //nolint:gosec // a directory of ours
+	_ = exec.CommandContext(ctx, "pk12util", "-i", file("key.p12"), "-d", nss, "-W", "secret", "-K", "").Run() //nolint:gosec // likewise
+	return &peers{dir, []peer{
+		{"pdfcpu stamp", stamp},
+		{"pdfcpu WriteIncrement", writeIncrement},
+		{"mutool sign", func(ctx context.Context, in, out string) error {
+			n, err := fieldNumber(in)
+			if err != nil {
+				return err
+			}
+			return command(ctx, "mutool", "sign", "-s", file("key.p12"), "-P", "secret", "-o", out, in, strconv.Itoa(n))
+		}},
+		{"pdfsig -add-signature", func(ctx context.Context, in, out string) error {
+			return command(ctx, "pdfsig", "-nssdir", nss, "-add-signature", "-nick", "Countersign", in, out)
+		}},
+		{"podofosign", func(ctx context.Context, in, out string) error {
+			return command(ctx, "podofosign", "-in", in, "-out", out, "-cert", file("cert.pem"), "-pkey", file("key.pem"), "-digest", "SHA256")
+		}},
+	}}, nil
+}
+
+func (p *peers) median(ctx context.Context, one peer, in string, rounds int) (time.Duration, error) {
+	var all []time.Duration
+	for range rounds {
+		out := filepath.Join(p.dir, "peer.pdf")
+		start := time.Now()
+		err := one.run(ctx, in, out)
+		took := time.Since(start)
+		info, statErr := os.Stat(out)
+		_ = os.Remove(out)
+		if err == nil && (statErr != nil || info.Size() < 1000) {
+			err = errors.New("wrote nothing")
+		}
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, took)
+	}
+	return median(all), nil
+}
+
+func command(ctx context.Context, name string, args ...string) error {
+	if _, err := exec.LookPath(name); err != nil {
+		return errNotInstalled
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("failed: %w: %.120s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// fieldNumber is the object number of the empty signature field: the last one.
+func fieldNumber(in string) (int, error) {
+	b, err := os.ReadFile(in) //nolint:gosec // written by prepare
+	if err != nil {
+		return 0, err
+	}
+	i := bytes.LastIndex(b, []byte(" 0 obj\n<</Type/Annot"))
+	if i < 0 {
+		return 0, errors.New("no signature field")
+	}
+	start := bytes.LastIndexByte(b[:i], '\n') + 1
+	return strconv.Atoi(string(b[start:i]))
+}
+
+func stamp(_ context.Context, in, out string) error {
+	wm, err := api.TextWatermark("Sealed", "points:8, position:bl, rotation:0, scale:1 abs", true, false, types.POINTS)
+	if err != nil {
+		return err
+	}
+	return api.AddWatermarksFile(in, out, nil, wm, model.NewDefaultConfiguration())
+}
+
+func writeIncrement(ctx context.Context, in, out string) error {
+	r, err := os.Open(in) //nolint:gosec // written by prepare
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	w, err := os.Create(out) //nolint:gosec // in our own directory
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	conf := model.NewDefaultConfiguration()
+	conf.Optimize = false
+	c, err := pdfcpu.ReadWithContext(ctx, r, conf)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, r); err != nil {
+		return err
+	}
+	root, err := c.Catalog()
+	if err != nil {
+		return err
+	}
+	root["PageMode"] = types.Name("UseNone")
+	c.Write.Increment = true
+	c.Write.Offset = c.Read.FileSize
+	c.Write.ObjNrs = []int{c.Root.ObjectNumber.Value()}
+	return api.WriteIncrement(c, w)
+}
