@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -244,26 +245,19 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	// A link that may not sign learns that first, whatever the body.
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
-	if err != nil {
-		return hideMissing(err)
-	}
-	act := s.act(c, models.SignerActor(l.SignerID))
-	if err := e.MaySign(l.Link, act.At); err != nil {
-		return err
-	}
 	sub := submission(o)
-	if err := o.err(); err != nil {
-		return err
-	}
+	invalid := o.err()
 	var signer *models.Signer
-	e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+		act := s.act(c, models.SignerActor(l.SignerID))
+		if err := e.MaySign(l.Link, act.At); err != nil || invalid != nil {
+			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
+		}
 		signer, err = e.Sign(act, l.Link, sub)
 		return err
 	})
 	if err != nil {
-		return err
+		return hideNotFound(err)
 	}
 	c.JSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": stamp(signer.SignedAt)})
 	return nil
