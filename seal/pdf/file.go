@@ -190,7 +190,7 @@ func (f *File) startsArray(ref Ref) (array bool, err error) {
 		return false, err
 	}
 	if e.kind == entryInUse && e.offset > 0 && e.offset < f.size {
-		b, err := f.in.read(e.offset, min(64, f.size-e.offset))
+		b, err := f.in.peek(e.offset)
 		if err != nil {
 			return false, err
 		}
@@ -263,6 +263,7 @@ type window struct {
 	blocks [16]block
 	clock  uint64
 	buf    []byte
+	small  [48]byte
 }
 
 const blockSize = 4096
@@ -314,6 +315,13 @@ func (w *window) read(off, n int64) ([]byte, error) {
 		return nil, err
 	}
 	return append(out, next[:int(n)-len(out)]...), nil
+}
+
+// peek returns some bytes at off, valid until the next call. They are not
+// cached: nothing near them is likely to be read.
+func (w *window) peek(off int64) ([]byte, error) {
+	b := w.small[:min(int64(len(w.small)), w.size-off)]
+	return b, readFull(w.r, b, off)
 }
 
 func (w *window) block(at int64) ([]byte, error) {

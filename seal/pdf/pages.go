@@ -50,24 +50,67 @@ type walker struct {
 	visit func(*Page) error
 	seen  map[Ref]bool
 	pages int
-	dicts []Dict // memory for the dictionaries, by depth
+	nodes []node // memory for the nodes, by depth
 	page  Page
 }
 
+// dict returns the dictionary of a node. It is read in one pass into memory
+// that is used again for the next node of the same depth: a document may have
+// thousands of pages.
 func (w *walker) dict(ref Ref, depth int) (Dict, error) {
-	o, err := w.f.Object(ref)
+	for len(w.nodes) <= depth {
+		w.nodes = append(w.nodes, node{})
+	}
+	n := &w.nodes[depth]
+	e, err := w.f.lookup(ref.Num)
 	if err != nil {
 		return nil, err
 	}
-	for len(w.dicts) <= depth {
-		w.dicts = append(w.dicts, nil)
+	if e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < w.f.size {
+		b, err := w.f.in.read(e.offset, min(nodeSize, w.f.size-e.offset))
+		if err != nil {
+			return nil, err
+		}
+		n.raw = append(n.raw[:0], b...)
+		if d, ok := indirectDict(n.raw, ref, n.dict[:0]); ok {
+			n.dict = d
+			return d, nil
+		}
 	}
-	d, err := o.Value.dict(w.dicts[depth][:0])
+	o, err := w.f.Object(ref) // large, compressed, or wrong
+	if err != nil {
+		return nil, err
+	}
+	d, err := o.Value.dict(n.dict[:0])
 	if err != nil {
 		return nil, damaged("page tree: object %d is not a dictionary", ref.Num)
 	}
-	w.dicts[depth] = d
+	n.dict = d
 	return d, nil
+}
+
+// nodeSize is what most page dictionaries fit into.
+const nodeSize = 1024
+
+type node struct {
+	raw  []byte
+	dict Dict
+}
+
+// indirectDict parses "12 0 obj <<…>> endobj" if all of it is in b.
+func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
+	num, i, ok1 := scanUint(b, 0)
+	gen, i, ok2 := scanUint(b, skipSpace(b, i))
+	i = skipSpace(b, i)
+	if !ok1 || !ok2 || num != ref.Num || gen != ref.Gen || i+3 >= len(b) || string(b[i:i+3]) != "obj" {
+		return nil, false
+	}
+	d, end, err := Value(b).dictAt(skipSpace(b, i+3), d)
+	if err != nil {
+		return nil, false
+	}
+	i = skipSpace(b, end)
+	return d, i+6 <= len(b) && string(b[i:i+6]) == "endobj"
 }
 
 func (w *walker) node(ref Ref, inherited *Page, depth int) error {

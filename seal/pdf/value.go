@@ -186,16 +186,25 @@ func (v Value) dict(d Dict) (Dict, error) {
 	if !v.IsDict() {
 		return nil, errors.New("pdf: not a dictionary")
 	}
-	for i := 2; ; {
+	d, _, err := v.dictAt(0, d)
+	return d, err
+}
+
+// dictAt reads the dictionary that begins at v[i] and returns where it ends.
+func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
+	if !v[min(i, len(v)):].IsDict() {
+		return nil, 0, errors.New("pdf: not a dictionary")
+	}
+	for i += 2; ; {
 		i = skipSpace(v, i)
 		if i+1 >= len(v) {
-			return nil, errEnd
+			return nil, 0, errEnd
 		}
 		if v[i] == '>' && v[i+1] == '>' {
-			return d, nil
+			return d, i + 2, nil
 		}
 		if v[i] != '/' {
-			return nil, errors.New("pdf: dictionary key is not a name")
+			return nil, 0, errors.New("pdf: dictionary key is not a name")
 		}
 		end := i + 1
 		for end < len(v) && isRegular(v[end]) {
@@ -205,7 +214,7 @@ func (v Value) dict(d Dict) (Dict, error) {
 		start := skipSpace(v, end)
 		stop, err := skipValue(v, start, 1)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(d) < 64 {
 			d.Set(key, v[start:stop:stop])
