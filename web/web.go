@@ -4,38 +4,116 @@ package web
 import (
 	"embed"
 	"io/fs"
+	"mime"
 	"net/http"
+	"path"
 	"strings"
 )
 
-//go:embed pages
+// The pattern also matches dist.md, so that the program can be built before the pages are.
+//
+//go:embed all:dist*
 var files embed.FS
 
-// The pages may load only what comes with them. Nothing may frame them.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// The pages may load only what comes with them. The viewer decodes some
+// pictures with WebAssembly and draws in a worker.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; font-src 'self'; " +
+	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
 
-// Handler serves the pages: the first part of the path names the page, the rest
-// is a token that the page's script reads.
+const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
+
+// pages maps the first part of a path to its page. What follows in the path is
+// a token, which the page's script reads.
+var pages = map[string]string{
+	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html",
+}
+
+// Handler serves the pages and what they load. Nobody may frame them.
 func Handler() http.Handler {
-	pages, err := fs.Sub(files, "pages")
-	if err != nil {
-		panic(err) // the files are part of the program
-	}
-	assets := http.FileServerFS(pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", policy)
-		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		switch {
-		case r.URL.Path == "/":
-			http.ServeFileFS(w, r, pages, "home.html")
-		case name == "sign" || name == "download" || name == "verify":
-			http.ServeFileFS(w, r, pages, name+".html")
-		case name == "assets":
-			assets.ServeHTTP(w, r)
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		switch name, ok := pages[first]; {
+		case ok:
+			servePage(w, r, http.StatusOK, name, "'none'")
+		case first == "assets":
+			// The names of these files change with their content.
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+			serveFile(w, r, r.URL.Path)
+		case first == "viewer", r.URL.Path == "/icon.svg", r.URL.Path == "/embed.js":
+			w.Header().Set("Cache-Control", "public, max-age=86400")
+			if first == "embed.js" {
+				w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+			}
+			serveFile(w, r, r.URL.Path)
 		default:
-			w.WriteHeader(http.StatusNotFound)
-			http.ServeFileFS(w, r, pages, "missing.html")
+			servePage(w, r, http.StatusNotFound, "missing.html", "'none'")
 		}
 	})
+}
+
+// Embed serves the page for signing in a frame, which only origin may hold.
+// An empty origin stands for a session that does not exist: the page says so
+// and may be framed by nobody.
+func Embed(w http.ResponseWriter, r *http.Request, origin string) {
+	if origin == "" {
+		servePage(w, r, http.StatusOK, "embed.html", "'none'")
+		return
+	}
+	w.Header().Del("X-Frame-Options") // it cannot name an origin; frame-ancestors does
+	servePage(w, r, http.StatusOK, "embed.html", origin)
+}
+
+func servePage(w http.ResponseWriter, r *http.Request, status int, name, ancestors string) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy+ancestors)
+	h.Set("Cache-Control", "no-store")
+	page, err := files.ReadFile("dist/" + name)
+	if err != nil {
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(notBuilt)) // the client went away
+		return
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(page)
+	}
+}
+
+// serveFile serves a file of the build, gzipped if the client takes that.
+func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
+	name := path.Join("dist", path.Clean("/"+urlPath))
+	h := w.Header()
+	if _, err := fs.Stat(files, name); err != nil {
+		h.Set("Cache-Control", "no-store")
+		http.NotFound(w, r)
+		return
+	}
+	h.Set("Content-Type", contentType(name))
+	h.Add("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if _, err := fs.Stat(files, name+".gz"); err == nil {
+			h.Set("Content-Encoding", "gzip")
+			name += ".gz"
+		}
+	}
+	http.ServeFileFS(w, r, files, name)
+}
+
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".mjs", ".js":
+		return "text/javascript; charset=utf-8"
+	case ".woff2":
+		return "font/woff2"
+	case ".wasm":
+		return "application/wasm"
+	case ".bcmap", ".pfb", ".icc":
+		return "application/octet-stream"
+	}
+	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
+		return t
+	}
+	return "application/octet-stream"
 }

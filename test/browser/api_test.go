@@ -1,0 +1,121 @@
+package browser_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+type object = map[string]any
+
+type signer struct{ Name, Email, SigningURL, Status, ID string }
+
+type envelope struct {
+	ID, Status string
+	Signers    []signer
+	Documents  []struct{ ID, Kind, SHA256 string }
+	AuditLog   []struct {
+		Event  string
+		Detail object
+	}
+}
+
+// create makes an envelope of the files and sends it.
+func (s *service) create(t *testing.T, subject string, signers, fields []object, files ...[]byte) envelope {
+	t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	data, err := json.Marshal(object{"tenantId": "harbour", "subject": subject, "signers": signers})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteField("data", string(data)))
+	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="lease.pdf"`}, "Content-Type": {"application/pdf"}})
+	require.NoError(t, err)
+	_, err = part.Write(files[0])
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	var e envelope
+	_, err = s.do(http.MethodPost, s.base+"/v1/envelopes", w.FormDataContentType(), &body, &e)
+	require.NoError(t, err)
+	ids := []string{e.Documents[0].ID}
+	for _, f := range files[1:] {
+		var added struct{ DocumentID string }
+		_, err := s.do(http.MethodPost, s.base+"/v1/envelopes/"+e.ID+"/document", "application/octet-stream", bytes.NewReader(f), &added)
+		require.NoError(t, err)
+		ids = append(ids, added.DocumentID)
+	}
+	for _, f := range fields {
+		if n, ok := f["document"].(int); ok {
+			f["documentId"] = ids[n]
+			delete(f, "document")
+		}
+		s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", f, nil)
+	}
+	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/send", object{"message": "Please sign by Friday.\nThe keys are ready."}, &e)
+	return e
+}
+
+func (s *service) json(t *testing.T, method, path string, body, out any) {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	require.NoError(t, err)
+	_, err = s.do(method, s.base+path, "application/json", bytes.NewReader(raw), out)
+	require.NoError(t, err)
+}
+
+func (s *service) envelope(t *testing.T, id string) (e envelope) {
+	t.Helper()
+	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id, "", nil, &e)
+	require.NoError(t, err)
+	return e
+}
+
+// mail waits for a mail to an address whose text or links hold a part.
+func (s *service) mail(t *testing.T, to, part string) (text string, links []string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var list []struct {
+			Text  string
+			Links []string
+		}
+		if _, err := s.do(http.MethodGet, s.inbox+"/api/messages?to="+url.QueryEscape(to), "", nil, &list); err != nil {
+			return false
+		}
+		for _, m := range list {
+			if strings.Contains(m.Text, part) || strings.Contains(strings.Join(m.Links, " "), part) {
+				text, links = m.Text, m.Links
+				return true
+			}
+		}
+		return false
+	}, 30*time.Second, 100*time.Millisecond, "no mail to %s with %q", to, part)
+	return text, links
+}
+
+// completed waits until an envelope is sealed and returns the sealed file of its first document.
+func (s *service) completed(t *testing.T, id string) []byte {
+	t.Helper()
+	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, 60*time.Second, 200*time.Millisecond, "not sealed")
+	var file []byte
+	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id+"/document?kind=sealed", "", nil, &file)
+	require.NoError(t, err)
+	return file
+}
+
+// leaseFields are all kinds of fields, for signer "0" of the lease.
+func leaseFields() []object {
+	return []object{
+		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26},
+		{"signerId": "0", "type": "signature", "page": 2, "x": 72, "y": 210, "w": 200, "h": 50},
+		{"signerId": "0", "type": "text", "page": 2, "x": 72, "y": 292, "w": 240, "h": 20},
+		{"signerId": "0", "type": "date", "page": 2, "x": 72, "y": 343, "w": 120, "h": 18},
+		{"signerId": "0", "type": "checkbox", "page": 2, "x": 270, "y": 373, "w": 14, "h": 14},
+	}
+}

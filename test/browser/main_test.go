@@ -1,0 +1,211 @@
+// Package browser_test drives the pages in a real Chromium, against the built program.
+package browser_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	svc     *service
+	browser context.Context
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		log.Print(err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "countersign-browser-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	svc, err = startService(dir)
+	if err != nil {
+		return 1, err
+	}
+	defer svc.stop()
+
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.WSURLReadTimeout(time.Minute))
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	defer cancel()
+	b, cancel := chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(b); err != nil {
+		return 1, fmt.Errorf("starting chromium: %w", err)
+	}
+	browser = b
+	return m.Run(), nil
+}
+
+// service is a development instance of the program, in a directory of its own.
+type service struct {
+	root, base, inbox, secret, client, bearer, log string
+
+	cmd *exec.Cmd
+}
+
+func startService(dir string) (*service, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	program := os.Getenv("BROWSER_TEST_PROGRAM")
+	if program == "" {
+		program = filepath.Join(root, "bin", "countersign")
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &service{root: root, base: "http://127.0.0.1:" + port, log: filepath.Join(dir, "log")}
+	out, err := os.Create(s.log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = out.Close() }()
+	data := filepath.Join(dir, "data")
+	s.cmd = exec.Command(program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data) //nolint:gosec // the program under test
+	s.cmd.Stdout, s.cmd.Stderr = out, out
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the service (make build first): %w", err)
+	}
+	if err := s.login(filepath.Join(data, "demo.json")); err != nil {
+		s.stop()
+		text, _ := os.ReadFile(s.log)
+		return nil, fmt.Errorf("%w; the service said:\n%s", err, text)
+	}
+	return s, nil
+}
+
+func (s *service) stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	done := make(chan struct{})
+	go func() { _ = s.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-done
+	}
+}
+
+func (s *service) login(demo string) error {
+	ready := func() bool {
+		res, err := http.Get(s.base + "/readyz") //nolint:noctx // a test's own probe
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	}
+	for deadline := time.Now().Add(40 * time.Second); !ready(); {
+		if time.Now().After(deadline) {
+			return errors.New("the service did not get ready within 40 s")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	raw, err := os.ReadFile(demo) //nolint:gosec // written by the service itself
+	if err != nil {
+		return err
+	}
+	var d struct{ ClientID, ClientSecret, InboxURL string }
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return err
+	}
+	s.inbox, s.client, s.secret = d.InboxURL, d.ClientID, d.ClientSecret
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {d.ClientID}, "client_secret": {d.ClientSecret}}
+	var t struct {
+		AccessToken string `json:"access_token"`
+	}
+	if _, err := s.do(http.MethodPost, s.base+"/oauth/token", "application/x-www-form-urlencoded", strings.NewReader(form.Encode()), &t); err != nil {
+		return err
+	}
+	s.bearer = t.AccessToken
+	return nil
+}
+
+// do makes a request and decodes a JSON answer into out, which may be nil.
+func (s *service) do(method, address, contentType string, body io.Reader, out any) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return 0, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if s.bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+s.bearer)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		return res.StatusCode, fmt.Errorf("%s %s: %s: %s", method, req.URL.Path, res.Status, raw)
+	}
+	switch o := out.(type) {
+	case nil:
+	case *[]byte:
+		*o = raw
+	default:
+		if err := json.NewDecoder(bytes.NewReader(raw)).Decode(out); err != nil {
+			return res.StatusCode, err
+		}
+	}
+	return res.StatusCode, nil
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("no go.mod above the tests")
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // released at once
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}

@@ -1,0 +1,221 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// tab is one browser tab with an empty profile.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	complain []string // errors and warnings of the page
+	foreign  []string // requests that left for another host
+}
+
+type look struct {
+	width, height int64
+	dark, touch   bool
+	language      string
+}
+
+var (
+	desktop = look{width: 1280, height: 860}
+	phone   = look{width: 390, height: 844, touch: true}
+)
+
+func open(t *testing.T, l look) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limit of what is done in it
+	b := &tab{t: t}
+	require.NoError(t, chromedp.Listen(ctx, b.listen))
+	b.ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	t.Cleanup(cancel)
+	scheme, density := "light", 1.0
+	if l.dark {
+		scheme = "dark"
+	}
+	if l.language == "" {
+		l.language = "en-GB"
+	}
+	if l.touch {
+		density = 2
+	}
+	call(b, network.Enable, network.EnableParams{})
+	call(b, runtime.Enable, cdp.Empty{})
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: density, Mobile: l.touch})
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	call(b, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: l.touch})
+	call(b, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
+		UserAgent:      "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+		AcceptLanguage: l.language,
+	})
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	return b
+}
+
+// call sends one command of the DevTools protocol.
+func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	r, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, c, params) })
+	require.NoError(b.t, err, c.Method)
+	return r
+}
+
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.complain = append(b.complain, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type.String() == "error" || e.Type.String() == "warning" {
+			var words []string
+			for _, a := range e.Args {
+				words = append(words, string(a.Value)+a.Description)
+			}
+			b.complain = append(b.complain, strings.Join(words, " "))
+		}
+	case *network.EventRequestWillBeSent:
+		u := e.Request.URL
+		if strings.HasPrefix(u, "http") && !strings.HasPrefix(u, svc.base) && !strings.HasPrefix(u, "http://localhost:") {
+			b.foreign = append(b.foreign, u)
+		}
+	}
+}
+
+// calm requires that the page made no error and asked no other host.
+func (b *tab) calm() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.complain, "errors of the page")
+	require.Empty(b.t, b.foreign, "requests to other hosts")
+}
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.shot("failure")
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		require.NoError(b.t, err, "the page complained of: %v", b.complain)
+	}
+}
+
+func (b *tab) visit(address string) { b.t.Helper(); b.do(chromedp.Navigate(address)) }
+
+// see waits until a text is on the page.
+func (b *tab) see(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
+}
+
+// until waits until a JavaScript expression is true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) || b.ctx.Err() != nil {
+			b.shot("failure")
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; it shows: %s", err, b.complain, b.text())
+		}
+	}
+}
+
+func (b *tab) text() string {
+	s, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	return s
+}
+
+// eval evaluates JavaScript, waiting for a promise.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.shot("failure")
+		require.NoError(b.t, err, expression)
+	}
+	return v
+}
+
+// button waits for a button with a text and clicks its middle with the mouse, or taps it.
+func (b *tab) button(text string) {
+	b.t.Helper()
+	b.click(fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button, dialog[open] a.button")].concat([...document.querySelectorAll("button, a.button")]).find((x) => x.textContent.trim() === %q && !x.disabled && x.offsetParent !== null)`, text))
+}
+
+// click clicks the element that an expression finds, once it stands still.
+func (b *tab) click(find string) {
+	b.t.Helper()
+	b.until("Boolean(" + find + ")")
+	type point struct {
+		X float64 `json:"x"`
+		Y float64 `json:"y"`
+	}
+	at := eval[point](b, `(async () => {
+		const box = () => { const e = `+find+`; e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; };
+		for (let last = box(), n = 0; n < 100; n++) {
+			await new Promise((f) => setTimeout(f, 60));
+			const now = box();
+			if (Math.abs(now.x - last.x) + Math.abs(now.y - last.y) < 0.5) return now;
+			last = now;
+		}
+		throw new Error("it does not stand still");
+	})()`)
+	b.do(chromedp.MouseClickXY(at.X, at.Y))
+}
+
+// keys types into whatever has the focus.
+func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
+
+// shot writes a picture of the window to $BROWSER_TEST_SHOTS, if that is set.
+func (b *tab) shot(name string) {
+	dir := os.Getenv("BROWSER_TEST_SHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
+		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+	})
+	if err == nil {
+		_ = os.MkdirAll(dir, 0o750)
+		_ = os.WriteFile(filepath.Join(dir, name+".png"), picture.Data, 0o600)
+	}
+}
+
+// accessible runs axe over the page and requires that it finds nothing.
+func (b *tab) accessible() {
+	b.t.Helper()
+	axe, err := os.ReadFile(filepath.Join(svc.root, "web", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(b.t, err, "npm --prefix web ci brings axe")
+	eval[bool](b, string(axe)+";true")
+	found := eval[[]string](b, `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+		.then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))`)
+	require.Empty(b.t, found)
+	wide := eval[float64](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
+	require.LessOrEqual(b.t, wide, 0.0, "the page is wider than the screen")
+}

@@ -1,0 +1,187 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type SignaturePad from "signature_pad";
+import type { Translate } from "../ui/i18n";
+import { Dialog } from "../ui/parts";
+import type { Mark } from "./draft";
+import { cut, faces, initialsOf, inkColour, typed, uploaded } from "./ink";
+
+type Way = "type" | "draw" | "upload" | "saved";
+
+interface Props {
+  kind: "signature" | "initial";
+  signerName: string;
+  saved: Mark | null;
+  t: Translate;
+  onAdopt: (m: Mark) => void;
+  onClose: () => void;
+}
+
+/** Where a signature or initials are made, once: typed, drawn, from a picture, or as last time. */
+export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
+  const initials = kind === "initial";
+  const offered: Way[] = saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
+  const [way, setWay] = useState<Way>(offered[0]!);
+  const [mark, setMark] = useState<Mark | null>(null);
+  const choose = (w: Way) => {
+    setMark(null);
+    setWay(w);
+  };
+  const title = t(initials ? "adoptInitials" : "adoptTitle");
+  const move = (e: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    const rtl = document.documentElement.dir === "rtl" ? -1 : 1;
+    const next = offered[(offered.indexOf(way) + step * rtl + offered.length) % offered.length]!;
+    choose(next);
+    document.getElementById(`way-${next}`)?.focus();
+  };
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      <div class="tabs" role="tablist" onKeyDown={move}>
+        {offered.map((w) => (
+          <button key={w} id={`way-${w}`} type="button" role="tab" aria-selected={w === way} aria-controls="way" tabIndex={w === way ? 0 : -1} onClick={() => choose(w)}>{t(w)}</button>
+        ))}
+      </div>
+      <form onSubmit={(e) => { e.preventDefault(); if (mark) onAdopt(mark); }}>
+        <div id="way" role="tabpanel" aria-labelledby={`way-${way}`}>
+        {way === "type" && <Type name={initials ? initialsOf(signerName) : signerName} label={t(initials ? "yourInitials" : "yourName")} t={t} onMark={setMark} />}
+        {way === "draw" && <Draw t={t} onMark={setMark} />}
+        {way === "upload" && <Upload t={t} onMark={setMark} />}
+        {way === "saved" && <Saved mark={saved!} alt={title} onMark={setMark} />}
+        </div>
+        <div class="row end">
+          <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
+          <button disabled={!mark}>{t(initials ? "adoptUseInitials" : "adopt")}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+type OnMark = (m: Mark | null) => void;
+
+function Type({ name, label, t, onMark }: { name: string; label: string; t: Translate; onMark: OnMark }) {
+  const [text, setText] = useState(name);
+  const [style, setStyle] = useState(0);
+  useEffect(() => {
+    let stale = false;
+    const face = faces[style]!;
+    void typed(text, face).then((picture) => { if (!stale) onMark(picture ? { picture, fontLabel: face.label } : null); });
+    return () => { stale = true; };
+  }, [text, style]);
+  return (
+    <>
+      <label for="typed-name">{label}</label>
+      <input id="typed-name" value={text} maxLength={80} autocomplete="name" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
+      <fieldset class="faces">
+        <legend>{t("style")}</legend>
+        {faces.map((face, i) => (
+          <label key={face.label} class="face">
+            <input type="radio" name="face" checked={i === style} aria-label={face.label} onChange={() => setStyle(i)} />
+            <span dir="auto" style={{ fontFamily: face.family }}>{text.trim() || label}</span>
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+function Draw({ t, onMark }: { t: Translate; onMark: OnMark }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const pad = useRef<SignaturePad | null>(null);
+  const report = () => onMark(pad.current && !pad.current.isEmpty() ? pack(cut(canvas.current!)) : null);
+  useEffect(() => {
+    const c = canvas.current!;
+    let gone = false;
+    let stop = () => {};
+    void import("signature_pad").then(({ default: Pad }) => {
+      if (gone) return;
+      const p = new Pad(c, { penColor: inkColour, minWidth: 0.9, maxWidth: 2.8 });
+      pad.current = p;
+      const fit = () => {
+        const strokes = p.toData();
+        const dense = Math.max(2, window.devicePixelRatio || 1);
+        c.width = c.clientWidth * dense;
+        c.height = c.clientHeight * dense;
+        c.getContext("2d")!.scale(dense, dense);
+        p.clear();
+        p.fromData(strokes);
+      };
+      fit();
+      window.addEventListener("resize", fit);
+      p.addEventListener("endStroke", report);
+      stop = () => {
+        window.removeEventListener("resize", fit);
+        p.off();
+      };
+    });
+    return () => {
+      gone = true;
+      stop();
+    };
+  }, []);
+  const undo = () => {
+    const p = pad.current;
+    if (!p) return;
+    p.fromData(p.toData().slice(0, -1));
+    report();
+  };
+  return (
+    <>
+      <div class="pad">
+        <canvas ref={canvas} aria-label={t("drawHere")} role="img" />
+        <span class="padline" aria-hidden="true" />
+      </div>
+      <div class="row padtools">
+        <span class="quiet small">{t("drawHere")}</span>
+        <button type="button" class="bare small" onClick={undo}>{t("undo")}</button>
+        <button type="button" class="bare small" onClick={() => { pad.current?.clear(); report(); }}>{t("clear")}</button>
+      </div>
+    </>
+  );
+}
+
+function Upload({ t, onMark }: { t: Translate; onMark: OnMark }) {
+  const [file, setFile] = useState<File | null>(null);
+  const [clean, setClean] = useState(true);
+  const [shown, setShown] = useState<string | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    if (!file) return;
+    let stale = false;
+    uploaded(file, clean).then(
+      (picture) => {
+        if (stale) return;
+        setShown(picture);
+        setProblem(picture ? "" : t("pictureEmpty"));
+        onMark(pack(picture));
+      },
+      () => {
+        if (stale) return;
+        setShown(null);
+        setProblem(t("pictureBad"));
+        onMark(null);
+      },
+    );
+    return () => { stale = true; };
+  }, [file, clean]);
+  return (
+    <>
+      <label for="picture">{t("choosePicture")}</label>
+      <input id="picture" type="file" accept="image/png,image/jpeg" onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} />
+      <p class="quiet small">{t("pictureHint")}</p>
+      <label class="check"><input type="checkbox" checked={clean} onChange={(e) => setClean(e.currentTarget.checked)} />{t("removeWhite")}</label>
+      <p class="notice bad" role="alert">{problem}</p>
+      {shown && <div class="preview"><img src={shown} alt="" /></div>}
+    </>
+  );
+}
+
+function Saved({ mark, alt, onMark }: { mark: Mark; alt: string; onMark: OnMark }) {
+  useEffect(() => onMark(mark), []);
+  return <div class="preview"><img src={mark.picture} alt={alt} /></div>;
+}
+
+const pack = (picture: string | null): Mark | null => (picture ? { picture, fontLabel: null } : null);

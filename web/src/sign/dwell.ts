@@ -1,0 +1,74 @@
+import { Refusal, Unreachable } from "../ui/http";
+
+/** One look at a page. */
+export interface Look { documentId: string; page: number; dwellMs: number }
+
+/** Shorter looks come from scrolling past and are not reported. */
+const shortest = 400;
+
+/** Measures how long pages are looked at and reports it, one look after the other. */
+export class Dwell {
+  private since = new Map<string, number>();
+  private queue: Look[] = [];
+  private sending: Promise<void> | null = null;
+  private closed = false;
+
+  constructor(
+    private readonly send: (look: Look, leaving: boolean) => Promise<void>,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Tells which pages ("documentId/page") are before the reader's eyes now. */
+  see(keys: ReadonlySet<string>): void {
+    for (const [key, start] of this.since) {
+      if (!keys.has(key)) {
+        this.since.delete(key);
+        this.add(key, this.now() - start);
+      }
+    }
+    for (const key of keys) {
+      if (!this.since.has(key)) this.since.set(key, this.now());
+    }
+  }
+
+  private add(key: string, ms: number): void {
+    if (ms < shortest || this.closed) return;
+    const cut = key.lastIndexOf("/");
+    this.queue.push({ documentId: key.slice(0, cut), page: Number(key.slice(cut + 1)), dwellMs: Math.round(ms) });
+    this.sending ??= this.drain().finally(() => { this.sending = null; });
+  }
+
+  private async drain(): Promise<void> {
+    for (let look = this.queue.shift(); look; look = this.queue.shift()) {
+      try {
+        await this.send(look, false);
+      } catch (e) {
+        if (e instanceof Unreachable || (e instanceof Refusal && (e.status === 429 || e.status >= 500) && e.code !== "page_view_limit")) {
+          this.queue.unshift(look);
+          await new Promise((done) => setTimeout(done, Math.max(3, e instanceof Refusal ? e.retryAfter : 0) * 1000));
+          if (this.closed) return;
+        }
+        // Anything else will not get better by asking again.
+      }
+    }
+  }
+
+  /** Reports what is left, waiting no longer than limit milliseconds. */
+  async finish(limit: number): Promise<void> {
+    this.see(new Set());
+    await Promise.race([this.sending ?? Promise.resolve(), new Promise((done) => setTimeout(done, limit))]);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.queue = [];
+  }
+
+  /** The page is being left: what is open is sent without waiting. */
+  leave(): void {
+    const open = [...this.since];
+    this.since.clear();
+    for (const [key, start] of open) this.add(key, this.now() - start);
+    for (const look of this.queue.splice(0, 8)) void this.send(look, true).catch(() => undefined);
+  }
+}

@@ -1,0 +1,97 @@
+/** Makes the picture of a signature. Every picture is a transparent PNG, cut to its ink. */
+
+export const inkColour = "#14283f";
+
+export interface Face { label: string; family: string }
+
+/** The typefaces for typed signatures; the label is what the record keeps. */
+export const faces: readonly Face[] = [
+  { label: "Dancing Script", family: '"Dancing Script", cursive' },
+  { label: "Caveat", family: '"Caveat", cursive' },
+  { label: "Great Vibes", family: '"Great Vibes", cursive' },
+];
+
+const tall = 160; // pixels of letter height: 300 dpi in a field of half an inch
+
+/** Draws text in a typeface. The result is null for blank text. */
+export async function typed(text: string, face: Face): Promise<string | null> {
+  const words = text.trim();
+  if (!words) return null;
+  const font = `${tall}px ${face.family}`;
+  await document.fonts.load(font, words).catch(() => undefined);
+  const canvas = document.createElement("canvas");
+  let pen = canvas.getContext("2d")!;
+  pen.font = font;
+  const width = pen.measureText(words).width;
+  canvas.width = Math.min(4000, Math.ceil(width + 2 * tall));
+  canvas.height = tall * 3;
+  pen = canvas.getContext("2d")!;
+  Object.assign(pen, { font, fillStyle: inkColour, textBaseline: "middle" });
+  pen.fillText(words, tall, canvas.height / 2, canvas.width - 2 * tall);
+  return cut(canvas);
+}
+
+/** Cuts a canvas to its ink and returns it as PNG, at most 1200 pixels wide; null if it is empty. */
+export function cut(canvas: HTMLCanvasElement): string | null {
+  const { width, height } = canvas;
+  const pixels = canvas.getContext("2d", { willReadFrequently: true })!.getImageData(0, 0, width, height).data;
+  let [left, top, right, bottom] = [width, height, -1, -1];
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (pixels[(y * width + x) * 4 + 3]! < 8) continue;
+      left = Math.min(left, x);
+      right = Math.max(right, x);
+      top = Math.min(top, y);
+      bottom = y;
+    }
+  }
+  if (right < 0) return null;
+  const edge = 4;
+  [left, top] = [Math.max(0, left - edge), Math.max(0, top - edge)];
+  const [w, h] = [Math.min(width, right + edge + 1) - left, Math.min(height, bottom + edge + 1) - top];
+  const scale = Math.min(1, 1200 / w, 600 / h);
+  const out = document.createElement("canvas");
+  out.width = Math.max(1, Math.round(w * scale));
+  out.height = Math.max(1, Math.round(h * scale));
+  const pen = out.getContext("2d")!;
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(canvas, left, top, w, h, 0, 0, out.width, out.height);
+  return out.toDataURL("image/png");
+}
+
+/** Reads a picture file. With clean, light pixels become transparent and the rest ink. */
+export async function uploaded(file: Blob, clean: boolean): Promise<string | null> {
+  const bitmap = await createImageBitmap(file);
+  const scale = Math.min(1, 1600 / bitmap.width, 1600 / bitmap.height);
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  const pen = canvas.getContext("2d", { willReadFrequently: true })!;
+  pen.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  bitmap.close();
+  if (clean) {
+    const image = pen.getImageData(0, 0, canvas.width, canvas.height);
+    liftInk(image.data);
+    pen.putImageData(image, 0, 0);
+  }
+  return cut(canvas);
+}
+
+/** Makes paper transparent: what is much lighter than the darkest ink fades out. */
+function liftInk(p: Uint8ClampedArray): void {
+  const light = (i: number) => p[i]! * 0.299 + p[i + 1]! * 0.587 + p[i + 2]! * 0.114;
+  const histogram = new Array<number>(256).fill(0);
+  for (let i = 0; i < p.length; i += 4) histogram[Math.round(light(i))]!++;
+  // The paper is what most pixels are; ink is well below it.
+  const paper = histogram.reduce((best, n, i) => (n > histogram[best]! ? i : best), 255);
+  const [full, none] = [paper * 0.45, paper * 0.8];
+  for (let i = 0; i < p.length; i += 4) {
+    const share = Math.min(1, Math.max(0, (none - light(i)) / (none - full)));
+    p[i + 3] = Math.round(p[i + 3]! * share);
+  }
+}
+
+/** The first letters of the parts of a name. */
+export function initialsOf(name: string): string {
+  return name.split(/[\s-]+/).map((part) => [...part][0] ?? "").join("").slice(0, 4);
+}

@@ -1,0 +1,174 @@
+import type { PDFDocumentProxy, RenderTask, TextLayer } from "pdfjs-dist";
+
+/**
+ * Draws pages of the documents. It loads pdf.js when the first page is asked for, reads the files
+ * by ranges, keeps few drawn pages, and draws one page at a time, those in sight first.
+ */
+type PdfJs = typeof import("pdfjs-dist");
+
+const chunk = 1 << 18; // bytes per range request
+const keptPages = 12;
+const mostPixels = 12_000_000; // of one canvas: phones refuse much larger ones
+
+export interface Sheet {
+  documentId: string;
+  page: number;
+  /** Holds canvas and text; its width in CSS pixels decides how finely the page is drawn. */
+  holder: HTMLElement;
+  /** Width of the page in points. */
+  width: number;
+  onDrawn: () => void;
+  onFailed: () => void;
+}
+
+interface Drawn { task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
+
+export class Viewer {
+  private lib: Promise<PdfJs> | null = null;
+  private documents = new Map<string, Promise<PDFDocumentProxy>>();
+  private drawn = new Map<Sheet, Drawn>();
+  private wanted: Sheet[] = [];
+  private busy = false;
+  private closed = false;
+
+  constructor(private readonly urlOf: (documentId: string) => string) {}
+
+  /** Names the pages that should be drawn, the most urgent first. */
+  want(sheets: Sheet[]): void {
+    this.wanted = sheets;
+    for (const [sheet, d] of this.drawn) {
+      if (d.task && !sheets.includes(sheet)) this.erase(sheet); // being drawn, but no longer near
+    }
+    this.thin();
+    void this.work();
+  }
+
+  /** Draws pages again whose size on the screen has changed since. */
+  refresh(): void {
+    void this.work();
+  }
+
+  private async work(): Promise<void> {
+    if (this.busy || this.closed) return;
+    this.busy = true;
+    try {
+      for (let sheet = this.nextSheet(); sheet && !this.closed; sheet = this.nextSheet()) await this.draw(sheet);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private nextSheet(): Sheet | undefined {
+    return this.wanted.find((s) => {
+      const d = this.drawn.get(s);
+      return !d || Math.abs(d.density / density(s) - 1) > 0.15;
+    });
+  }
+
+  private async draw(sheet: Sheet): Promise<void> {
+    const d: Drawn = { density: density(sheet), cancelled: false };
+    const before = this.drawn.get(sheet);
+    this.drawn.delete(sheet); // newest last
+    this.drawn.set(sheet, d);
+    try {
+      const lib = await this.load();
+      const page = await (await this.open(sheet.documentId)).getPage(sheet.page);
+      if (d.cancelled) return;
+      const unit = page.getViewport({ scale: 1 });
+      let scale = (d.density * sheet.width) / unit.width;
+      scale *= Math.min(1, Math.sqrt(mostPixels / (unit.width * unit.height * scale * scale)));
+      const viewport = page.getViewport({ scale });
+      const canvas = document.createElement("canvas");
+      canvas.width = Math.max(1, Math.round(viewport.width));
+      canvas.height = Math.max(1, Math.round(viewport.height));
+      canvas.setAttribute("aria-hidden", "true");
+      d.task = page.render({ canvas, viewport, intent: "display" });
+      await d.task.promise;
+      d.task = undefined;
+      if (d.cancelled) return;
+      const old = sheet.holder.querySelector("canvas");
+      if (old) {
+        old.replaceWith(canvas);
+        free(old);
+      } else {
+        sheet.holder.prepend(canvas);
+      }
+      sheet.onDrawn();
+      if (before?.text) {
+        d.text = before.text;
+        return;
+      }
+      const layer = document.createElement("div");
+      layer.className = "textLayer";
+      // The text scales with the page: --total-scale-factor is CSS pixels per unit of the page.
+      sheet.holder.style.setProperty("--unit", String(sheet.width / unit.width));
+      d.text = new lib.TextLayer({ textContentSource: page.streamTextContent({ includeMarkedContent: true }), container: layer, viewport: unit });
+      await d.text.render();
+      if (!d.cancelled) sheet.holder.append(layer);
+    } catch (e) {
+      if (d.cancelled || (e instanceof Error && e.name === "RenderingCancelledException")) return;
+      this.wanted = this.wanted.filter((s) => s !== sheet);
+      this.drawn.delete(sheet);
+      this.documents.delete(sheet.documentId);
+      sheet.onFailed();
+    }
+  }
+
+  private load(): Promise<PdfJs> {
+    this.lib ??= Promise.all([import("pdfjs-dist/legacy/build/pdf.mjs"), import("pdfjs-dist/legacy/build/pdf.worker.min.mjs?url")]).then(([lib, worker]) => {
+      (lib as PdfJs).GlobalWorkerOptions.workerSrc = worker.default;
+      return lib as PdfJs;
+    });
+    this.lib.catch(() => { this.lib = null; });
+    return this.lib;
+  }
+
+  private open(documentId: string): Promise<PDFDocumentProxy> {
+    let doc = this.documents.get(documentId);
+    if (!doc) {
+      doc = this.load().then((lib) => lib.getDocument({
+        url: this.urlOf(documentId), rangeChunkSize: chunk, disableAutoFetch: true, disableStream: true, isEvalSupported: false, enableXfa: false,
+        cMapUrl: "/viewer/cmaps/", cMapPacked: true, standardFontDataUrl: "/viewer/standard_fonts/", wasmUrl: "/viewer/wasm/",
+      }).promise);
+      this.documents.set(documentId, doc);
+    }
+    return doc;
+  }
+
+  /** Frees the pages drawn longest ago that are not wanted. */
+  private thin(): void {
+    for (const sheet of [...this.drawn.keys()]) {
+      if (this.drawn.size <= keptPages) return;
+      if (!this.wanted.includes(sheet)) this.erase(sheet);
+    }
+  }
+
+  private erase(sheet: Sheet): void {
+    const d = this.drawn.get(sheet);
+    if (!d) return;
+    d.cancelled = true;
+    d.task?.cancel();
+    d.text?.cancel();
+    this.drawn.delete(sheet);
+    const canvas = sheet.holder.querySelector("canvas");
+    if (canvas) free(canvas);
+    sheet.holder.replaceChildren();
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const sheet of [...this.drawn.keys()]) this.erase(sheet);
+    for (const doc of this.documents.values()) void doc.then((d) => d.destroy()).catch(() => undefined);
+  }
+}
+
+/** Device pixels per point: what the page is shown at, pinch zoom included. */
+function density(sheet: Sheet): number {
+  const pinch = Math.min(window.visualViewport?.scale ?? 1, 3);
+  return (sheet.holder.clientWidth / sheet.width) * Math.min(window.devicePixelRatio || 1, 3) * pinch;
+}
+
+/** Some phones keep a canvas' memory until its size is taken away. */
+function free(canvas: HTMLCanvasElement): void {
+  canvas.width = canvas.height = 0;
+}

@@ -1,0 +1,61 @@
+/** What the service answered instead of what was asked for. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    /** Seconds after which asking again makes sense; 0 if the answer named none. */
+    readonly retryAfter: number,
+    readonly errors: Record<string, string[]>,
+    readonly details: Record<string, unknown>,
+  ) {
+    super(message);
+  }
+}
+
+/** The service could not be reached. */
+export class Unreachable extends Error {}
+
+export interface Ask {
+  method?: string;
+  body?: unknown;
+  bearer?: string;
+  /** Makes a repeated request the same request. */
+  key?: string;
+  /** Lets the request outlive the page. */
+  keepalive?: boolean;
+  headers?: Record<string, string>;
+}
+
+/** Asks the service and returns its JSON answer. Throws Refusal or Unreachable. */
+export async function ask<T>(path: string, { method, body, bearer, key, keepalive, headers = {} }: Ask = {}): Promise<T> {
+  const raw = body instanceof Blob || body instanceof FormData;
+  if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
+  if (bearer) headers.Authorization = `Bearer ${bearer}`;
+  if (key) headers["Idempotency-Key"] = key;
+  let res: Response;
+  try {
+    res = await fetch(path, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      body: body === undefined ? undefined : raw ? body : JSON.stringify(body),
+      headers,
+      keepalive,
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+  } catch {
+    throw new Unreachable();
+  }
+  let answer: unknown;
+  try {
+    answer = res.status === 204 ? undefined : await res.json();
+  } catch {
+    answer = undefined;
+  }
+  if (res.ok) return answer as T;
+  const problem = (answer ?? {}) as { error?: string; message?: string; errors?: Record<string, string[]>; details?: Record<string, unknown> };
+  throw new Refusal(
+    res.status, problem.error ?? "unknown", problem.message ?? res.statusText, Number(res.headers.get("Retry-After")) || 0,
+    problem.errors ?? {}, problem.details ?? {},
+  );
+}

@@ -1,0 +1,84 @@
+import { en } from "../lang/en";
+
+/** A text, or its plural forms by CLDR category. */
+export type Text = string | Partial<Record<Intl.LDMLPluralRule, string>>;
+export type Key = keyof typeof en;
+export type Words = Record<Key, Text>;
+
+export const languages = {
+  en: "English", de: "Deutsch", fr: "Français", es: "Español", pt: "Português", ar: "العربية", ja: "日本語",
+} as const;
+export type Language = keyof typeof languages;
+
+const loaders: Record<Language, () => Promise<Words>> = {
+  en: async () => en,
+  de: async () => (await import("../lang/de")).de,
+  fr: async () => (await import("../lang/fr")).fr,
+  es: async () => (await import("../lang/es")).es,
+  pt: async () => (await import("../lang/pt")).pt,
+  ar: async () => (await import("../lang/ar")).ar,
+  ja: async () => (await import("../lang/ja")).ja,
+};
+
+const remembered = "countersign:language";
+
+/** The language chosen before, else the first one of the browser's that is there, else English. */
+export function preferred(): Language {
+  const wanted = [stored(), ...navigator.languages];
+  for (const tag of wanted) {
+    const base = tag?.toLowerCase().split("-")[0] ?? "";
+    if (base in languages) return base as Language;
+  }
+  return "en";
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(remembered);
+  } catch {
+    return null; // storage is closed to framed pages in some browsers
+  }
+}
+
+export type Translate = (key: Key, values?: Record<string, string | number>) => string;
+
+export interface Speech {
+  language: Language;
+  /** BCP 47 tag for dates and numbers: the browser's own region where the language is the same. */
+  locale: string;
+  t: Translate;
+}
+
+/** Loads a language, makes it the document's, and remembers it if it was chosen. */
+export async function speak(language: Language, chosen = false): Promise<Speech> {
+  let words: Words;
+  try {
+    words = await loaders[language]();
+  } catch {
+    [words, language] = [en, "en"];
+  }
+  if (chosen) {
+    try {
+      localStorage.setItem(remembered, language);
+    } catch {
+      // as above
+    }
+  }
+  document.documentElement.lang = language;
+  document.documentElement.dir = language === "ar" ? "rtl" : "ltr";
+  const locale = navigator.languages.find((tag) => tag.toLowerCase().split("-")[0] === language) ?? language;
+  return { language, locale, t: translator(words, language) };
+}
+
+export function translator(words: Words, language: string): Translate {
+  const rules = new Intl.PluralRules(language);
+  const numbers = new Intl.NumberFormat(language);
+  return (key, values = {}) => {
+    const text = words[key];
+    let s = typeof text === "string" ? text : text[rules.select(Number(values.n ?? 0))] ?? text.other ?? "";
+    for (const [name, value] of Object.entries(values)) {
+      s = s.replaceAll(`{${name}}`, typeof value === "number" ? numbers.format(value) : value);
+    }
+    return s;
+  };
+}

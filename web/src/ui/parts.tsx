@@ -1,0 +1,67 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { languages, type Language, type Speech } from "./i18n";
+
+/** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
+export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current!;
+    const before = document.activeElement as HTMLElement | null;
+    if (!dialog.open) dialog.showModal();
+    return () => {
+      dialog.close();
+      before?.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <dialog ref={ref} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }}>
+      {children}
+    </dialog>
+  );
+}
+
+/** A heading that takes the focus when its step begins, so that screen readers go on from there. */
+export function Title({ children, level = 1 }: { children: ComponentChildren; level?: 1 | 2 }) {
+  const ref = useRef<HTMLHeadingElement>(null);
+  useEffect(() => ref.current?.focus({ preventScroll: true }), []);
+  return level === 1 ? <h1 ref={ref} tabIndex={-1}>{children}</h1> : <h2 ref={ref} tabIndex={-1}>{children}</h2>;
+}
+
+export function LanguageChoice({ speech, onChoose }: { speech: Speech; onChoose: (l: Language) => void }) {
+  return (
+    <select class="languages" aria-label={speech.t("language")} value={speech.language} onChange={(e) => onChoose(e.currentTarget.value as Language)}>
+      {Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag} lang={tag}>{name}</option>)}
+    </select>
+  );
+}
+
+const strokes = {
+  check: "M5 12.5l4.5 4.5L19 7.5",
+  cross: "M6 6l12 12M18 6L6 18",
+  pen: "M4 20l1-4L16.5 4.5l3 3L8 19l-4 1zM14 7l3 3",
+  clock: "M12 7v5l3 2M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
+  link: "M10 14l4-4M8.5 11.5L6 14a3.5 3.5 0 0 0 5 5l2.5-2.5M15.5 12.5L18 10a3.5 3.5 0 0 0-5-5l-2.5 2.5",
+  question: "M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.2-1.5 2.4M12 17.5v.01",
+  plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
+  dots: "M12 5.5v.01M12 12v.01M12 18.5v.01",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+};
+export type IconName = keyof typeof strokes;
+
+export function Icon({ name, size = 20 }: { name: IconName; size?: number }) {
+  return (
+    <svg width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+      <path d={strokes[name]} />
+    </svg>
+  );
+}
+
+export function SealMark({ icon, tone = "" }: { icon: IconName; tone?: "" | "good" | "bad" }) {
+  return <div class={`sealmark ${tone}`}><Icon name={icon} /></div>;
+}
+
+export function Waiting({ text }: { text: string }) {
+  return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">{text}</span></div>;
+}

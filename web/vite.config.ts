@@ -1,0 +1,51 @@
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { defineConfig, type Plugin } from "vite";
+
+const dist = "dist";
+
+/** What pdf.js fetches by name while it draws: character maps, the standard fonts, decoders. */
+function viewerFiles(): Plugin {
+  return {
+    name: "viewer-files",
+    closeBundle() {
+      for (const part of ["cmaps", "standard_fonts", "wasm"]) {
+        cpSync(join("node_modules/pdfjs-dist", part), join(dist, "viewer", part), { recursive: true });
+      }
+    },
+  };
+}
+
+/** Lays a gzipped copy beside every file that shrinks by it, so that the server need not. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    closeBundle: {
+      order: "post",
+      sequential: true,
+      handler() {
+        for (const entry of readdirSync(dist, { recursive: true })) {
+          const path = join(dist, String(entry));
+          if (!/\.(html|js|mjs|css|svg|wasm)$/.test(path) || !statSync(path).isFile()) continue;
+          writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
+        }
+      },
+    },
+  };
+}
+
+export default defineConfig({
+  appType: "mpa",
+  esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
+  build: {
+    target: ["es2022", "safari16", "chrome105", "firefox110"],
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1200,
+    rollupOptions: {
+      input: Object.fromEntries(["sign", "embed", "download", "verify", "console", "home", "missing"].map((name) => [name, `${name}.html`])),
+    },
+  },
+  plugins: [viewerFiles(), compressed()],
+});
