@@ -47,7 +47,7 @@ type Config struct {
 	TemporalAPIKey  Secret `env:"TEMPORAL_API_KEY"`
 	TemporalTLSCert string `env:"TEMPORAL_TLS_CERT"`
 	TemporalTLSKey  string `env:"TEMPORAL_TLS_KEY"`
-	// BlobURL is where the PDFs are: file:///dir, s3://bucket, gs://bucket or azblob://container.
+	// BlobURL is where the PDFs are: file:///dir, s3://bucket?… or azblob://container.
 	BlobURL string `env:"BLOB_URL"`
 	// SMTPURL is smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
@@ -195,7 +195,7 @@ func (c *Config) check() []error {
 		optional bool
 	}{
 		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}, true},
-		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "gs", "azblob"}, true},
+		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "azblob"}, true},
 		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}, true},
 		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}, true},
 	} {

@@ -1,5 +1,5 @@
-// Package blob keeps the PDF files: in a directory, or in a bucket of S3,
-// Google Cloud Storage or Azure.
+// Package blob keeps the PDF files: in a directory, or in a bucket of Azure, S3
+// or anything that speaks S3, Google Cloud Storage among them.
 //
 // A file is written to a temporary place first and appears under its key only
 // when it is whole, so that nobody ever sees a truncated one.
@@ -42,8 +42,8 @@ type File struct {
 	Size int64 // bytes
 }
 
-// Open opens the store that rawURL names: file:///dir, s3://bucket?…,
-// gs://bucket or azblob://container, with the options of gocloud.dev/blob.
+// Open opens the store that rawURL names: file:///dir, s3://bucket?… or
+// azblob://container, with the options of gocloud.dev/blob.
 func Open(ctx context.Context, rawURL string) (Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -52,10 +52,10 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 	switch u.Scheme {
 	case "file":
 		return OpenDir(filepath.FromSlash(u.Host + u.Path))
-	case "s3", "gs", "azblob":
+	case "s3", "azblob":
 		return openBucket(ctx, rawURL)
 	}
-	return nil, fmt.Errorf("blob URL: unknown scheme %q; use file, s3, gs or azblob", u.Scheme)
+	return nil, fmt.Errorf("blob URL: unknown scheme %q; use file, s3 or azblob", u.Scheme)
 }
 
 // Discard closes and removes a temporary file.
