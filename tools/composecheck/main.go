@@ -1,6 +1,6 @@
 // Command composecheck parses a compose file as "docker compose config" does and checks what that
-// does not: every file it mounts is in the repository, every image has a version, and every setting
-// it or the example of .env names is one that Countersign reads.
+// does not: every file it mounts is in the repository, every image has a version, every setting that
+// it or the example of .env names is one that Countersign reads, and none is left out.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -72,13 +72,23 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	}
 
 	var faults []error
+	mentioned := map[string]bool{}
 	for _, name := range example {
+		mentioned[name] = true
 		if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
 			faults = append(faults, fmt.Errorf("%s: %s is not a setting", envFile, name))
 		}
 	}
 	for _, service := range project.Services {
+		for name := range service.Environment {
+			mentioned[name] = true
+		}
 		faults = append(faults, checkService(&service, known)...)
+	}
+	for name := range known {
+		if !mentioned[name] {
+			faults = append(faults, fmt.Errorf("%s: %s is missing", envFile, name))
+		}
 	}
 	return errors.Join(faults...)
 }
