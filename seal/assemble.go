@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -250,8 +251,13 @@ func (p *painter) name(kind string) string { return "Cs" + kind + p.nonce }
 func (p *painter) stamp(values []Value, w, h float64) (pdf.Ref, error) {
 	c := p.t.canvas(w, h)
 	for _, v := range values {
-		if err := drawValue(c, v, p.signers[v.SignerID]); err != nil {
-			return pdf.Ref{}, fmt.Errorf("seal: field %s: %w", v.FieldID, err)
+		err := drawValue(c, v, p.signers[v.SignerID])
+		var missing *text.MissingGlyphError
+		if errors.As(err, &missing) {
+			return pdf.Ref{}, &Refusal{GlyphMissing, "Field " + v.FieldID + ": " + glyphMissing(missing).Message}
+		}
+		if err != nil {
+			return pdf.Ref{}, fmt.Errorf("field %s: %w", v.FieldID, err)
 		}
 	}
 	return c.form()

@@ -132,6 +132,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
+	if !f.Trailer().Get("Encrypt").IsNull() { // what is added would have to be encrypted, too
+		return Result{}, &Refusal{PDFEncrypted, "The PDF is encrypted."}
+	}
 	signed, err := isSigned(f)
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)

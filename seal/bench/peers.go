@@ -16,9 +16,6 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
-	pkcs12 "software.sslmate.com/src/go-pkcs12"
-
-	"countersign/seal"
 )
 
 // peer is another way to write something into a PDF or to sign it. None of
@@ -38,24 +35,18 @@ var errNotInstalled = errors.New("not installed")
 func newPeers(ctx context.Context, dir string, s *sealer) (*peers, error) {
 	model.ConfigPath = "disable"
 	file := func(name string) string { return filepath.Join(dir, name) }
-	key, chain, err := seal.LoadPEM(append(bytes.Clone(s.certPEM), s.caPEM...), s.keyPEM)
-	if err != nil {
-		return nil, err
-	}
-	p12, err := pkcs12.LegacyDES.Encode(key, chain[0], chain[1:], "secret") // one that old tools read
-	if err != nil {
-		return nil, err
-	}
-	for name, b := range map[string][]byte{"cert.pem": s.certPEM, "key.pem": s.keyPEM, "key.p12": p12} {
+	for name, b := range map[string][]byte{"cert.pem": s.certPEM, "key.pem": s.keyPEM} {
 		if err := os.WriteFile(file(name), b, 0o600); err != nil {
 			return nil, err
 		}
 	}
+	// Without these tools mutool and pdfsig have no key, and then say so.
+	_ = exec.CommandContext(ctx, "openssl", "pkcs12", "-export", "-inkey", file("key.pem"), "-in", file("cert.pem"), //nolint:gosec // files of ours
+		"-name", "Countersign", "-passout", "pass:secret", "-out", file("key.p12")).Run()
 	nss := file("nss")
 	if err := os.Mkdir(nss, 0o700); err != nil {
 		return nil, err
 	}
-	// Without these tools pdfsig has no key, and then says so.
 	_ = exec.CommandContext(ctx, "certutil", "-N", "-d", nss, "--empty-password").Run()                        //nolint:gosec // a directory of ours
 	_ = exec.CommandContext(ctx, "pk12util", "-i", file("key.p12"), "-d", nss, "-W", "secret", "-K", "").Run() //nolint:gosec // likewise
 	return &peers{dir, []peer{

@@ -1,0 +1,193 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-text/typesetting/font"
+
+	"countersign/seal/fonts"
+)
+
+// Library sets text with the bundled fonts. It is safe for concurrent use.
+type Library struct {
+	set   *fonts.Set
+	idle  chan *shaper
+	mu    sync.Mutex
+	known map[lineKey]Line
+}
+
+// NewLibrary returns a library of the given fonts.
+func NewLibrary(set *fonts.Set) *Library {
+	return &Library{set: set, known: map[lineKey]Line{}, idle: make(chan *shaper, maxIdle)}
+}
+
+// maxIdle is how many shapers are kept for the next text. One has some hundred
+// kilobytes of caches, costly to build.
+const maxIdle = 4
+
+func (l *Library) acquire() *shaper {
+	select {
+	case sh := <-l.idle:
+		return sh
+	default:
+		return &shaper{set: l.set, faces: map[*fonts.Font]*font.Face{}, byFace: map[*font.Face]*fonts.Font{}}
+	}
+}
+
+func (l *Library) release(sh *shaper) {
+	select {
+	case l.idle <- sh:
+	default:
+	}
+}
+
+// Check returns a *MissingGlyphError for the first character that cannot be drawn.
+func (l *Library) Check(s string) error {
+	sans, err := l.set.Sans.Font()
+	if err != nil {
+		return err
+	}
+	if !utf8.ValidString(s) {
+		return &MissingGlyphError{utf8.RuneError}
+	}
+	for _, r := range s {
+		if r == '\n' || r == '\t' || ignorable(r) {
+			continue
+		}
+		if unseen(r) {
+			return &MissingGlyphError{r}
+		}
+		f, err := l.set.Find(sans, r)
+		if err != nil {
+			return err
+		}
+		if f == nil {
+			return &MissingGlyphError{r}
+		}
+	}
+	return nil
+}
+
+// Replace returns s with each character that cannot be drawn written as its
+// code point, so that nothing vanishes silently.
+func (l *Library) Replace(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if l.Check(s) == nil {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if l.Check(string(r)) != nil {
+			fmt.Fprintf(&b, "[U+%04X]", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// unseen characters are refused even if a font has a glyph for them: controls,
+// those of private use, and those that reorder what follows, because they can
+// make a text look like another one.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
+}
+
+// ignorable characters steer shaping and have no shape of their own.
+func ignorable(r rune) bool {
+	switch {
+	case r == 0x200B || r == 0x200C || r == 0x200D || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF || r == 0x200E || r == 0x200F:
+		return true
+	case r >= 0xFE00 && r <= 0xFE0F:
+		return true
+	}
+	return false
+}
+
+// Line sets s on one line. The line must not be changed.
+func (l *Library) Line(style Style, s string) (Line, error) {
+	if line, ok := l.recall(style, s); ok {
+		return line, nil
+	}
+	lines, err := l.Wrap(style, s, 0, 1)
+	if err != nil || len(lines) == 0 {
+		return Line{}, err
+	}
+	if len(s) <= maxKnown {
+		l.mu.Lock()
+		if len(l.known) >= mostKnown {
+			clear(l.known)
+		}
+		l.known[lineKey{style, s}] = lines[0]
+		l.mu.Unlock()
+	}
+	return lines[0], nil
+}
+
+func (l *Library) recall(style Style, s string) (Line, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line, ok := l.known[lineKey{style, s}]
+	return line, ok
+}
+
+// LineOf is Line of a text in which what cannot be drawn is written as code points.
+func (l *Library) LineOf(style Style, s string) (Line, error) {
+	if line, ok := l.recall(style, s); ok {
+		return line, nil
+	}
+	return l.Line(style, l.Replace(s))
+}
+
+// WrapOf is Wrap of a text in which what cannot be drawn is written as code points.
+func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
+	if len(s) <= maxKnown && !strings.Contains(s, "\n") {
+		line, err := l.LineOf(style, s)
+		if err != nil || line.Width <= width {
+			return []Line{line}, err
+		}
+	}
+	return l.Wrap(style, l.Replace(s), width, limit)
+}
+
+// Short lines are remembered: most of what a certificate says is the same in
+// every document.
+const (
+	maxKnown  = 48 // bytes
+	mostKnown = 512
+)
+
+type lineKey struct {
+	style Style
+	text  string
+}
+
+// Wrap sets s on lines of at most width thousandths of an em; 0 means any
+// width. Line feeds break lines. With limit > 0 the text is cut after so many
+// lines, visibly.
+func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line, error) {
+	if err := l.Check(s); err != nil {
+		return nil, err
+	}
+	sh := l.acquire()
+	defer l.release(sh)
+	var out []Line
+	for para := range strings.SplitSeq(strings.ReplaceAll(s, "\t", " "), "\n") {
+		left := 0
+		if limit > 0 {
+			if left = limit - len(out); left == 0 {
+				break
+			}
+		}
+		lines, err := sh.paragraph(style, []rune(para), width, left)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lines...)
+	}
+	return out, nil
+}
