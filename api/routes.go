@@ -122,31 +122,42 @@ func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/.well-known/")
 }
 
-// handle checks the credential that the route asks for and turns an error into an answer.
+// handle checks the credential that the route asks for, answers a repeated
+// request as before, and turns an error into an answer.
 func (s *Server) handle(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		var err error
-		switch r.access {
-		case public:
-			err = r.public(c)
-		case bearer:
-			var app caller
-			if app, err = s.authenticate(c); err == nil {
-				err = r.app(c, app)
-			}
-		case console:
-			var app caller
-			if app, err = s.authenticateConsole(c, r.role); err == nil {
-				err = r.app(c, app)
-			}
-		case signing:
-			var l signerLink
-			if l, err = s.authenticateSigner(c); err == nil {
-				err = r.signer(c, l)
-			}
-		}
-		if err != nil {
+		if err := s.serve(c, r); err != nil {
 			s.fail(c, err)
 		}
 	}
+}
+
+func (s *Server) serve(c *gin.Context, r route) error {
+	path := c.Request.URL.Path
+	switch r.access {
+	case bearer, console:
+		var app caller
+		var err error
+		if r.access == console {
+			app, err = s.authenticateConsole(c, r.role)
+		} else {
+			app, err = s.authenticate(c)
+		}
+		if err != nil {
+			return err
+		}
+		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) })
+	case signing:
+		l, err := s.authenticateSigner(c)
+		if err != nil {
+			return err
+		}
+		// The path holds the token, so the route stands for it.
+		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) })
+	case public:
+	}
+	if r.path == "/oauth/token" {
+		return s.once(c, tokenScope(c), path, keepTokens, func() error { return r.public(c) })
+	}
+	return r.public(c)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -45,8 +44,13 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	u := &models.ConsoleUser{
 		ID: s.newID(), AppID: app, Email: email, EmailKey: models.EmailKey(email), Name: name, PasswordHash: hash, Role: role, CreatedAt: s.now(),
 	}
-	err = s.db.WithContext(ctx).Create(u).Error
-	if errors.Is(err, gorm.ErrDuplicatedKey) {
+	made := int64(0)
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(u)
+		made = res.RowsAffected
+		return res.Error
+	})
+	if err == nil && made == 0 {
 		return nil, models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
 	}
 	if err != nil {
@@ -168,7 +172,7 @@ func (s *Store) Used(ctx context.Context, app uuid.UUID) (int, error) {
 // CreateSession stores an embedded session.
 func (s *Store) CreateSession(ctx context.Context, e *models.EmbeddedSession) error {
 	e.ID = s.newID()
-	if err := s.db.WithContext(ctx).Create(e).Error; err != nil {
+	if err := s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(e).Error }); err != nil {
 		return fmt.Errorf("create embedded session: %w", err)
 	}
 	return nil

@@ -142,7 +142,12 @@ func (s *Store) signalWake() {
 
 // tx runs fn in one transaction.
 func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.db.WithContext(ctx).Transaction(fn, &sql.TxOptions{})
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return noteRequest(ctx, tx)
+	}, &sql.TxOptions{})
 }
 
 // found turns gorm's not-found into ours.

@@ -18,7 +18,7 @@ func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, ev
 	if secret != "" {
 		w.Secret = s.vault.Seal([]byte(secret), labelWebhookSecret)
 	}
-	if err := s.db.WithContext(ctx).Create(w).Error; err != nil {
+	if err := s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(w).Error }); err != nil {
 		return nil, fmt.Errorf("create webhook: %w", err)
 	}
 	return w, nil

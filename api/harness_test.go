@@ -1,0 +1,412 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/credential"
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+type object = map[string]any
+
+// clock is a clock that tests can move.
+type clock struct {
+	mu   sync.Mutex
+	skew time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().UTC().Add(c.skew)
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skew += d
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// post takes the mails and text messages instead of a server.
+type post struct {
+	mu    sync.Mutex
+	mails []notify.Mail
+	texts []string
+}
+
+func (p *post) Send(_ context.Context, m notify.Mail) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mails = append(p.mails, m)
+	return nil
+}
+
+func (p *post) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
+
+func (p *post) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.mails)
+}
+
+// code is the one-time code that was last sent to an address.
+func (p *post) code(t *testing.T, to string) string {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.mails) - 1; i >= 0; i-- {
+		if m := p.mails[i]; m.To.Email == to {
+			if c := regexp.MustCompile(`\b\d{6}\b`).FindString(m.Text); c != "" {
+				return c
+			}
+		}
+	}
+	t.Fatalf("no code was sent to %s", to)
+	return ""
+}
+
+type sms struct{ *post }
+
+func (s sms) Send(_ context.Context, _, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts = append(s.texts, text)
+	return nil
+}
+
+type workflows struct{}
+
+func (workflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
+	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{}}, nil
+}
+func (workflows) Check(context.Context) error { return nil }
+
+// service is the API with a database and without Temporal.
+type service struct {
+	*httptest.Server
+
+	cfg   api.Config
+	store *store.Store
+	clock *clock
+	post  *post
+	app   *models.App
+	id    string
+	pass  string
+}
+
+// databases are the two that every test runs on.
+var databases = map[string]func(testing.TB) string{
+	"sqlite":   func(tb testing.TB) string { return "sqlite://" + filepath.Join(tb.TempDir(), "test.db") },
+	"postgres": testkit.Postgres,
+}
+
+func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
+	t.Helper()
+	for name, url := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, url(t), nil))
+		})
+	}
+}
+
+// onSQLite is for what does not depend on the database.
+func onSQLite(t *testing.T, edit func(*api.Config)) *service {
+	t.Helper()
+	return start(t, databases["sqlite"](t), edit)
+}
+
+func start(t *testing.T, db string, edit func(*api.Config)) *service {
+	t.Helper()
+	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+	require.NoError(t, err)
+	s := &service{clock: &clock{}, post: &post{}}
+	const base = "https://sign.example.com"
+	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, Now: s.clock.now, NewID: newID})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
+	_, err = s.store.Migrate(t.Context())
+	require.NoError(t, err)
+	blobs, err := blob.Open(t.Context(), "file://"+t.TempDir())
+	require.NoError(t, err)
+	keys, err := s.store.Keys(t.Context(), models.KeyTokens)
+	require.NoError(t, err)
+	tokens, err := credential.NewTokens(keys, s.clock.now)
+	require.NoError(t, err)
+	s.cfg = api.Config{
+		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.post, SMS: sms{s.post}, Workflows: workflows{},
+		Pages: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
+			w.WriteHeader(http.StatusOK)
+			_, _ = io.WriteString(w, "<!doctype html>")
+		}),
+		BaseURL: base, SigningURL: base + "/sign", EmbedURL: base + "/embed", UploadLimit: 1 << 20, RateLimit: 100_000,
+		SharedLimits: strings.HasPrefix(db, "postgres"), DefaultExpiryDays: 30, ReminderInterval: 72 * time.Hour, Version: "test",
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
+	}
+	if edit != nil {
+		edit(&s.cfg)
+	}
+	h, err := api.New(s.cfg)
+	require.NoError(t, err)
+	s.Server = httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	var secret string
+	s.app, secret, err = s.store.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	s.id, s.pass = s.app.ID.String(), secret
+	return s
+}
+
+// client calls the API with one credential.
+type client struct {
+	t     *testing.T
+	s     *service
+	token string
+	head  http.Header
+}
+
+func (s *service) client(t *testing.T) *client {
+	t.Helper()
+	token, err := s.cfg.Tokens.Access(s.app.ID)
+	require.NoError(t, err)
+	return &client{t: t, s: s, token: token}
+}
+
+// other is a client of another app.
+func (s *service) other(t *testing.T, tenants ...string) *client {
+	t.Helper()
+	app, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanEnterprise, tenants)
+	require.NoError(t, err)
+	token, err := s.cfg.Tokens.Access(app.ID)
+	require.NoError(t, err)
+	return &client{t: t, s: s, token: token}
+}
+
+func (c client) with(name, value string) *client {
+	c.head = c.head.Clone()
+	if c.head == nil {
+		c.head = http.Header{}
+	}
+	c.head.Set(name, value)
+	return &c
+}
+
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	body   object // if it was one
+	t      *testing.T
+}
+
+func (a *answer) want(status int) *answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.status, "%s", a.raw)
+	return a
+}
+
+func (a *answer) refused(status int, code string) *answer {
+	a.t.Helper()
+	a.want(status)
+	require.Equal(a.t, code, a.body["error"], "%s", a.raw)
+	return a
+}
+
+func (a *answer) str(name string) string {
+	v, _ := a.body[name].(string)
+	return v
+}
+
+func (c *client) send(method, path, contentType string, body []byte) *answer {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.s.URL+path, bytes.NewReader(body))
+	require.NoError(c.t, err)
+	for k, v := range c.head {
+		req.Header[k] = v
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.s.Client().Transport.RoundTrip(req)
+	require.NoError(c.t, err)
+	defer func() { _ = res.Body.Close() }()
+	a := &answer{status: res.StatusCode, header: res.Header, t: c.t}
+	a.raw, err = io.ReadAll(res.Body)
+	require.NoError(c.t, err)
+	_ = json.Unmarshal(a.raw, &a.body)
+	checkContract(c.t, req, body, res, a.raw)
+	return a
+}
+
+func (c *client) call(method, path string, body any) *answer {
+	c.t.Helper()
+	if body == nil {
+		return c.send(method, path, "", nil)
+	}
+	b, err := json.Marshal(body)
+	require.NoError(c.t, err)
+	return c.send(method, path, "application/json", b)
+}
+
+func (c *client) get(path string) *answer { c.t.Helper(); return c.call(http.MethodGet, path, nil) }
+func (c *client) post(path string, body any) *answer {
+	c.t.Helper()
+	return c.call(http.MethodPost, path, body)
+}
+func (c *client) del(path string) *answer { c.t.Helper(); return c.call(http.MethodDelete, path, nil) }
+
+func multipartBody(t *testing.T, fields map[string]string, file []byte) (string, []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for k, v := range fields {
+		require.NoError(t, w.WriteField(k, v))
+	}
+	if file != nil {
+		p, err := w.CreateFormFile("file", "contract.pdf")
+		require.NoError(t, err)
+		_, err = p.Write(file)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return w.FormDataContentType(), b.Bytes()
+}
+
+// contract is a request for an envelope with one signer and one field.
+func contract() object {
+	return object{
+		"tenantId": "acme", "subject": "Contract",
+		"signers": []object{{"name": "Ada Byron", "email": "ada@example.com", "authMethod": "none"}},
+		"fields":  []object{{"signerId": "0", "type": "text", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}},
+	}
+}
+
+// draft makes an envelope with its file.
+func (c *client) draft(data object) *answer {
+	c.t.Helper()
+	b, err := json.Marshal(data)
+	require.NoError(c.t, err)
+	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, onePage())
+	return c.send(http.MethodPost, "/v1/envelopes", ct, body).want(http.StatusCreated)
+}
+
+// sent makes and sends an envelope; it returns it and the first signer's token.
+func (c *client) sent(data object) (*answer, string) {
+	c.t.Helper()
+	e := c.draft(data)
+	out := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(http.StatusOK)
+	signer := out.body["signers"].([]any)[0].(object)
+	return out, strings.TrimPrefix(signer["signingUrl"].(string), "https://sign.example.com/sign/")
+}
+
+func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(object) }
+func (a *answer) field(i int) object  { return a.body["fields"].([]any)[i].(object) }
+
+// signs lets the signer of a token sign.
+func (c *client) signs(e *answer, token string) {
+	c.t.Helper()
+	at := "/v1/signing/" + token
+	c.get(at).want(http.StatusOK)
+	c.post(at+"/consent", nil).want(http.StatusOK)
+	c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK)
+}
+
+// completes ends the sealing of an envelope, in the worker's place, and returns
+// the download token of the first signer.
+func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
+	t.Helper()
+	f, err := s.cfg.Blobs.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.Write(onePage())
+	require.NoError(t, err)
+	sum := sha256.Sum256(onePage())
+	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, "envelopes/"+envelope+"/sealed/x.pdf"))
+	e, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(envelope), func(e *models.Envelope) error {
+		var files []models.SealedFile
+		for _, d := range e.Originals() {
+			files = append(files, models.SealedFile{
+				OriginalID: d.ID, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(onePage())), PageCount: 1, BlobKey: "envelopes/" + envelope + "/sealed/x.pdf",
+			})
+		}
+		if err := e.Complete(s.act("system"), files); err != nil {
+			return err
+		}
+		e.Retain(retentionDays)
+		return nil
+	})
+	require.NoError(t, err)
+	tok, err := s.cfg.Tokens.Download(e, e.Sealed()[0], e.Signers[0].ID)
+	require.NoError(t, err)
+	return tok
+}
+
+func (s *service) act(actor string) models.Act {
+	return models.Act{At: s.clock.now().Truncate(time.Microsecond), Actor: actor, NewID: newID}
+}
+
+func form(values ...string) []byte {
+	v := url.Values{}
+	for i := 0; i < len(values); i += 2 {
+		v.Set(values[i], values[i+1])
+	}
+	return []byte(v.Encode())
+}
+
+// onePage is a PDF of one A4 page.
+func onePage() []byte {
+	var b bytes.Buffer
+	var at []int
+	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+	text := "BT /F1 24 Tf 72 760 Td (Contract) Tj ET"
+	for i, o := range []string{
+		"<</Type/Catalog/Pages 2 0 R>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 5 0 R>>>>/Contents 4 0 R>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text), text),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+	} {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, o := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
+	return b.Bytes()
+}

@@ -1,0 +1,161 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t).with("Idempotency-Key", "twelve")
+		data, err := json.Marshal(contract())
+		require.NoError(t, err)
+		var (
+			wg      sync.WaitGroup
+			mu      sync.Mutex
+			ids     = map[string]int{}
+			replays int
+		)
+		for range 12 {
+			wg.Go(func() {
+				// Each with a boundary of its own, as a client that tries again would.
+				ct, body := multipartBody(t, map[string]string{"data": string(data)}, onePage())
+				for {
+					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
+					if a.status == http.StatusConflict {
+						if a.str("error") != "idempotency_in_flight" || a.header.Get("Retry-After") == "" {
+							t.Errorf("409: %s", a.raw)
+							return
+						}
+						continue
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if a.status != http.StatusCreated {
+						t.Errorf("%d: %s", a.status, a.raw)
+					}
+					ids[a.str("id")]++
+					if a.header.Get("Idempotency-Replayed") == "true" {
+						replays++
+						if !strings.HasSuffix(a.header.Get("Location"), a.str("id")) {
+							t.Errorf("the replay has no Location: %v", a.header)
+						}
+					}
+					return
+				}
+			})
+		}
+		wg.Wait()
+		require.Len(t, ids, 1)
+		require.Equal(t, 11, replays)
+		require.EqualValues(t, 1, s.client(t).get("/v1/envelopes?tenantId=acme").body["total"])
+	})
+}
+
+func TestIdempotencyRules(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		key := c.with("Idempotency-Key", "k")
+		hook := object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}
+
+		first := key.post("/v1/webhooks", hook).want(201)
+		again := key.post("/v1/webhooks", hook).want(201)
+		require.Equal(t, first.raw, again.raw)
+		require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+		require.Empty(t, first.header.Get("Idempotency-Replayed"))
+		require.Equal(t, first.header.Get("Content-Type"), again.header.Get("Content-Type"))
+
+		// Another body, another path, another app.
+		key.post("/v1/webhooks", object{"url": "https://example.com/b", "events": []string{"envelope.sent"}}).refused(422, "idempotency_key_reused")
+		key.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
+		other := s.other(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
+		require.NotEqual(t, first.str("id"), other.str("id"))
+
+		// A refusal is an answer too; a key that cannot be one is refused.
+		bad := c.with("Idempotency-Key", "bad")
+		one := bad.post("/v1/webhooks", object{}).want(400)
+		two := bad.post("/v1/webhooks", object{}).want(400)
+		require.Equal(t, "true", two.header.Get("Idempotency-Replayed"))
+		require.Equal(t, one.raw, two.raw)
+		c.with("Idempotency-Key", strings.Repeat("x", 256)).post("/v1/webhooks", hook).want(400)
+
+		// Raw bodies, by digest.
+		e := c.post("/v1/envelopes", object{"tenantId": "raw", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
+		up := func(body []byte) *answer {
+			return c.with("Idempotency-Key", "up").send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/octet-stream", body)
+		}
+		doc := up(onePage()).want(200)
+		require.Equal(t, doc.raw, up(onePage()).want(200).raw)
+		up(append(onePage(), '\n')).refused(422, "idempotency_key_reused")
+		require.Len(t, c.get("/v1/envelopes/" + e.str("id")).body["documents"], 1)
+
+		// After 24 hours the key is free again.
+		s.clock.advance(24*time.Hour + time.Minute)
+		late := s.client(t).with("Idempotency-Key", "k").post("/v1/webhooks", hook).want(201)
+		require.NotEqual(t, first.str("id"), late.str("id"))
+	})
+}
+
+func TestIdempotencyForSignersAndTokens(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := contract()
+	data["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}
+	_, token := c.sent(data)
+	nobody := (&client{t: t, s: s}).with("Idempotency-Key", "1")
+	nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
+	again := nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
+	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	require.Equal(t, 1, s.post.count(), "one code")
+	view := object{"documentId": c.get("/v1/envelopes?tenantId=acme").body["data"].([]any)[0].(object)["documents"].([]any)[0].(object)["id"], "page": 1, "dwellMs": 5}
+	nobody.post("/v1/signing/"+token+"/page-view", view).want(204)
+	require.Equal(t, "true", nobody.post("/v1/signing/"+token+"/page-view", view).want(204).header.Get("Idempotency-Replayed"))
+
+	login := func(secret string) *answer {
+		return nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
+			form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
+	}
+	first := login(s.pass).want(200)
+	require.Equal(t, first.str("access_token"), login(s.pass).want(200).str("access_token"))
+	login("guess").refused(422, "idempotency_key_reused")
+	s.clock.advance(31 * time.Minute)
+	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
+}
+
+// TestInterruptedRequest: whatever happens between the commit and the answer, a
+// repeat makes no second resource.
+func TestInterruptedRequest(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		ctx := t.Context()
+		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		id, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_in_flight")
+
+		s.clock.advance(3 * time.Minute) // its process died before it did anything
+		second, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+		require.NotEqual(t, id, second)
+		_, _, err = s.store.CreateApp(store.WithRequest(ctx, second), "Made", models.PlanFree, nil)
+		require.NoError(t, err)
+		s.clock.advance(3 * time.Minute) // its process died after the commit
+		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_interrupted")
+	})
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// Request is a request that may be repeated: who sent it where, under which key.
+type Request struct {
+	Scope, Method, Path, Key string
+	Fingerprint              []byte // of the body
+}
+
+// Answer is what was answered to a request.
+type Answer struct {
+	Status int // 0: not answered yet
+	Header map[string]string
+	Body   []byte
+}
+
+// idempotencyKey is a request that was taken, and its answer. The body is
+// encrypted: answers hold credentials.
+type idempotencyKey struct {
+	ID          uuid.UUID `gorm:"primaryKey"`
+	Scope       string
+	Method      string
+	Path        string
+	Key         string
+	Fingerprint []byte
+	Committed   bool // what it asked for was done
+	Status      int
+	Header      map[string]string `gorm:"serializer:json"`
+	Body        []byte
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+}
+
+// inFlight is how long a request may go unanswered before its process is taken
+// for dead: longer than any is worked on.
+const inFlight = 2 * time.Minute
+
+const labelIdempotency = "idempotency"
+
+// Refusals of a repeated request.
+var (
+	errKeyReused = models.Refuse(models.KindUnprocessable, "idempotency_key_reused",
+		"This Idempotency-Key was used for another request.")
+	errInFlight = &models.Error{
+		Kind: models.KindConflict, Code: "idempotency_in_flight", RetryAfter: time.Second,
+		Message: "The first request with this Idempotency-Key is still being worked on.",
+	}
+	errInterrupted = models.Refuse(models.KindConflict, "idempotency_interrupted",
+		"The first request with this Idempotency-Key took effect, but its answer was lost. Look at the resource; do not send it again.")
+)
+
+// TakeRequest takes a request for the length of keep. It returns the id under
+// which it was taken, or the answer that was given before. A request that is
+// worked on, was cut off after it took effect, or differs is refused.
+func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) (uuid.UUID, *Answer, error) {
+	id, answer, err := uuid.Nil, (*Answer)(nil), error(nil)
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		now := s.now()
+		row := idempotencyKey{
+			ID: s.newID(), Scope: r.Scope, Method: r.Method, Path: r.Path, Key: r.Key, Fingerprint: r.Fingerprint, Header: map[string]string{},
+			CreatedAt: now, ExpiresAt: now.Add(keep),
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		if res.Error != nil {
+			return res.Error
+		}
+		if res.RowsAffected == 1 {
+			id = row.ID
+			return nil
+		}
+		var old idempotencyKey
+		err = s.locked(tx).Take(&old, "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return errInFlight // given back a moment ago: the next try takes it
+		}
+		if err != nil {
+			return err
+		}
+		same := string(old.Fingerprint) == string(r.Fingerprint)
+		switch {
+		case !now.Before(old.ExpiresAt):
+		case !same:
+			return errKeyReused
+		case old.Status != 0:
+			answer = &Answer{Status: old.Status, Header: old.Header}
+			answer.Body, err = s.vault.Open(old.Body, labelIdempotency)
+			return err
+		case now.Sub(old.CreatedAt) < inFlight:
+			return errInFlight
+		case old.Committed:
+			return errInterrupted
+		}
+		// It has run out, or its process died before it did anything.
+		id = row.ID
+		return tx.Model(&old).Select("*").Updates(&row).Error
+	})
+	if err != nil {
+		return uuid.Nil, nil, fmt.Errorf("take request: %w", err)
+	}
+	return id, answer, nil
+}
+
+// KeepAnswer stores the answer to a request that was taken.
+func (s *Store) KeepAnswer(ctx context.Context, id uuid.UUID, a Answer) error {
+	row := idempotencyKey{Status: a.Status, Header: a.Header, Body: s.vault.Seal(a.Body, labelIdempotency)}
+	err := s.db.WithContext(ctx).Model(&idempotencyKey{}).Where("id = ?", id).Select("Status", "Header", "Body").Updates(&row).Error
+	if err != nil {
+		return fmt.Errorf("keep answer: %w", err)
+	}
+	return nil
+}
+
+// GiveBack forgets a request that was taken, so that it can be sent again. One
+// that took effect is not forgotten, unless anyway says that doing it again is meant.
+func (s *Store) GiveBack(ctx context.Context, id uuid.UUID, anyway bool) error {
+	if err := s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error; err != nil {
+		return fmt.Errorf("give back request: %w", err)
+	}
+	return nil
+}
+
+type requestKey struct{}
+
+// WithRequest makes the transactions under ctx note that the request took
+// effect, so that it is not done again should its answer be lost.
+func WithRequest(ctx context.Context, id uuid.UUID) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
+}
+
+// noteRequest runs inside every transaction.
+func noteRequest(ctx context.Context, tx *gorm.DB) error {
+	id, ok := ctx.Value(requestKey{}).(uuid.UUID)
+	if !ok {
+		return nil
+	}
+	return tx.Model(&idempotencyKey{}).Where("id = ? AND NOT committed", id).Update("committed", true).Error
+}
