@@ -27,7 +27,6 @@ type assembly struct {
 	pages     int
 	paper     [2]float64
 	certPages []pdf.Ref
-	certForm  pdf.Ref
 
 	sig signaturePlace
 }

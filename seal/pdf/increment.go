@@ -20,8 +20,7 @@ type Increment struct {
 	objects  []written
 	prev     int64 // startxref of the file; -1: none
 	stream   bool  // write a cross-reference stream
-	trailer  Dict
-	original Dict // trailer of the file
+	original Dict  // trailer of the file
 }
 
 type written struct {
