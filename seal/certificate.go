@@ -43,6 +43,8 @@ type certificate struct {
 	y       float64
 	sigBox  [4]float64 // x, y, w, h of the visible seal on the first page
 	linkBox [4]float64 // of the address of the verification page
+
+	embedded bool // the original is an attachment and was not drawn on
 }
 
 func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*certificate, error) {
@@ -68,6 +70,7 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 // draw lays out everything; embedded tells that the values could not be drawn
 // into the original, and lists them.
 func (c *certificate) draw(embedded bool) error {
+	c.embedded = embedded
 	c.newPage()
 	c.drawHead()
 	c.drawSummary()
@@ -259,7 +262,8 @@ func (c *certificate) drawSigners() {
 			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf("Signer %d of %d", i+1, len(c.job.Signers)))
 		}
 		if i < len(c.job.Signers)-1 {
-			p.rule(certMargin, c.y+1, c.right(), c.y+1, 0.4, pale)
+			p.rule(certMargin, c.y+2, c.right(), c.y+2, 0.4, pale)
+			c.y += 7
 		}
 	}
 	c.y += 26

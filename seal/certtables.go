@@ -108,8 +108,11 @@ func (c *certificate) drawClosing() {
 	}
 	c.section("How to verify this document", 76)
 	c.y += 11
-	s := "This PDF begins with the original file, byte for byte; everything that was added follows it. It carries a digital " +
-		"signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
+	s := "This PDF begins with the original file, byte for byte; everything that was added follows it. "
+	if c.embedded {
+		s = "The original file is attached to this PDF, byte for byte, as original.pdf. "
+	}
+	s += "It carries a digital signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
 		"this record, signed by " + c.service + ", with the complete audit chain: the hash of each event covers the one before it. " +
 		"The seal is that of the service; it attests what the signers did and when."
 	if c.job.VerifyURL != "" {
