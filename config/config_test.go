@@ -1,0 +1,101 @@
+package config_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/config"
+)
+
+func load(vars ...string) (config.Config, error) { return config.Load(vars, config.Default()) }
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := load("PATH=/bin", "COUNTERSIGN_TEST_POSTGRES=anything")
+	require.NoError(t, err)
+	assert.Equal(t, "http://127.0.0.1:8080", c.BaseURL)
+	assert.Equal(t, "http://127.0.0.1:8080/sign", c.SigningURL)
+	assert.Equal(t, "http://127.0.0.1:8080/embed", c.EmbedURL)
+	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
+}
+
+func TestTheEnvironmentWins(t *testing.T) {
+	t.Parallel()
+	c, err := load("COUNTERSIGN_BASE_URL=https://sign.example.com/", "COUNTERSIGN_SIGNING_URL=https://s.example.com/x/", "COUNTERSIGN_WEBHOOK_SCHEDULE=detailed",
+		"COUNTERSIGN_TRUSTED_PROXIES=10.0.0.0/8,127.0.0.1", "COUNTERSIGN_LOG_LEVEL=debug", "COUNTERSIGN_REMINDER_INTERVAL=0", "COUNTERSIGN_RATE_LIMIT=5")
+	require.NoError(t, err)
+	assert.Equal(t, "https://sign.example.com", c.BaseURL)
+	assert.Equal(t, "https://s.example.com/x", c.SigningURL)
+	assert.Equal(t, 30*time.Second, c.WebhookSchedule[0])
+	assert.Equal(t, []string{"10.0.0.0/8", "127.0.0.1"}, c.TrustedProxies)
+	assert.Equal(t, slog.LevelDebug, c.LogLevel)
+	assert.Zero(t, c.ReminderInterval)
+	assert.Equal(t, 5, c.RateLimit)
+}
+
+func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	bad := map[string]string{
+		"LISTEN": "8080", "BASE_URL": "sign.example.com", "DATABASE_URL": "mysql://root:hunter2@db", "BLOB_URL": "ftp://x", "SMTP_URL": "mail.example.com",
+		"SMS_URL": "twilio", "WEBHOOK_SCHEDULE": "1s,2s", "WEBHOOK_ALLOW_PRIVATE": "perhaps", "RATE_LIMIT": "0", "UPLOAD_LIMIT": "-1",
+		"DEFAULT_EXPIRY_DAYS": "9999", "MASTER_KEY": "c2hvcnQ=", "MAIL_FROM": "nobody", "TRUSTED_PROXIES": "10.0.0.0/99", "LOG_LEVEL": "loud",
+		"REMINDER_INTERVAL": "1s", "TSA_URL": "tsa", "TEMPORAL_ADDRESS": "temporal", "TYPO": "1", "EMAIL_ATTACHMENT_LIMIT": "-5",
+	}
+	var vars []string
+	for name, v := range bad {
+		vars = append(vars, config.Prefix+name+"="+v)
+	}
+	_, err := load(vars...)
+	require.Error(t, err)
+	for name := range bad {
+		assert.Contains(t, err.Error(), config.Prefix+name)
+	}
+	assert.NotContains(t, err.Error(), "hunter2")
+	assert.NotContains(t, err.Error(), "c2hvcnQ=")
+}
+
+func TestRequire(t *testing.T) {
+	t.Parallel()
+	c, err := load("COUNTERSIGN_DATABASE_URL=sqlite:///x")
+	require.NoError(t, err)
+	err = c.Require("DATABASE_URL", "SMTP_URL", "MASTER_KEY")
+	require.ErrorContains(t, err, "COUNTERSIGN_SMTP_URL")
+	require.ErrorContains(t, err, "COUNTERSIGN_MASTER_KEY")
+	assert.NotContains(t, err.Error(), "DATABASE_URL")
+}
+
+func TestSecretsDoNotShow(t *testing.T) {
+	t.Parallel()
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	c, err := load("COUNTERSIGN_MASTER_KEY="+key, "COUNTERSIGN_DATABASE_URL=postgres://u:hunter2@h/d")
+	require.NoError(t, err)
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("settings", "config", c, "key", c.MasterKey)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("settings", "config", c, "key", c.MasterKey)
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", c, c, c, c.DatabaseURL), log.String()} {
+		assert.NotContains(t, text, key)
+		assert.NotContains(t, text, "hunter2")
+	}
+}
+
+// TestEverySettingIsDocumented compares the struct with docs/operations.md.
+func TestEverySettingIsDocumented(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
+	typ := reflect.TypeFor[config.Config]()
+	for i := range typ.NumField() {
+		name := typ.Field(i).Tag.Get("env")
+		require.NotEmpty(t, name, typ.Field(i).Name)
+		assert.Contains(t, string(doc), "`"+name+"`")
+	}
+}

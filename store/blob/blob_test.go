@@ -1,0 +1,111 @@
+package blob_test
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/store/blob"
+)
+
+func keep(t *testing.T, s blob.Store, key, text string) {
+	t.Helper()
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = io.WriteString(f, text)
+	require.NoError(t, err)
+	require.NoError(t, s.Keep(t.Context(), f, key))
+}
+
+func read(t *testing.T, s blob.Store, key string) string {
+	t.Helper()
+	f, err := s.Open(t.Context(), key)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	b, err := io.ReadAll(f)
+	require.NoError(t, err)
+	assert.EqualValues(t, len(b), f.Size)
+	return string(b)
+}
+
+func TestDirectory(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s, err := blob.Open(t.Context(), "file://"+root+"/new")
+	require.NoError(t, err)
+	require.NoError(t, s.Check(t.Context()))
+	keep(t, s, "envelopes/1/sealed/a.pdf", "first")
+	keep(t, s, "envelopes/1/sealed/a.pdf", "second")
+	keep(t, s, "envelopes/1/sealed/b.pdf", "b")
+	keep(t, s, "envelopes/1/original/o.pdf", "o")
+	keep(t, s, "envelopes/10/sealed/c.pdf", "c")
+	assert.Equal(t, "second", read(t, s, "envelopes/1/sealed/a.pdf"))
+	keys, err := s.List(t.Context(), "envelopes/1/sealed/")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"}, keys)
+	keys, err = s.List(t.Context(), "nowhere/")
+	require.NoError(t, err)
+	assert.Empty(t, keys)
+
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"))
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "twice is no error")
+	_, err = s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	left, err := os.ReadDir(filepath.Join(root, "new", "tmp"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "nothing temporary stays")
+}
+
+func TestKeysStayInside(t *testing.T) {
+	t.Parallel()
+	s, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	for _, key := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
+		require.Error(t, s.Keep(t.Context(), f, key), key)
+		_, err := s.Open(t.Context(), key)
+		require.Error(t, err, key)
+		require.Error(t, s.Delete(t.Context(), key), key)
+	}
+}
+
+// TestReadersSeeWholeFiles replaces a file while others read it.
+func TestReadersSeeWholeFiles(t *testing.T) {
+	t.Parallel()
+	s, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	one, two := make([]byte, 1<<16), make([]byte, 1<<17)
+	for i := range two {
+		two[i] = 'x'
+	}
+	keep(t, s, "k/f", string(one))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 50 {
+			keep(t, s, "k/f", string(two))
+			keep(t, s, "k/f", string(one))
+		}
+	})
+	for range 200 {
+		got := read(t, s, "k/f")
+		assert.True(t, got == string(one) || got == string(two), "a torn file of %d bytes", len(got))
+	}
+	wg.Wait()
+}
+
+func TestUnknownStore(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"ftp://x", "", "file://", "gs://bucket"} {
+		_, err := blob.Open(t.Context(), url)
+		require.Error(t, err, url)
+	}
+}

@@ -1,0 +1,206 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// box is an outbox in memory.
+type box struct {
+	mu    sync.Mutex
+	rows  []models.OutboxRow
+	waits []time.Duration
+	stuck bool // rows cannot be taken out: each is told again and again
+	wake  chan struct{}
+}
+
+func (b *box) Wake() <-chan struct{} { return b.wake }
+
+func (b *box) ClaimOutbox(context.Context, int, time.Duration) ([]models.OutboxRow, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := map[uuid.UUID]bool{}
+	var out []models.OutboxRow
+	for _, r := range b.rows {
+		if !seen[r.Key] {
+			seen[r.Key] = true
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (b *box) FinishOutbox(_ context.Context, seq int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stuck {
+		return errors.New("database is down")
+	}
+	b.rows = slices.DeleteFunc(b.rows, func(r models.OutboxRow) bool { return r.Seq == seq })
+	return nil
+}
+
+func (b *box) RetryOutbox(_ context.Context, _ int64, wait time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waits = append(b.waits, wait)
+	return nil
+}
+
+// listener plays the envelope workflow: it ends at the signal "voided".
+func listener(ctx workflow.Context, _ temporal.EnvelopeInput) error {
+	workflow.GetSignalChannel(ctx, temporal.SignalVoided).Receive(ctx, nil)
+	return nil
+}
+
+type fixture struct {
+	*temporal.Dispatcher
+
+	box *box
+	c   client.Client
+	key uuid.UUID
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	opts := testkit.Temporal(t)
+	c, err := client.Dial(opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	w := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
+	w.RegisterWorkflowWithOptions(listener, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	b := &box{wake: make(chan struct{})}
+	return &fixture{
+		box: b, c: c, key: uuid.New(),
+		Dispatcher: &temporal.Dispatcher{Outbox: b, Client: c, Namespace: opts.Namespace, Log: slog.New(slog.DiscardHandler)},
+	}
+}
+
+func (f *fixture) tell(t *testing.T, kinds ...models.OutboxKind) {
+	t.Helper()
+	signer := uuid.New()
+	for _, k := range kinds {
+		f.box.rows = append(f.box.rows, models.OutboxRow{
+			Seq: int64(len(f.box.rows) + 1), ID: uuid.New(), Key: f.key, Kind: k,
+			Refs: models.OutboxRefs{AppID: uuid.New(), TenantID: "t", SignerID: &signer},
+		})
+	}
+}
+
+func (f *fixture) dispatch(t *testing.T) {
+	t.Helper()
+	_, err := f.Once(t.Context())
+	require.NoError(t, err)
+}
+
+// signals counts the signals in the history of the newest run.
+func (f *fixture) signals(t *testing.T) (n int) {
+	t.Helper()
+	it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		ev, err := it.Next()
+		require.NoError(t, err)
+		if ev.EventType == enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fixture) runs(t *testing.T) string {
+	t.Helper()
+	d, err := f.c.DescribeWorkflowExecution(t.Context(), temporal.EnvelopeWorkflowID(f.key), "")
+	require.NoError(t, err)
+	return d.WorkflowExecutionInfo.Execution.RunId
+}
+
+func TestToldOnceHoweverOftenItIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.tell(t, models.OutboxStart)
+	f.box.stuck = true
+	for range 4 {
+		f.dispatch(t)
+	}
+	first := f.runs(t)
+	f.box.rows = nil
+	f.tell(t, models.OutboxSigned)
+	for range 4 {
+		f.dispatch(t)
+	}
+	assert.Equal(t, 1, f.signals(t), "the server drops repeats of a row")
+	assert.Equal(t, first, f.runs(t))
+}
+
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.tell(t, models.OutboxStart, models.OutboxSigned, models.OutboxVoided)
+	for range 3 {
+		f.dispatch(t)
+	}
+	require.NoError(t, f.c.GetWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "").Get(t.Context(), nil))
+	assert.Equal(t, 2, f.signals(t))
+	assert.Empty(t, f.box.rows)
+	run := f.runs(t)
+	f.tell(t, models.OutboxSigned, models.OutboxStart)
+	f.dispatch(t)
+	f.dispatch(t)
+	assert.Empty(t, f.box.rows, "a workflow that has ended has no use for it")
+	assert.Equal(t, run, f.runs(t), "and is not started again")
+}
+
+func TestALostWorkflowIsStartedAnew(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.tell(t, models.OutboxStart)
+	f.dispatch(t)
+	first := f.runs(t)
+	require.NoError(t, f.c.TerminateWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", "a test"))
+	f.tell(t, models.OutboxSigned)
+	f.dispatch(t)
+	assert.NotEqual(t, first, f.runs(t))
+	assert.Equal(t, 1, f.signals(t))
+	assert.Empty(t, f.box.rows)
+}
+
+func TestTemporalDown(t *testing.T) {
+	t.Parallel()
+	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Logger: quiet{}})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	b := &box{wake: make(chan struct{})}
+	d := &temporal.Dispatcher{Outbox: b, Client: c, Namespace: "default", Log: slog.New(slog.DiscardHandler)}
+	b.rows = []models.OutboxRow{{Seq: 1, ID: uuid.New(), Key: uuid.New(), Kind: models.OutboxStart, Attempts: 3}}
+	_, err = d.Once(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, b.rows, 1, "kept")
+	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
+}
+
+// quiet drops the SDK's log.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
