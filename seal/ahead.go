@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"slices"
 	"sync"
 
 	qrcode "github.com/skip2/go-qrcode"
@@ -27,9 +28,11 @@ func prepareAhead(job *Job) *ahead {
 			order = append(order, a.rasters[key])
 		}
 	}
-	// Only the first few: memory must not grow with the number of pictures.
+	// Only the first few: memory must not grow with the number of pictures. The
+	// last of them first: the first one is asked for at once.
 	const most = 8
 	order = order[:min(len(order), most)]
+	slices.Reverse(order)
 	go func() {
 		for _, prepare := range order {
 			_, _ = prepare() // an error is kept for who asks

@@ -114,10 +114,12 @@ func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
 	return l
 }
 
-// paragraph draws wrapped text whose first baseline is at y and returns the
-// baseline after the last one.
+// paragraph draws wrapped text that is the same in every document. Its first
+// baseline is at y; it returns the one after the last.
 func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
-	for _, l := range c.wrap(f, s, width, 0) {
+	lines, err := c.t.lib.Constant(f.style, s, width/f.size*1000)
+	c.fail(err)
+	for _, l := range lines {
 		c.show(f, x, y, l)
 		y += leading
 	}

@@ -106,7 +106,7 @@ func (c *certificate) drawClosing() {
 		}
 		c.y += 20
 	}
-	c.section("How to verify this document", 76)
+	c.section("How to verify this document", 90)
 	c.y += 11
 	s := "This PDF begins with the original file, byte for byte; everything that was added follows it. "
 	if c.embedded {
@@ -115,8 +115,12 @@ func (c *certificate) drawClosing() {
 	s += "It carries a digital signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
 		"this record, signed by " + c.service + ", with the complete audit chain: the hash of each event covers the one before it. " +
 		"The seal is that of the service; it attests what the signers did and when."
+	p := c.page()
+	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
 	if c.job.VerifyURL != "" {
-		s += " To check it online: " + c.job.VerifyURL
+		for _, l := range p.wrap(faceBody, "To check it online: "+c.job.VerifyURL, c.inner(), 2) {
+			p.show(faceBody, certMargin, c.y, l)
+			c.y += 12
+		}
 	}
-	c.y = c.page().paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
 }

@@ -317,9 +317,15 @@ func (w *window) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// peek returns some bytes at off, valid until the next call. They are not
-// cached: nothing near them is likely to be read.
+// peek returns some bytes at off, valid until the next call. What is not cached
+// yet is not cached for it: nothing near is likely to be read.
 func (w *window) peek(off int64) ([]byte, error) {
+	first := off / blockSize * blockSize
+	for i := range w.blocks {
+		if bl := &w.blocks[i]; bl.at == first && off-first+int64(len(w.small)) <= int64(bl.n) {
+			return bl.data[off-first:][:len(w.small)], nil
+		}
+	}
 	b := w.small[:min(int64(len(w.small)), w.size-off)]
 	return b, readFull(w.r, b, off)
 }

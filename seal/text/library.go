@@ -18,11 +18,13 @@ type Library struct {
 	idle  chan *shaper
 	mu    sync.Mutex
 	known map[lineKey]Line
+
+	paragraphs map[paragraphKey][]Line
 }
 
 // NewLibrary returns a library of the given fonts.
 func NewLibrary(set *fonts.Set) *Library {
-	return &Library{set: set, known: map[lineKey]Line{}, idle: make(chan *shaper, maxIdle)}
+	return &Library{set: set, known: map[lineKey]Line{}, paragraphs: map[paragraphKey][]Line{}, idle: make(chan *shaper, maxIdle)}
 }
 
 // maxIdle is how many shapers are kept for the next text. One has some hundred
@@ -152,6 +154,37 @@ func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Lin
 		}
 	}
 	return l.Wrap(style, l.Replace(s), width, limit)
+}
+
+// Constant is WrapOf of a text that is the same in every document: its lines
+// are remembered and must not be changed.
+func (l *Library) Constant(style Style, s string, width float64) ([]Line, error) {
+	key := paragraphKey{style, s, width}
+	l.mu.Lock()
+	lines, ok := l.paragraphs[key]
+	l.mu.Unlock()
+	if ok {
+		return lines, nil
+	}
+	lines, err := l.WrapOf(style, s, width, 0)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	if len(l.paragraphs) >= mostParagraphs {
+		clear(l.paragraphs)
+	}
+	l.paragraphs[key] = lines
+	l.mu.Unlock()
+	return lines, nil
+}
+
+const mostParagraphs = 32
+
+type paragraphKey struct {
+	style Style
+	text  string
+	width float64
 }
 
 // Short lines are remembered: most of what a certificate says is the same in
