@@ -40,7 +40,7 @@ type Dispatcher struct {
 
 const (
 	batch     = 64
-	telling   = 16               // rows told at the same time
+	telling   = 16          // rows told at the same time
 	lease     = time.Minute // longer than the calls of a batch may take
 	callLimit = 10 * time.Second
 	poll      = time.Second // backstop where nobody woke us
