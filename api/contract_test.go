@@ -1,9 +1,111 @@
 package api_test
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
 )
 
-// checkContract holds a request and its answer against the OpenAPI document.
-func checkContract(*testing.T, *http.Request, []byte, *http.Response, []byte) {}
+// contractDocument is the OpenAPI document, checked and ready for look-ups.
+var contractDocument = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(context.Background())
+})
+
+var contractRouter = sync.OnceValues(func() (routers.Router, error) {
+	doc, err := contractDocument()
+	if err != nil {
+		return nil, err
+	}
+	openapi3filter.RegisterBodyDecoder("application/pdf", openapi3filter.FileBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
+	return gorillamux.NewRouter(doc)
+})
+
+// checkContract holds a request and its answer against the OpenAPI document:
+// the route must be in it, the answer must be one it names, and a request that
+// was done must be one it allows.
+func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Response, answer []byte) {
+	t.Helper()
+	if !strings.HasPrefix(req.URL.Path, "/v1/") && req.URL.Path != "/oauth/token" {
+		return
+	}
+	router, err := contractRouter()
+	require.NoError(t, err)
+	known := req.Clone(t.Context())
+	known.URL = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}
+	known.Host, known.Body = "", io.NopCloser(bytes.NewReader(body))
+	route, params, err := router.FindRoute(known)
+	if err != nil {
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, res.StatusCode, "%s %s is not in the contract", req.Method, req.URL.Path)
+		return
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request: known, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true, MultiError: true,
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			// Multipart and forms are read differently by every library; JSON is the contract.
+			ExcludeRequestBody: !strings.HasPrefix(req.Header.Get("Content-Type"), "application/json"),
+		},
+	}
+	if res.StatusCode < 300 {
+		require.NoError(t, openapi3filter.ValidateRequest(t.Context(), in), "%s %s was done, but the contract forbids it", req.Method, req.URL.Path)
+	}
+	for _, h := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		require.NotEmpty(t, res.Header.Get(h), "%s of %s %s", h, req.Method, req.URL.Path)
+	}
+	out := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(answer)), Options: in.Options,
+	}
+	require.NoError(t, openapi3filter.ValidateResponse(t.Context(), out), "answer to %s %s: %s", req.Method, req.URL.Path, answer)
+}
+
+// TestContractIsComplete: every route of the API is in the document and the
+// other way round.
+func TestContractIsComplete(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	written := map[string]bool{}
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			written[method+" "+path] = true
+		}
+	}
+	s := onSQLite(t, nil)
+	for _, r := range s.api.Routes() {
+		require.True(t, written[r], "%s is not in openapi.yaml", r)
+		delete(written, r)
+	}
+	require.Empty(t, written, "openapi.yaml has more than the API")
+}
+
+func TestDocumentsAreServed(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := &client{t: t, s: s}
+	want, err := os.ReadFile("openapi.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(c.get("/openapi.yaml").want(200).raw))
+	page := c.get("/docs").want(200)
+	require.Contains(t, page.header.Get("Content-Type"), "text/html")
+	require.NotContains(t, string(page.raw), "http://", "no request goes elsewhere")
+	require.NotContains(t, page.header.Get("Content-Security-Policy"), "unsafe-eval")
+	require.Contains(t, string(page.raw), "/v1/envelopes/{id}/send")
+}

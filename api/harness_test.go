@@ -116,6 +116,7 @@ type service struct {
 
 	cfg   api.Config
 	store *store.Store
+	api   *api.Server
 	clock *clock
 	post  *post
 	app   *models.App
@@ -176,9 +177,9 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	if edit != nil {
 		edit(&s.cfg)
 	}
-	h, err := api.New(s.cfg)
+	s.api, err = api.New(s.cfg)
 	require.NoError(t, err)
-	s.Server = httptest.NewServer(h)
+	s.Server = httptest.NewServer(s.api)
 	t.Cleanup(s.Close)
 	var secret string
 	s.app, secret, err = s.store.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)

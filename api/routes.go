@@ -47,6 +47,8 @@ func (s *Server) routes() []route {
 	return []route{
 		pub(get, "/healthz", s.healthz),
 		pub(get, "/readyz", s.readyz),
+		pub(get, "/openapi.yaml", s.openAPI),
+		pub(get, "/docs", s.docs),
 		pub(get, "/.well-known/jwks.json", s.jwks),
 		pub(post, "/oauth/token", s.token),
 
@@ -114,6 +116,26 @@ func (s *Server) routes() []route {
 		pub(get, "/v1/download/:token", s.download),
 		pub(get, "/v1/download/:token/document", s.downloadDocument),
 	}
+}
+
+// Routes lists the endpoints of the API as the contract writes them, such as
+// "GET /v1/envelopes/{id}". Pages are not among them.
+func (s *Server) Routes() []string {
+	var out []string
+	for _, r := range s.routes() {
+		switch r.path {
+		case "/openapi.yaml", "/docs", "/embed/:token":
+			continue
+		}
+		parts := strings.Split(r.path, "/")
+		for i, p := range parts {
+			if name, ok := strings.CutPrefix(p, ":"); ok {
+				parts[i] = "{" + name + "}"
+			}
+		}
+		out = append(out, r.method+" "+strings.Join(parts, "/"))
+	}
+	return out
 }
 
 // isAPI reports whether a path belongs to the API, so that an unknown one is

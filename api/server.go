@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -65,9 +66,10 @@ type Config struct {
 type Server struct {
 	Config
 
-	log    *slog.Logger
-	limits *limiter
-	engine *gin.Engine
+	log      *slog.Logger
+	limits   *limiter
+	engine   *gin.Engine
+	docsPage func() ([]byte, error)
 	// verifying holds a place for each document that is being verified.
 	verifying chan struct{}
 }
@@ -75,7 +77,7 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), verifying: make(chan struct{}, verifyAtOnce)}
+	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce)}
 	var shared Windows
 	if cfg.SharedLimits {
 		shared = cfg.Store

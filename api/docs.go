@@ -1,0 +1,180 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed openapi.yaml
+var contract []byte
+
+//go:embed docs.html
+var docsTemplate string
+
+// docsPolicy: the page is one file without scripts, and loads nothing.
+const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// openAPI serves the contract.
+func (s *Server) openAPI(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/yaml; charset=utf-8", contract)
+	return nil
+}
+
+// docs serves the contract for people.
+func (s *Server) docs(c *gin.Context) error {
+	page, err := s.docsPage()
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Security-Policy", docsPolicy)
+	c.Data(http.StatusOK, "text/html; charset=utf-8", page)
+	return nil
+}
+
+// docsOperation is an endpoint as the page shows it.
+type docsOperation struct {
+	Method, Path, Summary, Description, Credential string
+	Parameters                                     []docsParameter
+	Body                                           []docsBody
+	Responses                                      []docsResponse
+}
+
+type docsParameter struct {
+	Name, In, Schema string
+	Required         bool
+}
+
+type docsBody struct{ Type, Schema string }
+
+type docsResponse struct{ Status, Description, Schema string }
+
+type docsTag struct {
+	Name       string
+	Operations []docsOperation
+}
+
+// renderDocs turns the contract into a page.
+func renderDocs() ([]byte, error) {
+	var doc struct {
+		Info       struct{ Title, Version, Description string }
+		Tags       []struct{ Name string }
+		Paths      map[string]map[string]yamlOperation
+		Components struct {
+			Schemas    map[string]any
+			Parameters map[string]yamlParameter
+			Responses  map[string]yamlResponse
+		}
+	}
+	if err := yaml.Unmarshal(contract, &doc); err != nil {
+		return nil, fmt.Errorf("read the contract: %w", err)
+	}
+	byTag := make(map[string][]docsOperation)
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			out := docsOperation{Method: strings.ToUpper(method), Path: path, Summary: op.Summary, Description: op.Description, Credential: "none"}
+			if len(op.Security) > 0 {
+				out.Credential = "bearer token"
+			}
+			for _, p := range op.Parameters {
+				if p.Ref != "" {
+					p = doc.Components.Parameters[lastPart(p.Ref)]
+				}
+				out.Parameters = append(out.Parameters, docsParameter{p.Name, p.In, compact(p.Schema), p.Required})
+			}
+			for t, m := range op.RequestBody.Content {
+				out.Body = append(out.Body, docsBody{t, compact(m.Schema)})
+			}
+			for status, r := range op.Responses {
+				if r.Ref != "" {
+					r = doc.Components.Responses[lastPart(r.Ref)]
+				}
+				schema := ""
+				for t, m := range r.Content {
+					if t != "application/problem+json" {
+						schema = compact(m.Schema)
+					}
+				}
+				out.Responses = append(out.Responses, docsResponse{status, r.Description, schema})
+			}
+			slices.SortFunc(out.Body, func(a, b docsBody) int { return strings.Compare(a.Type, b.Type) })
+			slices.SortFunc(out.Responses, func(a, b docsResponse) int { return strings.Compare(a.Status, b.Status) })
+			byTag[op.Tags[0]] = append(byTag[op.Tags[0]], out)
+		}
+	}
+	var tags []docsTag
+	for _, t := range doc.Tags {
+		ops := byTag[t.Name]
+		slices.SortFunc(ops, func(a, b docsOperation) int { return strings.Compare(a.Path+a.Method, b.Path+b.Method) })
+		tags = append(tags, docsTag{t.Name, ops})
+	}
+	schemas := make(map[string]string, len(doc.Components.Schemas))
+	for name, v := range doc.Components.Schemas {
+		b, err := yaml.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("show schema %s: %w", name, err)
+		}
+		schemas[name] = strings.ReplaceAll(string(b), "#/components/schemas/", "")
+	}
+	t, err := template.New("docs").Parse(docsTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("docs page: %w", err)
+	}
+	var page bytes.Buffer
+	err = t.Execute(&page, map[string]any{"Info": doc.Info, "Tags": tags, "Schemas": schemas})
+	if err != nil {
+		return nil, fmt.Errorf("docs page: %w", err)
+	}
+	return page.Bytes(), nil
+}
+
+type yamlOperation struct {
+	Summary, Description string
+	Tags                 []string
+	Security             []any
+	Parameters           []yamlParameter
+	RequestBody          struct{ Content map[string]yamlMedia } `yaml:"requestBody"`
+	Responses            map[string]yamlResponse
+}
+
+type yamlParameter struct {
+	Ref      string `yaml:"$ref"`
+	Name, In string
+	Required bool
+	Schema   any
+}
+
+type yamlMedia struct{ Schema any }
+
+type yamlResponse struct {
+	Ref         string `yaml:"$ref"`
+	Description string
+	Content     map[string]yamlMedia
+}
+
+func lastPart(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+
+// compact shows a schema in a line: the name of one that has one.
+func compact(schema any) string {
+	if m, ok := schema.(map[string]any); ok {
+		if ref, ok := m["$ref"].(string); ok {
+			return lastPart(ref)
+		}
+	}
+	if schema == nil {
+		return ""
+	}
+	b, err := json.Marshal(schema)
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(string(b), "#/components/schemas/", ""), `"`, "")
+}
