@@ -9,8 +9,10 @@ import (
 	"image"
 	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -175,6 +177,20 @@ func TestBombs(t *testing.T) {
 	require.ErrorAs(t, err, &refusal)
 	require.Equal(t, seal.PDFTooComplex, refusal.Code, refusal.Message)
 	require.Less(t, time.Since(start), 5*time.Second)
+
+	// The validator alone, in a process that may use 96 MB.
+	start = time.Now()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "admit-helper")
+	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(b), &out
+	if err := cmd.Run(); err != nil { // it may end itself
+		require.Equal(t, 3, cmd.ProcessState.ExitCode())
+	}
+	require.Less(t, time.Since(start), 10*time.Second)
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		require.Less(t, usage.Maxrss, int64(160<<10), "KiB resident")
+	}
 }
 
 func TestCheckPNG(t *testing.T) {

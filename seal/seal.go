@@ -128,6 +128,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err := job.validate(); err != nil {
 		return Result{}, err
 	}
+	if info, err := out.Stat(); err != nil || info.Size() != 0 {
+		return Result{}, errors.Join(errors.New("seal: the file to write is not empty"), err)
+	}
 	f, err := pdf.Open(job.Original, job.Size, pdf.DefaultLimits())
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)

@@ -210,6 +210,7 @@ func TestTimestampAuthorityDown(t *testing.T) {
 
 	k.cfg.TSAOptional = true
 	s := k.sealer(t)
+	require.NoError(t, out.Truncate(0))
 	res, err := s.Seal(t.Context(), out, job(t, simplePDF(1)))
 	require.NoError(t, err)
 	require.False(t, res.Stamped)

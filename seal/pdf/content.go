@@ -6,7 +6,7 @@ import (
 )
 
 // maxBalance bounds the decoded content that Unbalanced reads of one page.
-const maxBalance = 8 << 20
+const maxBalance = 4 << 20
 
 // Unbalanced returns how many q operators of a page's content lack their Q
 // (8.4.2). Whoever draws after such content must first restore what it left
@@ -25,14 +25,12 @@ func (f *File) Unbalanced(contents []Value) (int, error) {
 		if !o.IsStream() {
 			continue
 		}
-		b, err := f.StreamData(o)
+		b, err := f.streamData(o, maxBalance-int64(len(all)))
 		switch {
 		case errors.Is(err, ErrFilter), errors.Is(err, ErrLimit), errors.Is(err, ErrDamaged):
 			return 0, nil
 		case err != nil:
 			return 0, err
-		case len(all)+len(b) > maxBalance:
-			return 0, nil
 		}
 		all = append(append(all, b...), '\n')
 	}

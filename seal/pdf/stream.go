@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // StreamLength returns the length of a stream's bytes in the file.
@@ -36,7 +37,9 @@ func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 var ErrFilter = errors.New("pdf: filter is not supported")
 
 // StreamData returns a stream's decoded bytes, at most Limits.MaxStream.
-func (f *File) StreamData(o Object) ([]byte, error) {
+func (f *File) StreamData(o Object) ([]byte, error) { return f.streamData(o, f.lim.MaxStream) }
+
+func (f *File) streamData(o Object, most int64) ([]byte, error) {
 	raw, err := f.StreamRaw(o)
 	if err != nil {
 		return nil, err
@@ -56,8 +59,8 @@ func (f *File) StreamData(o Object) ([]byte, error) {
 		}
 	}
 	// One byte more than allowed tells a bomb from a stream that just fits.
-	b, err := io.ReadAll(io.LimitReader(r, f.lim.MaxStream+1))
-	if int64(len(b)) > f.lim.MaxStream {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
 	}
 	if err != nil {
@@ -276,7 +279,11 @@ type objectStream struct {
 	offsets []int
 }
 
-const keptObjectStreams = 4
+// Object streams that are kept decoded.
+const (
+	keptObjectStreams = 4
+	keptObjectBytes   = 4 << 20
+)
 
 // compressed reads an object out of its object stream.
 func (f *File) compressed(num int, e entry) (Value, error) {
@@ -324,11 +331,15 @@ func (f *File) objectStream(num int) (*objectStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.objstms) < keptObjectStreams {
-		f.objstms = append(f.objstms, nil)
+	f.objstms = slices.Insert(f.objstms, 0, s)
+	kept := 0
+	for i, s := range f.objstms {
+		kept += len(s.data)
+		if i == keptObjectStreams || i > 0 && kept > keptObjectBytes {
+			f.objstms = f.objstms[:i]
+			break
+		}
 	}
-	copy(f.objstms[1:], f.objstms)
-	f.objstms[0] = s
 	return s, nil
 }
 
