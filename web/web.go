@@ -18,7 +18,7 @@ var files embed.FS
 // The pages may load only what comes with them. The viewer decodes some
 // pictures with WebAssembly and draws in a worker.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; font-src 'self'; " +
-	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
+	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
 
@@ -26,6 +26,7 @@ const notBuilt = "The pages are not part of this build. Build them with \"npm --
 // a token, which the page's script reads.
 var pages = map[string]string{
 	"": "home.html", "sign": "sign.html", "download": "download.html", "verify": "verify.html", "console": "console.html",
+	"embed": "embed.html", // the API replaces who may frame it
 }
 
 // Handler serves the pages and what they load. Nobody may frame them.
@@ -34,7 +35,7 @@ func Handler() http.Handler {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		switch name, ok := pages[first]; {
 		case ok:
-			servePage(w, r, http.StatusOK, name, "'none'")
+			servePage(w, r, http.StatusOK, name)
 		case first == "assets":
 			// The names of these files change with their content.
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -46,26 +47,14 @@ func Handler() http.Handler {
 			}
 			serveFile(w, r, r.URL.Path)
 		default:
-			servePage(w, r, http.StatusNotFound, "missing.html", "'none'")
+			servePage(w, r, http.StatusNotFound, "missing.html")
 		}
 	})
 }
 
-// Embed serves the page for signing in a frame, which only origin may hold.
-// An empty origin stands for a session that does not exist: the page says so
-// and may be framed by nobody.
-func Embed(w http.ResponseWriter, r *http.Request, origin string) {
-	if origin == "" {
-		servePage(w, r, http.StatusOK, "embed.html", "'none'")
-		return
-	}
-	w.Header().Del("X-Frame-Options") // it cannot name an origin; frame-ancestors does
-	servePage(w, r, http.StatusOK, "embed.html", origin)
-}
-
-func servePage(w http.ResponseWriter, r *http.Request, status int, name, ancestors string) {
+func servePage(w http.ResponseWriter, r *http.Request, status int, name string) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy+ancestors)
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-store")
 	page, err := files.ReadFile("dist/" + name)
 	if err != nil {

@@ -74,7 +74,7 @@ export function translator(words: Words, language: string): Translate {
   const rules = new Intl.PluralRules(language);
   const numbers = new Intl.NumberFormat(language);
   return (key, values = {}) => {
-    const text = words[key];
+    const text = words[key] ?? "";
     let s = typeof text === "string" ? text : text[rules.select(Number(values.n ?? 0))] ?? text.other ?? "";
     for (const [name, value] of Object.entries(values)) {
       s = s.replaceAll(`{${name}}`, typeof value === "number" ? numbers.format(value) : value);
