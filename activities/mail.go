@@ -235,11 +235,11 @@ func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*model
 	seen := make(map[string]bool, len(to))
 	var failed error
 	for _, s := range to {
-		if key := strings.ToLower(s.Email); seen[key] {
+		key := strings.ToLower(s.Email)
+		if seen[key] {
 			continue
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		content, files, err := write(s)
 		if err != nil {
 			return fmt.Errorf("write %s mail: %w", kind, err)

@@ -28,8 +28,10 @@ func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 			t.Parallel()
 			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 			require.NoError(t, err)
-			s, err := store.Open(t.Context(), store.Config{URL: url(t), BaseURL: "https://sign.example.com", Vault: v, Now: clock,
-				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }})
+			s, err := store.Open(t.Context(), store.Config{
+				URL: url(t), BaseURL: "https://sign.example.com", Vault: v, Now: clock,
+				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			_, err = s.Migrate(t.Context())

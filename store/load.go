@@ -20,6 +20,15 @@ func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelo
 	return e, nil
 }
 
+// TenantOf is the tenant that an app's envelope belongs to.
+func (s *Store) TenantOf(ctx context.Context, app, id uuid.UUID) (string, error) {
+	e := &models.Envelope{}
+	if err := s.db.WithContext(ctx).Select("tenant_id").Take(e, "id = ? AND app_id = ?", id, app).Error; err != nil {
+		return "", fmt.Errorf("load envelope %s: %w", id, found(err))
+	}
+	return e.TenantID, nil
+}
+
 // load reads the envelope's row with root and the rest with db.
 func load(root, db *gorm.DB, app, id uuid.UUID) (*models.Envelope, error) {
 	e := &models.Envelope{}
@@ -71,7 +80,7 @@ type Filter struct {
 
 // statuses are the stored states that a shown one stands for.
 func (f Filter) statuses() []models.Status {
-	switch f.Status {
+	switch f.Status { //nolint:exhaustive // the others are as they are stored
 	case "":
 		return nil
 	case models.StatusInProgress:

@@ -102,7 +102,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		return p
 	}
 	due := func(p activities.Plan) activities.Plan {
-		deadline := time.Now().Add(2 * time.Second) //nolint:forbidigo // a real server waits for it
+		deadline := time.Now().Add(2 * time.Second)
 		p.Deadline, p.ReminderEvery = &deadline, time.Second
 		return p
 	}

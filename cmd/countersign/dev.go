@@ -212,6 +212,7 @@ func (d devCommand) demoApp(ctx context.Context, s *store.Store) (credentials, e
 }
 
 func (d devCommand) greet(i demo, took time.Duration) {
+	//nolint:forbidigo // this is what the command is for
 	fmt.Printf(`
   Countersign is ready (%.1f s)
 
@@ -228,7 +229,7 @@ func (d devCommand) greet(i demo, took time.Duration) {
 
   Ctrl-C stops everything; the data stays.
 
-`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.TemporalUIURL, d.DataDir, i.BaseURL, i.ClientID, i.ClientSecret) //nolint:forbidigo // this is what the command is for
+`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.TemporalUIURL, d.DataDir, i.BaseURL, i.ClientID, i.ClientSecret)
 }
 
 // devConfig is the settings of dev: everything in the data directory, and what
@@ -292,7 +293,7 @@ func lockDataDir(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("another countersign is running on %s", dir), f.Close())
 	}
 	return func() { _ = f.Close() }, nil

@@ -210,7 +210,7 @@ func (p *parts) dispatcher() *temporal.Dispatcher {
 
 // sealKey reads the sealing key: two PEM files, or one PKCS#12 file.
 func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
-	key, err := os.ReadFile(cfg.SealKey)
+	key, err := os.ReadFile(cfg.SealKey) //nolint:gosec // the operator names it
 	if err != nil {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
 	}

@@ -210,7 +210,8 @@ func badStates(t *testing.T, s *service, c *client) {
 		path string
 		body any
 	}{
-		{"/send", nil}, {"/signers", object{"name": "B", "email": "b@example.com"}},
+		{"/send", nil},
+		{"/signers", object{"name": "B", "email": "b@example.com"}},
 		{"/fields", object{"signerId": e.list("signers")[0].str("id"), "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}},
 	} {
 		c.refused(t, 400, "envelope_not_draft", http.MethodPost, at+req.path, req.body)
@@ -223,8 +224,12 @@ func badStates(t *testing.T, s *service, c *client) {
 	c.refused(t, 400, "envelope_terminal", http.MethodPost, at+"/void", nil)
 	signer := &client{base: s.BaseURL}
 	for _, call := range [][2]string{
-		{http.MethodGet, ""}, {http.MethodPost, "/otp/request"}, {http.MethodPost, "/consent"}, {http.MethodPost, "/decline"},
-		{http.MethodGet, "/document"}, {http.MethodGet, "/documents"},
+		{http.MethodGet, ""},
+		{http.MethodPost, "/otp/request"},
+		{http.MethodPost, "/consent"},
+		{http.MethodPost, "/decline"},
+		{http.MethodGet, "/document"},
+		{http.MethodGet, "/documents"},
 	} {
 		signer.refused(t, 401, "signing_link_closed", call[0], "/v1/signing/"+token+call[1], nil)
 	}
@@ -243,13 +248,16 @@ func otherApps(t *testing.T, s *service, c *client) {
 		method, path string
 		body         any
 	}{
-		{http.MethodGet, "/v1/envelopes/" + id, nil}, {http.MethodPost, "/v1/envelopes/" + id + "/send", nil},
-		{http.MethodPost, "/v1/envelopes/" + id + "/void", nil}, {http.MethodGet, "/v1/envelopes/" + id + "/document", nil},
+		{http.MethodGet, "/v1/envelopes/" + id, nil},
+		{http.MethodPost, "/v1/envelopes/" + id + "/send", nil},
+		{http.MethodPost, "/v1/envelopes/" + id + "/void", nil},
+		{http.MethodGet, "/v1/envelopes/" + id + "/document", nil},
 		{http.MethodPost, "/v1/envelopes/" + id + "/signers", object{"name": "B", "email": "b@example.com"}},
 		{http.MethodPost, "/v1/envelopes/" + id + "/fields", object{}},
 		{http.MethodGet, "/v1/console/envelopes/" + id + "/progress", nil},
 		{http.MethodDelete, "/v1/webhooks/" + hook.str("id"), nil},
-		{http.MethodGet, "/v1/envelopes/" + uuid.NewString(), nil}, {http.MethodGet, "/v1/envelopes/nonsense", nil},
+		{http.MethodGet, "/v1/envelopes/" + uuid.NewString(), nil},
+		{http.MethodGet, "/v1/envelopes/nonsense", nil},
 	} {
 		oc.refused(t, 404, "not_found", call.method, call.path, call.body)
 	}
@@ -304,8 +312,11 @@ func badLinks(t *testing.T, s *service, c *client) {
 	signer.call(t, http.StatusOK, http.MethodPost, at+"/consent", nil)
 	field := e.list("fields")[0].str("id")
 	for _, bad := range []any{
-		object{}, object{"fields": 1}, object{"fields": []object{{"fieldId": uuid.NewString(), "textValue": "x"}}},
-		object{"fields": []object{{"fieldId": field}}}, object{"fields": []object{{"fieldId": field, "textValue": "\u0000"}}},
+		object{},
+		object{"fields": 1},
+		object{"fields": []object{{"fieldId": uuid.NewString(), "textValue": "x"}}},
+		object{"fields": []object{{"fieldId": field}}},
+		object{"fields": []object{{"fieldId": field, "textValue": "\u0000"}}},
 		object{"fields": []object{{"fieldId": field, "signatureImageBase64": "!!"}}},
 		object{"fields": []object{{"fieldId": field, "textValue": "\U000F0000"}}}, // no font has it
 	} {

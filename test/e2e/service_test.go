@@ -159,7 +159,7 @@ func get(t *testing.T, url string) (int, error) {
 func production(t *testing.T) *service {
 	t.Helper()
 	dir := t.TempDir()
-	box, err := inbox.Open(filepath.Join(dir, "inbox"), func() time.Time { return time.Now().UTC() }) //nolint:forbidigo // a real inbox
+	box, err := inbox.Open(filepath.Join(dir, "inbox"), func() time.Time { return time.Now().UTC() })
 	require.NoError(t, err)
 	smtp := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())

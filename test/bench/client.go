@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+type client struct {
+	base, token string
+	http        *http.Client
+}
+
+func login(ctx context.Context, base, id, secret string) (*client, error) {
+	c := &client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * parallel}}}
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
+	var out struct {
+		AccessToken string `json:"access_token"`
+	}
+	err := c.do(ctx, http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), &out)
+	c.token = out.AccessToken
+	return c, err
+}
+
+func (c *client) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" && !strings.HasPrefix(path, "/v1/signing/") {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %.40s: %d %s", method, path, res.StatusCode, b)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(b, out)
+}
+
+func (c *client) post(ctx context.Context, path string, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, http.MethodPost, path, "application/json", b, out)
+}
+
+type envelope struct {
+	ID      string
+	Status  string
+	Signers []struct {
+		ID         string
+		SigningURL string `json:"signingUrl"`
+	}
+	Fields   []struct{ ID, SignerID, Type string }
+	AuditLog []struct{ Event string }
+}
+
+// invited counts the invitations that went out.
+func (e *envelope) invited() (n int) {
+	for _, ev := range e.AuditLog {
+		if ev.Event == "invitation.sent" {
+			n++
+		}
+	}
+	return n
+}
+
+type anyMap = map[string]any
+
+// send makes and sends an envelope to n signers of one group.
+func (c *client) send(ctx context.Context, n int) (*envelope, error) {
+	var signers, fields []anyMap
+	for i := range n {
+		signers = append(signers, anyMap{"name": "Signer", "email": fmt.Sprintf("signer%d@example.com", i), "authMethod": "none"})
+		fields = append(fields,
+			anyMap{"signerId": fmt.Sprint(i), "type": "signature", "page": 1, "x": 72, "y": 100 + 60*i, "w": 150, "h": 50},
+			anyMap{"signerId": fmt.Sprint(i), "type": "text", "page": 1, "x": 300, "y": 100 + 60*i, "w": 150, "h": 20})
+	}
+	e := &envelope{}
+	if err := c.post(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "subject": "Bench", "signers": signers, "fields": fields}, e); err != nil {
+		return nil, err
+	}
+	if err := c.do(ctx, http.MethodPost, "/v1/envelopes/"+e.ID+"/document", "application/octet-stream", onePage, nil); err != nil {
+		return nil, err
+	}
+	return e, c.post(ctx, "/v1/envelopes/"+e.ID+"/send", anyMap{}, e)
+}
+
+func (c *client) consent(ctx context.Context, e *envelope, i int) error {
+	return c.post(ctx, "/v1/signing/"+token(e, i)+"/consent", anyMap{}, nil)
+}
+
+func (c *client) sign(ctx context.Context, e *envelope, i int) error {
+	var fields []anyMap
+	for _, f := range e.Fields {
+		switch {
+		case f.SignerID != e.Signers[i].ID:
+		case f.Type == "signature":
+			fields = append(fields, anyMap{"fieldId": f.ID, "signatureImageBase64": stroke})
+		default:
+			fields = append(fields, anyMap{"fieldId": f.ID, "textValue": "Value"})
+		}
+	}
+	return c.post(ctx, "/v1/signing/"+token(e, i)+"/sign", anyMap{"fields": fields}, nil)
+}
+
+func token(e *envelope, i int) string {
+	url := e.Signers[i].SigningURL
+	return url[strings.LastIndex(url, "/")+1:]
+}
+
+// stroke is a signature as a page sends it: 300 × 100 pixels, base64 PNG.
+var stroke = func() string {
+	img := image.NewNRGBA(image.Rect(0, 0, 300, 100))
+	for x := 10; x < 290; x++ {
+		for y := range 4 {
+			img.Set(x, 20+(x*x/600)%60+y, color.NRGBA{R: 20, G: 40, B: 120, A: 255})
+		}
+	}
+	var b bytes.Buffer
+	_ = png.Encode(&b, img) // to memory
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}()
+
+// onePage is a small PDF made by hand.
+var onePage = func() []byte {
+	var b bytes.Buffer
+	var at []int
+	b.WriteString("%PDF-1.7\n")
+	for i, o := range []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>",
+	} {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, o := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
+	return b.Bytes()
+}()

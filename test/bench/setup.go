@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"countersign/internal/bundled"
+	"countersign/internal/inbox"
+	"countersign/internal/testkit"
+)
+
+// workbench is a service in separate processes, on PostgreSQL and Temporal.
+type workbench struct {
+	dir, bin string
+	pg       string // URL
+	temporal string // host:port
+	env      []string
+	base     string
+	client   *client
+	api      *exec.Cmd
+	worker   *exec.Cmd
+	ends     []func()
+}
+
+func setUp(ctx context.Context) (_ *workbench, err error) {
+	w := &workbench{}
+	defer func() {
+		if err != nil {
+			w.tearDown()
+		}
+	}()
+	if w.bin, err = filepath.Abs("bin/countersign"); err != nil {
+		return nil, err
+	}
+	if w.dir, err = os.MkdirTemp("", "countersign-bench-"); err != nil {
+		return nil, err
+	}
+	w.ends = append(w.ends, func() { _ = os.RemoveAll(w.dir) })
+	if w.pg = os.Getenv("COUNTERSIGN_TEST_POSTGRES"); w.pg == "" {
+		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+		if err != nil {
+			return nil, err
+		}
+		w.pg = pg.URL
+		w.ends = append(w.ends, func() { _ = pg.Stop(context.WithoutCancel(ctx)) })
+	}
+	t, err := bundled.Start(ctx, filepath.Join(filepath.Dir(w.bin), bundled.Binary), "--port", "0", "--headless", "--db-filename", filepath.Join(w.dir, "temporal.db"))
+	if err != nil {
+		return nil, err
+	}
+	w.temporal = t.Address
+	w.ends = append(w.ends, func() { _ = t.Stop() })
+	return w, nil
+}
+
+func (w *workbench) tearDown() {
+	for _, cmd := range []*exec.Cmd{w.api, w.worker} {
+		if cmd != nil {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			_ = cmd.Wait()
+		}
+	}
+	for i := len(w.ends) - 1; i >= 0; i-- {
+		w.ends[i]()
+	}
+}
+
+func (w *workbench) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.bin, args...) //nolint:gosec // our own program
+	cmd.Env = append(os.Environ(), w.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// startService runs migrate, api and worker, with an inbox in this process.
+func (w *workbench) startService(ctx context.Context) error {
+	box, err := inbox.Open(filepath.Join(w.dir, "inbox"), now)
+	if err != nil {
+		return err
+	}
+	smtp, err1 := listen(ctx)
+	api, err2 := listen(ctx)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	go func() { _ = box.ServeSMTP(ctx, smtp) }() // ends with the run
+	address := api.Addr().String()
+	if err := api.Close(); err != nil {
+		return err
+	}
+	out, err := w.command(ctx, "app", "create", "--data-dir", filepath.Join(w.dir, "keys"), "--name", "keys", "--plan", "free").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	keys := filepath.Join(w.dir, "keys", "keys")
+	w.base = "http://" + address
+	w.env = []string{
+		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + w.pg, "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(w.dir, "files"),
+		"COUNTERSIGN_TEMPORAL_ADDRESS=" + w.temporal, "COUNTERSIGN_SMTP_URL=smtp://" + smtp.Addr().String() + "?tls=none",
+		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)), "COUNTERSIGN_RATE_LIMIT=1000000",
+		"COUNTERSIGN_SEAL_KEY=" + filepath.Join(keys, "seal.key.pem"), "COUNTERSIGN_SEAL_CERT=" + filepath.Join(keys, "seal.cert.pem"),
+	}
+	if out, err := w.command(ctx, "migrate").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	w.api, w.worker = w.command(ctx, "api"), w.command(ctx, "worker")
+	if err := errors.Join(w.api.Start(), w.worker.Start()); err != nil {
+		return err
+	}
+	if err := waitReady(ctx, w.base); err != nil {
+		return err
+	}
+	out, err = w.command(ctx, "app", "create", "--name", "Bench", "--plan", "enterprise", "--json").Output()
+	if err != nil {
+		return err
+	}
+	var app struct{ ClientID, ClientSecret string }
+	if err := json.Unmarshal(out, &app); err != nil {
+		return err
+	}
+	w.client, err = login(ctx, w.base, app.ClientID, app.ClientSecret)
+	return err
+}
+
+// measureStart times `dev` from its start to readyz, on an empty directory.
+func (w *workbench) measureStart(ctx context.Context) error {
+	l, err := listen(ctx)
+	if err != nil {
+		return err
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	cmd := w.command(ctx, "dev", "--listen", address, "--data-dir", filepath.Join(w.dir, "dev"))
+	start := now()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = waitReady(ctx, "http://"+address)
+	took := now().Sub(start)
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if err == nil {
+		report("dev ready after                         %.1f s                     (goal: under 5 s)", took.Seconds())
+	}
+	return err
+}
+
+// measureMemory reads the resident memory of the API and the worker, idle.
+func (w *workbench) measureMemory(ctx context.Context) error {
+	select { // let what the start left behind settle
+	case <-ctx.Done():
+	case <-time.After(5 * time.Second):
+	}
+	var rss, pss int
+	for _, cmd := range []*exec.Cmd{w.api, w.worker} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", cmd.Process.Pid))
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(b)) {
+			var name string
+			var kb int
+			if n, _ := fmt.Sscanf(line, "%s %d kB", &name, &kb); n == 2 && name == "Rss:" {
+				rss += kb
+			} else if n == 2 && name == "Pss:" {
+				pss += kb
+			}
+		}
+	}
+	report("idle memory, api + worker               %d MB                    (goal: under 80 MB; as two processes, shared pages counted once; %d MB if counted twice)", pss/1024, rss/1024)
+	return nil
+}
+
+func listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+func waitReady(ctx context.Context, base string) error {
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

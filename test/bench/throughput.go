@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	sdkclient "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// atOnce runs do n times, a few at a time, and returns the first error.
+func atOnce(ctx context.Context, n int, do func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// measureThroughput completes envelopes of two signers, from create to sealed,
+// and runs bare workflows of the same shape on the same server.
+func (w *workbench) measureThroughput(ctx context.Context) error {
+	start := now()
+	if err := atOnce(ctx, envelopes, w.complete); err != nil {
+		return err
+	}
+	ours := float64(envelopes) / now().Sub(start).Seconds()
+	bare, err := w.bareWorkflows(ctx)
+	if err != nil {
+		return err
+	}
+	report("envelopes completed per second          %.1f                      (2 signers, create to sealed, %d at once)", ours, parallel)
+	report("bare workflows of the same shape        %.1f", bare)
+	report("ratio                                   %.2f", ours/bare)
+	return nil
+}
+
+func (w *workbench) complete(ctx context.Context, _ int) error {
+	e, err := w.client.send(ctx, 2)
+	if err != nil {
+		return err
+	}
+	for i := range 2 {
+		if err := w.client.consent(ctx, e, i); err != nil {
+			return err
+		}
+		if err := w.client.sign(ctx, e, i); err != nil {
+			return err
+		}
+	}
+	return w.await(ctx, e)
+}
+
+func (w *workbench) await(ctx context.Context, e *envelope) error {
+	for e.Status != "completed" {
+		if err := w.get(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get asks again for the envelope, after a moment.
+func (w *workbench) get(ctx context.Context, e *envelope) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(20 * time.Millisecond):
+	}
+	// The signers' links are in the answer to send alone, so they are kept.
+	signers := e.Signers
+	err := w.client.do(ctx, "GET", "/v1/envelopes/"+e.ID, "", nil, e)
+	e.Signers = signers
+	return err
+}
+
+const bareQueue = "bench"
+
+// bareShape is an envelope's workflow with nothing in it: a local activity, two
+// invitations, a timer that is cancelled, two signals, a seal and the copies.
+func bareShape(ctx workflow.Context) error {
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+	if err := workflow.ExecuteLocalActivity(local, nothing).Get(ctx, nil); err != nil {
+		return err
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	first, second := workflow.ExecuteActivity(ctx, nothing), workflow.ExecuteActivity(ctx, nothing)
+	timer, cancel := workflow.WithCancel(ctx)
+	workflow.NewTimer(timer, time.Hour)
+	for range 2 {
+		workflow.GetSignalChannel(ctx, "signed").Receive(ctx, nil)
+	}
+	cancel()
+	for _, f := range []workflow.Future{first, second} {
+		if err := f.Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	for range 2 {
+		if err := workflow.ExecuteActivity(ctx, nothing).Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nothing(context.Context) error { return nil }
+
+func (w *workbench) dial() (sdkclient.Client, error) {
+	return sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Logger: log.NewStructuredLogger(discard)})
+}
+
+func (w *workbench) bareWorkflows(ctx context.Context) (float64, error) {
+	c, err := w.dial()
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	worker := sdkworker.New(c, bareQueue, sdkworker.Options{})
+	worker.RegisterWorkflow(bareShape)
+	worker.RegisterActivity(nothing)
+	if err := worker.Start(); err != nil {
+		return 0, err
+	}
+	defer worker.Stop()
+	start := now()
+	err = atOnce(ctx, envelopes, func(ctx context.Context, i int) error {
+		run, err := c.ExecuteWorkflow(ctx, sdkclient.StartWorkflowOptions{ID: fmt.Sprintf("bare-%d", i), TaskQueue: bareQueue}, bareShape)
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			if err := c.SignalWorkflow(ctx, run.GetID(), "", "signed", nil); err != nil {
+				return err
+			}
+		}
+		return run.Get(ctx, nil)
+	})
+	return float64(envelopes) / now().Sub(start).Seconds(), err
+}
+
+// measureActions counts the billable actions of one envelope's workflow: its
+// start, signals, activity attempts, timers, batches of local activities and
+// upserts of search attributes.
+func (w *workbench) measureActions(ctx context.Context) error {
+	e, err := w.client.send(ctx, 2)
+	if err != nil {
+		return err
+	}
+	// People take their time: both invitations are out before anyone signs.
+	for e.invited() < 2 {
+		if err := w.get(ctx, e); err != nil {
+			return err
+		}
+	}
+	for i := range 2 {
+		if err := w.client.consent(ctx, e, i); err != nil {
+			return err
+		}
+		if err := w.client.sign(ctx, e, i); err != nil {
+			return err
+		}
+	}
+	if err := w.await(ctx, e); err != nil {
+		return err
+	}
+	c, err := w.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	id := "envelope/" + e.ID // temporal.EnvelopeWorkflowID
+	if err := c.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
+		return err
+	}
+	counts := map[enums.EventType]int{}
+	actions, events := 0, 0
+	it := c.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		ev, err := it.Next()
+		if err != nil {
+			return err
+		}
+		events++
+		switch ev.EventType { //nolint:exhaustive // the others are not billed
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+			enums.EVENT_TYPE_TIMER_STARTED, enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+			counts[ev.EventType]++
+			actions++
+		}
+	}
+	report("Temporal actions, two-signer envelope   %d (%d history events)    (goal: at most 10) %v", actions, events, counts)
+	return nil
+}
