@@ -31,7 +31,7 @@ build: web server temporal ## Build bin/countersign and bin/countersign-temporal
 # go build decides itself what is out of date, and links nothing when nothing is.
 .PHONY: server
 server: web
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
+	$(GO) build -tags nomsgpack -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
 
 # The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
 .PHONY: temporal
