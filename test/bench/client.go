@@ -6,13 +6,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"countersign/internal/testkit"
 )
 
 type client struct {
@@ -133,36 +132,8 @@ func token(e *envelope, i int) string {
 	return url[strings.LastIndex(url, "/")+1:]
 }
 
-// stroke is a signature as a page sends it: 300 × 100 pixels, base64 PNG.
-var stroke = func() string {
-	img := image.NewNRGBA(image.Rect(0, 0, 300, 100))
-	for x := 10; x < 290; x++ {
-		for y := range 4 {
-			img.Set(x, 20+(x*x/600)%60+y, color.NRGBA{R: 20, G: 40, B: 120, A: 255})
-		}
-	}
-	var b bytes.Buffer
-	_ = png.Encode(&b, img) // to memory
-	return base64.StdEncoding.EncodeToString(b.Bytes())
-}()
-
-// onePage is a small PDF made by hand.
-var onePage = func() []byte {
-	var b bytes.Buffer
-	var at []int
-	b.WriteString("%PDF-1.7\n")
-	for i, o := range []string{
-		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<<>>>>",
-	} {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, o := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
-}()
+// What signers send and sign.
+var (
+	stroke  = base64.StdEncoding.EncodeToString(testkit.Signature())
+	onePage = testkit.OnePage()
+)

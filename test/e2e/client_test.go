@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -18,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
 )
 
 // object is a JSON object as a client without our types sees it.
@@ -217,18 +215,17 @@ func (s *service) sign(t *testing.T, token, codeTo string) object {
 		c.call(t, http.StatusNoContent, http.MethodPost, at+"/page-view", object{"documentId": d.str("documentId"), "page": 1, "dwellMs": 1200})
 	}
 	c.call(t, http.StatusBadRequest, http.MethodPost, at+"/sign", object{"fields": []object{}})
-	return c.call(t, http.StatusOK, http.MethodPost, at+"/sign", object{"fields": values(t, ctx)})
+	return c.call(t, http.StatusOK, http.MethodPost, at+"/sign", object{"fields": values(ctx)})
 }
 
 // values fills every field of a signing context.
-func values(t *testing.T, ctx object) []object {
-	t.Helper()
+func values(ctx object) []object {
 	var out []object
 	for _, f := range ctx.list("fields") {
 		v := object{"fieldId": f.str("id")}
 		switch f.str("type") {
 		case "signature", "initial":
-			v["signatureImageBase64"] = base64.StdEncoding.EncodeToString(signature(t))
+			v["signatureImageBase64"] = base64.StdEncoding.EncodeToString(testkit.Signature())
 		case "date":
 			v["textValue"] = "2026-11-21"
 		case "checkbox":
@@ -239,43 +236,4 @@ func values(t *testing.T, ctx object) []object {
 		out = append(out, v)
 	}
 	return out
-}
-
-// signature is a stroke on a transparent ground.
-func signature(t *testing.T) []byte {
-	t.Helper()
-	img := image.NewNRGBA(image.Rect(0, 0, 240, 80))
-	for x := 10; x < 230; x++ {
-		for y := range 4 {
-			img.Set(x, 20+x/6+y, color.NRGBA{R: 20, G: 40, B: 120, A: 255})
-		}
-	}
-	var b bytes.Buffer
-	require.NoError(t, png.Encode(&b, img))
-	return b.Bytes()
-}
-
-// onePage is a small PDF made by hand.
-func onePage() []byte {
-	var b bytes.Buffer
-	var at []int
-	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
-	text := "BT /F1 24 Tf 72 760 Td (Contract) Tj ET"
-	for i, o := range []string{
-		"<</Type/Catalog/Pages 2 0 R>>",
-		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 5 0 R>>>>/Contents 4 0 R>>",
-		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text), text),
-		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-	} {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, o := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
 }

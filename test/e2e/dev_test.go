@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
 )
 
 // TestDevSurvivesARestart: what was there before Ctrl-C is there after it, and
@@ -20,7 +22,7 @@ func TestDevSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	s, p := dev(t, dir)
 	c := s.login(t)
-	e := c.create(t, http.StatusCreated, contract(), onePage())
+	e := c.create(t, http.StatusCreated, contract(), testkit.OnePage())
 	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", nil)
 	token := s.signingLink(t, "ada@example.com")
 	before := time.Now()

@@ -26,7 +26,7 @@ func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	data := contract()
 	data["subject"] = "Secret merger"
 	data["signers"] = []object{{"name": "Ada Lovelace", "email": "ada@example.com", "phone": "+4915123456789"}}
-	e := c.create(t, http.StatusCreated, data, onePage())
+	e := c.create(t, http.StatusCreated, data, testkit.OnePage())
 	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", object{"message": "Between us"})
 	token := s.signingLink(t, "ada@example.com")
 	s.sign(t, token, "ada@example.com")

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
 )
 
 // TestMainJob: three signers in two groups, from the application's first call
@@ -86,7 +88,7 @@ func mainJob(t *testing.T, s *service) {
 	registered := c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": h.server.URL, "events": events, "secret": hookSecret})
 	assert.NotContains(t, registered, "secret")
 
-	pdf := onePage()
+	pdf := testkit.OnePage()
 	envelope := c.create(t, http.StatusCreated, object{
 		"tenantId": "acme", "subject": "Vertrag für Łukasz",
 		"signers": []object{
