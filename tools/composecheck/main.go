@@ -149,7 +149,7 @@ func settings(file string) (map[string]bool, error) {
 
 // variables lists the names in an env file, those behind a "#" included.
 func variables(file string) (_ []string, err error) {
-	f, err := os.Open(file)
+	f, err := os.Open(file) //nolint:gosec // named on the command line
 	if err != nil {
 		return nil, err
 	}
