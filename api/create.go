@@ -72,13 +72,22 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 		signer.Check(o.p, so.path)
 		signers = append(signers, signer)
 	}
-	chosen, err := s.settings(c, app, in.TenantID)
-	if err != nil {
-		return err
+	if o.has("tenantId") {
+		models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
+	}
+	chosen := s.defaults(app)
+	if len(o.p["tenantId"]) == 0 {
+		var err error
+		if chosen, err = s.settings(c, app, in.TenantID); err != nil {
+			return err
+		}
 	}
 	origin := *chosen.FieldOrigin
 	if own := o.optStr("origin"); own != nil {
 		origin = models.Origin(*own)
+		if origin != models.OriginTopLeft && origin != models.OriginBottomLeft {
+			o.bad("origin", "must be top-left or bottom-left")
+		}
 	}
 	var fields []models.FieldInput
 	for _, fo := range o.objects("fields", 0, models.MaxFields) {

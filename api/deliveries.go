@@ -145,7 +145,7 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 		return err
 	}
 	var since time.Time
-	if text := o.str("since"); text != "" {
+	if text := o.str("since"); o.get("since") == text {
 		if since, err = time.Parse(time.RFC3339, text); err != nil {
 			o.bad("since", "must be a time such as 2026-11-21T07:00:00Z")
 		}

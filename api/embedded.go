@@ -36,6 +36,9 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 		AppID: app.ID, TenantID: o.str("tenantId"), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"),
 		AllowedOrigin: s.origin(o, "allowedOrigin"), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
 	}
+	if o.has("tenantId") {
+		models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
+	}
 	minutes := sessionMinutes
 	if n := o.optInt("expiresInMinutes"); n != nil {
 		minutes = *n

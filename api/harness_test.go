@@ -213,6 +213,13 @@ func (s *service) other(t *testing.T, tenants ...string) *client {
 	return &client{t: t, s: s, token: token}
 }
 
+// limit makes the app of s a client of some tenants only.
+func (s *service) limit(t *testing.T, tenants ...string) {
+	t.Helper()
+	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Tenants: &tenants})
+	require.NoError(t, err)
+}
+
 func (c client) with(name, value string) *client {
 	c.head = c.head.Clone()
 	if c.head == nil {

@@ -118,6 +118,29 @@ func (s *Server) routes() []route {
 	}
 }
 
+// checkPath answers an envelope that is not the caller's before anything of the
+// request is looked at, so that no body tells whether it exists. Reading it
+// again to change it costs less than a body that was read in vain.
+func (s *Server) checkPath(c *gin.Context, app caller) error {
+	for _, p := range c.Params {
+		if _, err := pathID(c, p.Key); err != nil {
+			return err
+		}
+	}
+	if c.Request.Method == http.MethodPost && strings.Contains(c.FullPath(), "/envelopes/:id") {
+		id, err := pathID(c, "id")
+		if err != nil {
+			return err
+		}
+		tenant, err := s.Store.TenantOf(c.Request.Context(), app.ID, id)
+		if err == nil && app.MayUse(tenant) != nil {
+			err = models.ErrNotFound
+		}
+		return err
+	}
+	return nil
+}
+
 // Routes lists the endpoints of the API as the contract writes them, such as
 // "GET /v1/envelopes/{id}". Pages are not among them.
 func (s *Server) Routes() []string {
@@ -166,6 +189,9 @@ func (s *Server) serve(c *gin.Context, r route) error {
 			app, err = s.authenticate(c)
 		}
 		if err != nil {
+			return err
+		}
+		if err := s.checkPath(c, app); err != nil {
 			return err
 		}
 		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) })

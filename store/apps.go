@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/crypto/bcrypt"
@@ -33,14 +34,10 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 	if err := p.Err(); err != nil {
 		return nil, "", err
 	}
-	secret := "cs_" + rand.Text() + rand.Text() // 2 × 130 bits
-	hash, err := bcrypt.GenerateFromPassword([]byte(secret), bcrypt.DefaultCost)
-	if err != nil {
-		return nil, "", fmt.Errorf("hash client secret: %w", err)
-	}
 	a := &models.App{ID: s.newID(), Name: name, Plan: plan, Tenants: append([]string{}, tenants...), CreatedAt: s.now()}
-	cs := &models.ClientSecret{
-		ID: s.newID(), AppID: a.ID, Hash: hash, Cipher: s.vault.Seal([]byte(secret), labelClientSecret), CreatedAt: a.CreatedAt,
+	secret, cs, err := s.newSecret(a.ID)
+	if err != nil {
+		return nil, "", err
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(a).Error; err != nil {
@@ -52,6 +49,91 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 		return nil, "", fmt.Errorf("create app: %w", err)
 	}
 	return a, secret, nil
+}
+
+// AppChange is what can be changed of an app; nil leaves it.
+type AppChange struct {
+	Name, Contact *string
+	Plan          *models.Plan
+	Tenants       *[]string // empty: all
+}
+
+// UpdateApp changes an app.
+func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*models.App, error) {
+	var a models.App
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(&a, "id = ?", id).Error; err != nil {
+			return found(err)
+		}
+		p := models.Problems{}
+		if c.Name != nil {
+			models.CheckText(p, "name", *c.Name, 1, 255)
+			a.Name = *c.Name
+		}
+		if c.Contact != nil {
+			if *c.Contact != "" {
+				models.CheckEmail(p, "contact", *c.Contact)
+			}
+			a.Contact = *c.Contact
+		}
+		if c.Plan != nil {
+			if _, ok := c.Plan.Limits(); !ok {
+				p.Add("plan", "must be free, pro or enterprise")
+			}
+			a.Plan = *c.Plan
+		}
+		if c.Tenants != nil {
+			for i, t := range *c.Tenants {
+				models.CheckText(p, fmt.Sprintf("tenants[%d]", i), t, 1, 255)
+			}
+			a.Tenants = append([]string{}, *c.Tenants...)
+		}
+		if err := p.Err(); err != nil {
+			return err
+		}
+		return tx.Model(&a).Select("*").Updates(&a).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update app %s: %w", id, err)
+	}
+	return &a, nil
+}
+
+// AddSecret gives an app another secret, shown only now. The ones before stay
+// good for the length of overlap, and no longer.
+func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
+	secret, cs, err := s.newSecret(app)
+	if err != nil {
+		return "", err
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		until := s.now().Add(overlap)
+		res := tx.Model(&models.ClientSecret{}).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, until).Update("expires_at", until)
+		if res.Error != nil {
+			return res.Error
+		}
+		if res.RowsAffected == 0 {
+			if err := tx.Take(&models.App{}, "id = ?", app).Error; err != nil {
+				return found(err)
+			}
+		}
+		return tx.Create(cs).Error
+	})
+	if err != nil {
+		return "", fmt.Errorf("add secret to app %s: %w", app, err)
+	}
+	return secret, nil
+}
+
+func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
+	secret := "cs_" + rand.Text() + rand.Text() // 2 × 130 bits
+	hash, err := bcrypt.GenerateFromPassword([]byte(secret), bcrypt.DefaultCost)
+	if err != nil {
+		return "", nil, fmt.Errorf("hash client secret: %w", err)
+	}
+	return secret, &models.ClientSecret{
+		ID: s.newID(), AppID: app, Hash: hash, Cipher: s.vault.Seal([]byte(secret), labelClientSecret), CreatedAt: s.now(),
+	}, nil
 }
 
 // App loads an app.

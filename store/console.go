@@ -62,6 +62,11 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 // Login returns the console user that the credentials belong to, or
 // models.ErrNotFound, without telling which part was wrong.
 func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
+	p := models.Problems{}
+	models.CheckEmail(p, "", strings.TrimSpace(email))
+	if len(p) > 0 { // nobody's; and the database need not see what it is
+		email = ""
+	}
 	var found []models.ConsoleUser
 	err := s.db.WithContext(ctx).Where("email_key = ? AND disabled_at IS NULL", models.EmailKey(email)).Limit(1).Find(&found).Error
 	if err != nil {

@@ -8,11 +8,8 @@ import (
 
 // TakeFrom takes up to n of what is left of limit in key's window, which began
 // at start. It returns how many were taken and how many are left after that. A
-// negative n gives back. The key may be of any length: it is cut.
+// negative n gives back.
 func (s *Store) TakeFrom(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
-	if len(key) > maxWindowKey {
-		key = key[:maxWindowKey]
-	}
 	start = start.UTC()
 	if n < 0 {
 		err = s.db.WithContext(ctx).Exec(`UPDATE rate_windows SET used = used + ? WHERE key = ? AND starts_at = ?`, n, key, start).Error
@@ -31,9 +28,6 @@ func (s *Store) TakeFrom(ctx context.Context, key string, start time.Time, lengt
 	before := row.Used - n
 	return max(0, min(n, limit-before)), max(0, limit-row.Used), nil
 }
-
-// maxWindowKey bounds what strangers can make us store, in bytes.
-const maxWindowKey = 200
 
 // Housekeep removes what has run out: answers kept for repeated requests, counts
 // of requests, and embedded sessions.

@@ -3,23 +3,29 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"time"
 
-	"countersign/config"
+	"github.com/google/uuid"
+
 	"countersign/models"
+	"countersign/store"
 )
 
 type appCommand struct {
 	Create appCreate `cmd:"" help:"Create an app and print its client id and secret."`
+	Update appUpdate `cmd:"" help:"Change an app; what is not named stays."`
+	Secret appSecret `cmd:"" help:"Give an app a new secret; the old one stays good for a while."`
 }
 
 type appCreate struct {
-	DataDir string   `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
+	database
+
 	Name    string   `help:"Name, as signers see it." required:""`
 	Plan    string   `help:"free, pro or enterprise." enum:"free,pro,enterprise" default:"free"`
 	Tenant  []string `help:"Tenant that the app may act for; may be repeated. Without it: all."`
+	Contact string   `help:"E-mail address of the people who run it; told when a webhook endpoint is switched off."`
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
@@ -30,37 +36,71 @@ type credentials struct {
 }
 
 // Run creates the app. The service may be running.
-func (a appCreate) Run(ctx context.Context) (err error) {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
-	s, _, err := openStore(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err := s.Migrate(ctx); err != nil {
-		return err
-	}
-	app, secret, err := s.CreateApp(ctx, a.Name, models.Plan(a.Plan), a.Tenant)
-	if err != nil {
-		return err
-	}
-	c := credentials{ClientID: app.ID.String(), ClientSecret: secret}
-	if a.JSON {
+func (a appCreate) Run(ctx context.Context) error {
+	return a.with(ctx, func(s *store.Store) error {
+		app, secret, err := s.CreateApp(ctx, a.Name, models.Plan(a.Plan), a.Tenant)
+		if err != nil {
+			return err
+		}
+		if a.Contact != "" {
+			if _, err := s.UpdateApp(ctx, app.ID, store.AppChange{Contact: &a.Contact}); err != nil {
+				return err
+			}
+		}
+		return show(credentials{ClientID: app.ID.String(), ClientSecret: secret}, a.JSON)
+	})
+}
+
+func show(c credentials, asJSON bool) error {
+	if asJSON {
 		return json.NewEncoder(os.Stdout).Encode(c)
 	}
-	_, err = fmt.Printf("client id      %s\nclient secret  %s\n\nThe secret is not shown again.\n", c.ClientID, c.ClientSecret) //nolint:forbidigo // this is what the command is for
+	_, err := fmt.Printf("client id      %s\nclient secret  %s\n\nThe secret is not shown again.\n", c.ClientID, c.ClientSecret) //nolint:forbidigo // this is what the command is for
 	return err
 }
 
-func (a appCreate) config() (config.Config, error) {
-	if a.DataDir == "" {
-		return production("DATABASE_URL", "MASTER_KEY")
-	}
-	if err := prepareDataDir(a.DataDir); err != nil {
-		return config.Config{}, err
-	}
-	return devConfig(a.DataDir, config.Default().Listen)
+type appUpdate struct {
+	database
+
+	App        uuid.UUID `help:"Client id of the app." required:""`
+	Name       *string   `help:"Name, as signers see it."`
+	Contact    *string   `help:"E-mail address of the people who run it."`
+	Plan       *string   `help:"free, pro or enterprise."`
+	Tenant     []string  `help:"Tenant that the app may act for; may be repeated."`
+	AllTenants bool      `help:"Let the app act for all tenants."`
+}
+
+// Run changes the app.
+func (a appUpdate) Run(ctx context.Context) error {
+	return a.with(ctx, func(s *store.Store) error {
+		c := store.AppChange{Name: a.Name, Contact: a.Contact}
+		if a.Plan != nil {
+			plan := models.Plan(*a.Plan)
+			c.Plan = &plan
+		}
+		if len(a.Tenant) > 0 || a.AllTenants {
+			c.Tenants = &a.Tenant
+		}
+		_, err := s.UpdateApp(ctx, a.App, c)
+		return err
+	})
+}
+
+type appSecret struct {
+	database
+
+	App     uuid.UUID     `help:"Client id of the app." required:""`
+	Overlap time.Duration `help:"How long the secrets before stay good." default:"168h"`
+	JSON    bool          `help:"Print JSON." name:"json"`
+}
+
+// Run makes the secret.
+func (a appSecret) Run(ctx context.Context) error {
+	return a.with(ctx, func(s *store.Store) error {
+		secret, err := s.AddSecret(ctx, a.App, a.Overlap)
+		if err != nil {
+			return err
+		}
+		return show(credentials{ClientID: a.App.String(), ClientSecret: secret}, a.JSON)
+	})
 }

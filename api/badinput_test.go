@@ -1,0 +1,375 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// operation is a request that is right: what is tried is made from it, field by
+// field. Each call makes all that it needs anew.
+type operation func(*testing.T, *service) (c *client, path string, body object)
+
+// operations has an entry for every endpoint that takes a JSON body. The fields
+// are found in the contract.
+func operations() map[string]operation {
+	envelope := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
+			if _, ok := body["signerId"]; ok {
+				body = clone(body)
+				body["signerId"] = e.signer(0)["id"]
+			}
+			return c, "/v1/envelopes/" + e.str("id") + suffix, body
+		}
+	}
+	fixed := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) { return s.client(t), path, body }
+	}
+	signer := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, token := c.sent(contract())
+			at := "/v1/signing/" + token
+			c.get(at).want(200)
+			b := clone(body)
+			switch suffix {
+			case "/sign":
+				c.post(at+"/consent", nil).want(200)
+				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+			case "/page-view":
+				b["documentId"] = e.body["documents"].([]any)[0].(object)["id"]
+			}
+			return &client{t: t, s: s}, at + suffix, b
+		}
+	}
+	hook := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			h := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
+			return c, "/v1/console/webhooks/" + h.str("id") + suffix, body
+		}
+	}
+	return map[string]operation{
+		"POST /v1/envelopes":              fixed("/v1/envelopes", full()),
+		"POST /v1/envelopes/{id}/send":    envelope("/send", object{"message": "Please"}),
+		"POST /v1/envelopes/{id}/void":    envelope("/void", object{"reason": "typo"}),
+		"POST /v1/envelopes/{id}/signers": envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
+		"POST /v1/envelopes/{id}/fields":  envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
+		"POST /v1/webhooks":               fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"POST /v1/console/login":          fixed("/v1/console/login", object{"email": "a@example.com", "password": "0123456789"}),
+		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
+			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": "0123456789", "role": "viewer"}
+		},
+		"POST /v1/console/envelopes/{id}/void": func(t *testing.T, s *service) (*client, string, object) {
+			c, path, body := envelope("/void", object{"reason": "typo"})(t, s)
+			return c, strings.Replace(path, "/v1/", "/v1/console/", 1), body
+		},
+		"POST /v1/console/contacts":             fixed("/v1/console/contacts", object{"name": "B", "email": "b@example.com", "phone": "+442079460958"}),
+		"PUT /v1/console/settings":              fixed("/v1/console/settings?tenantId=bad", object{"defaultExpiryDays": 1, "reminderIntervalHours": 1, "retentionDays": 1, "fieldOrigin": "top-left", "senderName": "S"}),
+		"POST /v1/console/webhooks/{id}/secret": hook("/secret", object{"secret": "long enough", "overlapHours": 1}),
+		"POST /v1/console/webhooks/{id}/resend": hook("/resend", object{"since": "2026-11-21T07:00:00Z"}),
+		"POST /v1/embedded/signing-sessions": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, _ := c.sent(contract())
+			return c, "/v1/embedded/signing-sessions", object{
+				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
+			}
+		},
+		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000"}),
+		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script"}),
+		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
+		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),
+	}
+}
+
+// full is an envelope request with every member there is.
+func full() object {
+	return object{
+		"tenantId": "acme", "subject": "S", "createdBy": "me", "expiresInDays": 3, "origin": "top-left",
+		"signers": []any{object{"name": "A", "email": "a@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "email_otp"}},
+		"fields":  []any{object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}},
+	}
+}
+
+func clone(o object) object {
+	b, _ := json.Marshal(o)
+	var out object
+	_ = json.Unmarshal(b, &out)
+	return out
+}
+
+// mutation is one thing wrong at one place of a body.
+type mutation struct {
+	name, path string // path is that of the field as errors name it
+	body       func(object) []byte
+	invalid    bool // the contract forbids it
+}
+
+// TestBadInput tries, at every field of every request that the contract knows,
+// what can be wrong there: never a 500, and a refusal that names the field.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	eachDatabase(t, func(t *testing.T, s *service) {
+		known := operations()
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				name := method + " " + path
+				if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+					continue
+				}
+				make := known[name]
+				require.NotNil(t, make, "%s needs an entry in operations", name)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					schema := op.RequestBody.Value.Content["application/json"].Schema.Value
+					_, _, base := make(t, s)
+					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
+						tryMutation(t, s, method, make, m)
+					}
+				})
+			}
+		}
+	})
+}
+
+func tryMutation(t *testing.T, s *service, method string, make operation, m mutation) {
+	t.Helper()
+	c, path, body := make(t, s)
+	if strings.HasSuffix(path, "/login") {
+		s.clock.advance(time.Minute) // it is throttled
+	}
+	a := c.raw(method, path, m.body(clone(body)))
+	require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
+	if !m.invalid {
+		return
+	}
+	require.GreaterOrEqual(t, a.status, 400, "%s at %q was taken: %s", m.name, m.path, a.raw)
+	require.Contains(t, []int{400, 401, 413}, a.status, "%s at %s: %s", m.name, m.path, a.raw)
+	if a.status == 400 && m.path != "" && a.str("error") != "invalid_json" {
+		require.Equal(t, "validation_error", a.str("error"), "%s at %s: %s", m.name, m.path, a.raw)
+		require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)
+	}
+}
+
+// names reports whether the errors name the field, the one that holds it, or
+// one that it holds.
+func names(errors object, path string) bool {
+	for p := range errors {
+		if p == path || strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[") || strings.HasPrefix(p, path+"[") || strings.HasPrefix(p, path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// raw sends bytes that need not be JSON, without holding them against the contract.
+func (c *client) raw(method, path string, body []byte) *answer {
+	c.t.Helper()
+	return c.send(method, path, "application/json", body)
+}
+
+func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
+	text := func(s string) func(object) []byte { return func(object) []byte { return []byte(s) } }
+	out := []mutation{
+		{name: "array", body: text(`[]`), invalid: true}, {name: "text", body: text(`"x"`), invalid: true}, {name: "null", body: text(`null`), invalid: true},
+		{name: "broken", body: text(`{"a":`), invalid: true}, {name: "two values", body: text(`{} {}`), invalid: true},
+		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true}, {name: "deep", body: text(strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000))},
+		{name: "nothing", body: text(``), invalid: required}, {name: "empty object", body: text(`{}`), invalid: len(schema.Required) > 0},
+		{name: "too large", body: text(`{"a":"` + strings.Repeat("x", 13<<20) + `"}`), invalid: true},
+	}
+	return slices.Concat(out[:len(out)-1], fieldMutations(schema, base, "", nil))
+}
+
+// fieldMutations walks over the members of an object.
+func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []any) []mutation {
+	var out []mutation
+	for name, ref := range schema.Properties {
+		path, keys := prefix+name, append(slices.Clone(at), name)
+		field := plain(ref.Value)
+		value := base[name]
+		if slices.Contains(schema.Required, name) {
+			out = append(out, mutation{name: "missing", path: path, invalid: true, body: func(o object) []byte { return edited(o, keys, nil, true) }})
+		}
+		for what, v := range wrongs(field) {
+			out = append(out, mutation{
+				name: what, path: path, body: func(o object) []byte { return edited(o, keys, v, false) }, invalid: ref.Value.VisitJSON(asJSON(v), openapi3.EnableJSONSchema2020()) != nil,
+			})
+		}
+		out = append(out, mutation{
+			name: "invalid UTF-8", path: path, invalid: true,
+			body: func(o object) []byte {
+				return []byte(strings.Replace(string(edited(o, keys, "@@", false)), "@@", "\xc3\x28", 1))
+			},
+		})
+		switch v := value.(type) {
+		case object:
+			out = append(out, fieldMutations(field, v, path+".", keys)...)
+		case []any:
+			if item := plain(field.Items.Value); len(v) > 0 && item.Type.Is("object") {
+				out = append(out, fieldMutations(item, v[0].(object), path+"[0].", append(keys, 0))...)
+			} else if len(v) > 0 {
+				for what, w := range wrongs(item) {
+					out = append(out, mutation{
+						name: what, path: path + "[0]", body: func(o object) []byte { return edited(o, append(slices.Clone(keys), 0), w, false) },
+						invalid: item.VisitJSON(asJSON(w), openapi3.EnableJSONSchema2020()) != nil,
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// plain is the schema without the null that may be there instead.
+func plain(s *openapi3.Schema) *openapi3.Schema {
+	for _, alt := range s.OneOf {
+		if alt.Value.Type == nil || !alt.Value.Type.Is("null") {
+			return alt.Value
+		}
+	}
+	return s
+}
+
+// wrongs are values of every kind, and those at the edges of this one.
+func wrongs(s *openapi3.Schema) map[string]any {
+	out := map[string]any{
+		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",
+		"array": []any{}, "array of null": []any{nil}, "object": object{}, "NUL": "a\x00b", "control": "a\x1bb", "line break": "a\r\nBcc: x@example.com", "override": "a\u202eb",
+		"long text": strings.Repeat("x", 70_000), "emoji": strings.Repeat("\U0001f600", 300),
+	}
+	if s.MaxLength != nil {
+		out["one too long"] = strings.Repeat("x", int(*s.MaxLength)+1)
+	}
+	if s.MaxItems != nil {
+		out["too many"] = make([]any, *s.MaxItems+1)
+	}
+	if s.Max != nil {
+		out["above"] = *s.Max + 1
+	}
+	if s.Min != nil {
+		out["below"] = *s.Min - 1
+	}
+	return out
+}
+
+func asJSON(v any) any {
+	b, _ := json.Marshal(v)
+	var out any
+	_ = json.Unmarshal(b, &out)
+	return out
+}
+
+// edited is the body with the value at keys replaced, or left out.
+func edited(o object, keys []any, v any, remove bool) []byte {
+	var at any = o
+	for _, k := range keys[:len(keys)-1] {
+		switch k := k.(type) {
+		case string:
+			at = at.(object)[k]
+		case int:
+			at = at.([]any)[k]
+		}
+	}
+	switch k := keys[len(keys)-1].(type) {
+	case string:
+		if remove {
+			delete(at.(object), k)
+		} else {
+			at.(object)[k] = v
+		}
+	case int:
+		at.([]any)[k] = v
+	}
+	b, _ := json.Marshal(o)
+	return b
+}
+
+// TestBadQueries does the same for what stands in addresses.
+func TestBadQueries(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e := c.draft(contract())
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				at := strings.NewReplacer("{id}", e.str("id")).Replace(path)
+				for _, ref := range op.Parameters {
+					p := ref.Value
+					if p.In != "query" {
+						continue
+					}
+					for _, v := range []string{"", "x", "0", "-1", "1e3", "99999999999999999999", "nope", "\x00", "\xff", "a\r\nb", strings.Repeat("y", 5000), "' OR 1=1 --", "%"} {
+						q := url.Values{p.Name: {v}}
+						if p.Name != "tenantId" && strings.HasSuffix(path, "/envelopes") {
+							q.Set("tenantId", "acme")
+						}
+						a := c.call(method, at+"?"+q.Encode(), nil)
+						require.Less(t, a.status, 500, "%s %s %s=%q: %s", method, path, p.Name, v, a.raw)
+						if a.status == http.StatusBadRequest && a.str("error") == "validation_error" && method == http.MethodGet {
+							require.Contains(t, a.body["errors"], p.Name, "%s %q", path, v)
+						}
+					}
+				}
+				if strings.Contains(path, "{id}") && strings.HasPrefix(path, "/v1/") {
+					for _, bad := range []string{"x", "%00", strings.ToUpper("not-a-uuid"), strings.Repeat("1", 400), "%ff", "..%2f.."} {
+						a := c.call(method, strings.NewReplacer("{id}", bad, "{signerId}", uuid.NewString()).Replace(path), nil)
+						require.Equal(t, 404, a.status, "%s %s with %q: %s", method, path, bad, a.raw)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTextThatWouldInjectHeaders: what gets into mails and file names is one line.
+func TestTextThatWouldInjectHeaders(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	for field, edit := range map[string]func(object, string){
+		"subject":          func(o object, v string) { o["subject"] = v },
+		"signers[0].name":  func(o object, v string) { o["signers"] = []object{{"name": v, "email": "a@example.com"}} },
+		"signers[0].email": func(o object, v string) { o["signers"] = []object{{"name": "A", "email": v}} },
+		"createdBy":        func(o object, v string) { o["createdBy"] = v },
+		"tenantId":         func(o object, v string) { o["tenantId"] = v },
+	} {
+		for _, v := range []string{"a\r\nBcc: evil@example.com", "a\nb", "a\rb", "a\x00b", "a\u2028b", "a@example.com\r\n"} {
+			o := object{"tenantId": "t", "signers": []object{{"name": "A", "email": "a@example.com"}}}
+			edit(o, v)
+			a := c.post("/v1/envelopes", o)
+			if field == "signers[0].email" && strings.TrimSpace(v) == "a@example.com" {
+				continue // white space around an address is dropped
+			}
+			require.Contains(t, a.refused(400, "validation_error").body["errors"], field, "%q", v)
+		}
+	}
+	// RFC 6266: any name is handed out, in ASCII and in full.
+	for subject, want := range map[string]string{
+		"Vertrag":      `attachment; filename="Vertrag.pdf"`,
+		"Mietverträge": `attachment; filename="Mietvertr_ge.pdf"; filename*=UTF-8''Mietvertr%C3%A4ge.pdf`,
+		"契約書":          `attachment; filename="___.pdf"; filename*=UTF-8''%E5%A5%91%E7%B4%84%E6%9B%B8.pdf`,
+		`a"b\c/../d`:   `attachment; filename="a_b_c_.._d.pdf"`,
+		"50% off;x":    `attachment; filename="50_ off;x.pdf"; filename*=UTF-8''50%25%20off%3Bx.pdf`,
+	} {
+		data := contract()
+		data["subject"] = subject
+		e := c.draft(data)
+		require.Equal(t, want, c.get("/v1/envelopes/"+e.str("id")+"/document").want(200).header.Get("Content-Disposition"), fmt.Sprintf("%q", subject))
+	}
+}
