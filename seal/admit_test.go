@@ -133,6 +133,15 @@ func TestAdmitIsolated(t *testing.T) {
 	require.False(t, errors.As(err, &refusal) && err == error(refusal), "the service's own fault is no refusal")
 }
 
+// TestAdmitOldVersionNumber: a transparency state under the number 1.2.
+func TestAdmitOldVersionNumber(t *testing.T) {
+	t.Parallel()
+	b := classicPDF(layout{pages: letterPage("/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>")})
+	b = bytes.Replace(b, []byte("%PDF-1.4"), []byte("%PDF-1.2"), 1)
+	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+	require.NoError(t, err)
+}
+
 // bomb is a PDF whose object stream inflates to n bytes.
 func bomb(t *testing.T, n int) []byte {
 	t.Helper()

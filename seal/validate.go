@@ -49,6 +49,11 @@ func validateWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limi
 	conf.Limits.MaxXRefEntries = 4 * lim.MaxObjects
 	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), &conf)
 	if err == nil {
+		// Many programs write newer features under an old version number; all
+		// readers accept that.
+		if v := model.V17; c.HeaderVersion == nil || *c.HeaderVersion < v {
+			c.HeaderVersion = &v
+		}
 		err = validate.XRefTable(c)
 	}
 	if ctx.Err() != nil {
