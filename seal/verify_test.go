@@ -38,9 +38,11 @@ func TestVerifySealed(t *testing.T) {
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(3)))
 	r := verify(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
-	t.Log("\n" + textOf(t, r))
 	require.Equal(t, envelopeID, r.EnvelopeID)
 	require.Equal(t, "B-B", r.Level)
+
+	alone := verify(t, b, seal.VerifyOptions{Roots: k.roots, Now: clock}) // without the published keys
+	require.True(t, alone.OK(), textOf(t, alone))
 
 	untrusted := verify(t, b, seal.VerifyOptions{})
 	require.Equal(t, seal.VerdictUntrusted, untrusted.Verdict, textOf(t, untrusted))

@@ -197,6 +197,13 @@ func (v *verifier) checkManifest(context.Context) error {
 	if m == nil {
 		return nil
 	}
+	if v.opt.ManifestKeys == nil {
+		if v.report.Status(CheckCertificate) == Passed {
+			v.report.add(CheckManifestKey, Passed, "The seal, which is trusted, covers the record and its key.")
+		} else {
+			v.report.add(CheckManifestKey, Untrusted, "Nothing that is trusted here vouches for the record's key.")
+		}
+	}
 	for _, d := range m.All {
 		if d.ID == m.Document && d.SHA256 != m.Original.SHA256 {
 			v.report.add(CheckManifest, Failed, "The seal record contradicts itself about the original's hash.")
