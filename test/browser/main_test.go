@@ -50,6 +50,8 @@ func run(m *testing.M) (int, error) {
 
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
+		// Frames of other origins live in the page's own process, so that one connection reaches them.
+		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
 		chromedp.WSURLReadTimeout(time.Minute))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
@@ -91,6 +93,8 @@ func startService(dir string) (*service, error) {
 	data := filepath.Join(dir, "data")
 	s.cmd = exec.Command(program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data) //nolint:gosec // the program under test
 	s.cmd.Stdout, s.cmd.Stderr = out, out
+	// Every sealed copy comes by the download portal.
+	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0")
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service (make build first): %w", err)
 	}

@@ -1,13 +1,16 @@
 package browser_test
 
 import (
+	"net/http"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
 
 	"github.com/stretchr/testify/require"
 )
-
-var ada = object{"name": "Ada Lovelace", "email": "ada@example.com"}
 
 // identified asks for the code and reads it from the mail.
 func identified(b *tab, email string) {
@@ -70,4 +73,244 @@ func TestSignByMouse(t *testing.T) {
 	b.shot("done-1280")
 	b.calm()
 	svc.completed(t, e.ID)
+}
+
+// A phone: taps, a drawn signature, everything within 390 pixels.
+func TestSignByTouch(t *testing.T) {
+	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), lease())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("First, confirm that it is you")
+	b.accessible()
+	b.shot("identify-390")
+	identified(b, "touch@example.com")
+	b.accessible()
+	b.shot("consent-390")
+	b.button("I agree")
+	b.see("fields to fill")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.accessible()
+	b.shot("read-390")
+	b.button("Start")
+	b.button("Initials")
+	b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
+	b.button("Use these initials")
+	b.button("Next field")
+	b.button("Sign here")
+	b.button("Draw")
+	b.until(`document.querySelector("dialog[open] canvas")?.width > 600`)
+	b.draw(`document.querySelector("dialog[open] canvas")`)
+	b.accessible()
+	b.shot("draw-390")
+	b.button("Use this signature")
+	b.shot("signed-390")
+	b.button("Next field")
+	b.until(`document.activeElement?.id === "entry"`)
+	b.keys("Lovelace Engines")
+	b.accessible()
+	b.shot("fill-390")
+	b.button("Next field")
+	b.until(`document.activeElement?.type === "date"`)
+	b.button("Next field")
+	b.click(`document.querySelector(".field.checkbox")`)
+	b.see("All fields filled")
+	b.button("Review and sign")
+	b.see("Please check once more")
+	b.accessible()
+	b.shot("review-390")
+	b.button("Sign")
+	b.see("You have signed")
+	b.accessible()
+	b.shot("done-390")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("You have signed") // the receipt is shown again in this tab
+	b.calm()
+	svc.completed(t, e.ID)
+}
+
+// The keyboard alone, from the link to the receipt: Tab, Enter, Space and typing.
+func TestSignByKeyboard(t *testing.T) {
+	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("Signing electronically")
+	b.tabTo("I agree")
+	b.keys("\r")
+	b.see("fields to fill")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.tabTo("Start")
+	b.keys("\r")
+	b.until(`document.activeElement?.classList.contains("initial")`)
+	b.keys("\r")
+	b.see("Your initials")
+	b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
+	b.tabTo("Use these initials")
+	b.keys("\r")
+	b.tabTo("Next field")
+	b.keys("\r")
+	b.until(`document.activeElement?.classList.contains("signature")`)
+	b.keys("\r")
+	b.see("Your signature")
+	b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
+	b.tabTo("Use this signature")
+	b.keys("\r")
+	b.tabTo("Next field")
+	b.keys("\r")
+	b.until(`document.activeElement?.id === "entry"`)
+	b.keys("Typed by keys")
+	b.keys("\r") // Enter goes on
+	b.until(`document.activeElement?.type === "date"`)
+	b.tabTo("Next field")
+	b.keys("\r")
+	b.until(`document.activeElement?.classList.contains("checkbox")`)
+	b.keys(" ")
+	b.see("All fields filled")
+	if eval[string](b, `document.querySelector("#next").textContent`) == "Read on" {
+		b.tabTo("Read on")
+		b.keys("\r")
+	}
+	b.see("Everything read")
+	b.tabTo("Review and sign")
+	b.keys("\r")
+	b.see("Please check once more")
+	b.tabTo("Sign")
+	b.keys("\r")
+	b.see("You have signed")
+	b.calm()
+	svc.completed(t, e.ID)
+}
+
+// Nothing that was typed is lost by a reload, and a page that was read stays read.
+func TestReloadKeepsEverything(t *testing.T) {
+	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("2 pages to read")
+	b.see("1 page to read")
+	b.click(`document.querySelector(".field.text")`)
+	b.until(`document.activeElement?.id === "entry"`)
+	b.keys("Kept words")
+	b.see("Everything read")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("4 fields to fill")
+	b.see("Everything read")
+	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
+	// Offline, it says so and keeps what is there.
+	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
+	b.see("You are offline")
+	b.shot("offline-1280")
+	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{DownloadThroughput: -1, UploadThroughput: -1})
+	require.Eventually(t, func() bool {
+		viewed := 0
+		for _, a := range svc.envelope(t, e.ID).AuditLog {
+			if a.Event == "page_viewed" {
+				viewed++
+			}
+		}
+		return viewed >= 1
+	}, 15*time.Second, 200*time.Millisecond, "page views are recorded")
+}
+
+// Every language on the narrowest screen; Arabic runs from right to left.
+func TestLanguages(t *testing.T) {
+	words := map[string]string{
+		"de-DE": "Alle Felder", "fr-FR": "champs à remplir", "es-ES": "campos por rellenar", "pt-PT": "campos por preencher", "ar": "حقول", "ja-JP": "未入力の項目",
+	}
+	e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": "tongues@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	first := true
+	for language, word := range words {
+		b := open(t, look{width: 320, height: 640, touch: true, dark: language == "ar" || language == "de-DE", language: language})
+		b.visit(e.Signers[0].SigningURL)
+		if first {
+			b.until(`document.querySelector(".legal") !== null`)
+			b.click(`document.querySelector(".card button")`)
+			first = false
+		}
+		if language == "de-DE" {
+			word = "auszufüllen"
+		}
+		b.see(word)
+		b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+		b.accessible()
+		b.shot("read-320-" + language[:2])
+		b.click(`document.querySelector("#next")`)
+		b.until(`document.activeElement?.classList.contains("initial")`)
+		b.click(`document.querySelector("#next")`)
+		b.until(`document.querySelector("dialog[open] .face span") !== null`)
+		b.accessible()
+		b.shot("adopt-320-" + language[:2])
+		require.Equal(t, language == "ar", eval[string](b, "document.documentElement.dir") == "rtl")
+		b.calm()
+	}
+}
+
+// Each way a link can end has a page in plain words.
+func TestEnds(t *testing.T) {
+	one := func(email string) envelope {
+		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
+			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, lease())
+	}
+	b := open(t, look{width: 390, height: 700, touch: true, dark: true})
+
+	b.visit(svc.base + "/sign/nonsense")
+	b.see("This link does not work")
+	b.accessible()
+	b.shot("invalid-390")
+
+	e := one("void@example.com")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("Signing electronically")
+	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{"reason": "mistake"}, nil)
+	b.button("I agree") // while the page is open
+	b.see("The sender has withdrawn this")
+	b.accessible()
+	b.shot("voided-390")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("The sender has withdrawn this")
+
+	e = one("decline@example.com")
+	b.visit(e.Signers[0].SigningURL)
+	b.button("Decline to sign")
+	b.see("Decline to sign?")
+	b.click(`document.querySelector("#reason")`)
+	b.keys("The rent is too high.")
+	b.accessible()
+	b.shot("decline-390")
+	b.button("Decline")
+	b.see("You have declined")
+	b.accessible()
+	b.visit(e.Signers[1].SigningURL)
+	b.see("This will not be signed")
+	fresh := open(t, desktop)
+	fresh.visit(e.Signers[0].SigningURL)
+	fresh.see("You have already answered")
+	fresh.shot("used-1280")
+	fresh.calm()
+
+	e = one("wrong@example.com")
+	b.visit(svc.base + "/no/such/page")
+	b.see("There is no such page")
+	b.accessible()
+}
+
+// Three wrong codes burn it, in words.
+func TestWrongCode(t *testing.T) {
+	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), lease())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("Send the code")
+	text, _ := svc.mail(t, "codes@example.com", "code")
+	wrong := "000000"
+	if strings.Contains(text, wrong) {
+		wrong = "111111"
+	}
+	for range 3 {
+		b.until(`document.activeElement?.id === "code" && document.activeElement.value === ""`)
+		b.keys(wrong)
+		b.until(`document.querySelector("#code-notice.bad") !== null && document.querySelector("#code").value === ""`)
+	}
+	b.see("Three tries were wrong")
+	b.accessible()
+	b.shot("code-390")
 }

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -27,6 +29,7 @@ type tab struct {
 	mu       sync.Mutex
 	complain []string // errors and warnings of the page
 	foreign  []string // requests that left for another host
+	frame    string   // the script context of the newest frame with one of our pages
 }
 
 type look struct {
@@ -93,6 +96,10 @@ func (b *tab) listen(event any) {
 				words = append(words, string(a.Value)+a.Description)
 			}
 			b.complain = append(b.complain, strings.Join(words, " "))
+		}
+	case *runtime.EventExecutionContextCreated:
+		if e.Context.Origin == svc.base {
+			b.frame = e.Context.UniqueID
 		}
 	case *network.EventRequestWillBeSent:
 		u := e.Request.URL
@@ -191,6 +198,104 @@ func (b *tab) click(find string) {
 
 // keys types into whatever has the focus.
 func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
+
+var emulationMetrics = emulation.SetDeviceMetricsOverride
+
+func emulationMetricsParams(width, height int64) emulation.SetDeviceMetricsOverrideParams {
+	return emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: true}
+}
+
+// inFrame evaluates JavaScript in the framed page.
+func inFrame[T any](b *tab, expression string) (T, error) {
+	b.mu.Lock()
+	id := b.frame
+	b.mu.Unlock()
+	return chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise, func(p *runtime.EvaluateParams) { p.UniqueContextID = id }))
+}
+
+// framed waits until a text is on the framed page.
+func (b *tab) framed(text string) {
+	b.t.Helper()
+	b.eventually("the frame shows "+text, func() bool {
+		ok, err := inFrame[bool](b, fmt.Sprintf("document.body.innerText.includes(%q)", text))
+		return err == nil && ok
+	})
+}
+
+// frameButton clicks a button of the framed page with the mouse.
+func (b *tab) frameButton(text string) {
+	b.t.Helper()
+	type point struct {
+		X float64 `json:"x"`
+		Y float64 `json:"y"`
+	}
+	find := fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll("dialog[open] button")].concat([...document.querySelectorAll("button")]).find((x) => x.textContent.trim() === %q && !x.disabled && x.offsetParent !== null);
+		if (!e) return null;
+		e.scrollIntoView({ block: "nearest" });
+		const r = e.getBoundingClientRect();
+		return { x: r.x + r.width / 2, y: r.y + r.height / 2 };
+	})()`, text)
+	var at *point
+	b.eventually("the frame has a button "+text, func() bool {
+		before := at
+		var err error
+		at, err = inFrame[*point](b, find)
+		return err == nil && at != nil && before != nil && *at == *before
+	})
+	frame := eval[point](b, `(() => { const r = document.querySelector("iframe").getBoundingClientRect(); return { x: r.x, y: r.y }; })()`)
+	b.do(chromedp.MouseClickXY(frame.X+at.X, frame.Y+at.Y))
+}
+
+func (b *tab) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(80 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.shot("failure")
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v", b.complain)
+		}
+	}
+}
+
+// tabTo presses Tab until the focus is on something with a text.
+func (b *tab) tabTo(text string) {
+	b.t.Helper()
+	for range 60 {
+		if eval[bool](b, fmt.Sprintf("document.activeElement?.textContent.trim() === %q && document.activeElement.matches('button, a')", text)) {
+			return
+		}
+		b.keys("\t")
+	}
+	b.shot("failure")
+	require.FailNow(b.t, "the keyboard does not get to "+text)
+}
+
+// draw writes something like a signature onto an element with the finger or the mouse.
+func (b *tab) draw(find string) {
+	b.t.Helper()
+	type box struct {
+		X float64 `json:"x"`
+		Y float64 `json:"y"`
+		W float64 `json:"w"`
+		H float64 `json:"h"`
+	}
+	r := eval[box](b, "(() => { const r = "+find+".getBoundingClientRect(); return { x: r.x, y: r.y, w: r.width, h: r.height }; })()")
+	at := func(i int) (float64, float64) {
+		f := float64(i) / 40
+		return r.X + r.W*(0.15+0.7*f), r.Y + r.H*(0.5+0.3*math.Sin(f*16)*(1-f))
+	}
+	point := func(i int) []*input.TouchPoint {
+		x, y := at(i)
+		return []*input.TouchPoint{{X: x, Y: y}}
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchStart", TouchPoints: point(0)})
+	for i := 1; i <= 40; i++ {
+		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: point(i)})
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
+}
 
 // shot writes a picture of the window to $BROWSER_TEST_SHOTS, if that is set.
 func (b *tab) shot(name string) {

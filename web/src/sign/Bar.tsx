@@ -22,13 +22,14 @@ interface Props {
 /** The bar below the pages: what is left, the way to it, and the entry of the field that is being filled. */
 export function Bar({ zoom, context, speech, active, values, days, missing, unread, onValue, onNext, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
-  const total = context.fields.filter((f) => f.required).length + context.documents.reduce((n, d) => n + d.pageCount, 0);
+  const required = context.fields.filter((f) => f.required).length;
+  const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
   const left = missing.length + unread;
   const writing = active && (active.type === "text" || active.type === "date") ? active : null;
   // A signature field that was gone to is signed by the same button.
   const toSign = active && active.required && isPicture(active.type) && !values[active.id] ? active : null;
   const label = toSign ? t(toSign.type === "signature" ? "signHere" : "initialHere")
-    : missing.length > 0 ? t(missing.length === total - unread && !active ? "start" : "next") : unread > 0 ? t("readOn") : t("review");
+    : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t("review");
   return (
     <footer class="bar noprint" onKeyDown={(e) => { if (e.key === "Escape" && writing) onLeave(); }}>
       {zoom}

@@ -43,13 +43,15 @@ export function Reader({ context, values, days, read, speech, urlOf, sendLook, o
   tracking.onRead = onRead;
   useEffect(() => {
     tracking.open();
-    const leave = () => document.visibilityState === "hidden" && dwell.leave();
+    const leave = (e: Event) => { if (e.type === "pagehide" || document.visibilityState === "hidden") dwell.leave(); };
     const back = () => document.visibilityState === "visible" && tracking.look();
     document.addEventListener("visibilitychange", leave);
     document.addEventListener("visibilitychange", back);
+    addEventListener("pagehide", leave);
     return () => {
       document.removeEventListener("visibilitychange", leave);
       document.removeEventListener("visibilitychange", back);
+      removeEventListener("pagehide", leave);
       tracking.close();
       viewer.close();
       dwell.close();
@@ -138,7 +140,7 @@ export function Reader({ context, values, days, read, speech, urlOf, sendLook, o
       <main class="pages" ref={pages} style={{ "--k": String(fitScale * zoom) }}>
         {context.documents.map((doc, i) => (
           <section key={doc.documentId} aria-labelledby={`doc-${i}`}>
-            <h2 class="docname" id={`doc-${i}`}>
+            <h2 class={context.documents.length > 1 ? "docname" : "sr"} id={`doc-${i}`}>
               <bdi>{doc.name}</bdi> <span class="quiet">{t("pages", { n: doc.pageCount })}</span>
             </h2>
             {Array.from({ length: doc.pageCount }, (_, n) => {

@@ -26,6 +26,7 @@ export class Dwell {
         this.add(key, this.now() - start);
       }
     }
+    this.sending ??= this.drain().finally(() => { this.sending = null; });
     for (const key of keys) {
       if (!this.since.has(key)) this.since.set(key, this.now());
     }
@@ -35,7 +36,6 @@ export class Dwell {
     if (ms < shortest || this.closed) return;
     const cut = key.lastIndexOf("/");
     this.queue.push({ documentId: key.slice(0, cut), page: Number(key.slice(cut + 1)), dwellMs: Math.round(ms) });
-    this.sending ??= this.drain().finally(() => { this.sending = null; });
   }
 
   private async drain(): Promise<void> {

@@ -1,0 +1,113 @@
+import { useState } from "preact/hooks";
+import { Title } from "../ui/parts";
+import { may, query, useLoad, words, type Client, type Who } from "./api";
+import { Act, Problem, Table } from "./parts";
+
+interface Contact { id: string; name: string; email: string; phone: string | null }
+
+export function Contacts({ client, who }: { client: Client; who: Who }) {
+  const [search, setSearch] = useState("");
+  const { data, problem, reload } = useLoad<Contact[]>(client, `contacts?${query({ search })}`);
+  const [form, setForm] = useState({ name: "", email: "", phone: "" });
+  const [refused, setRefused] = useState("");
+  const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
+  const add = async (e: SubmitEvent) => {
+    e.preventDefault();
+    try {
+      await client.call("contacts", { body: { name: form.name, email: form.email, ...(form.phone ? { phone: form.phone } : {}) } });
+      setForm({ name: "", email: "", phone: "" });
+      setRefused("");
+      reload();
+    } catch (x) {
+      setRefused(words(x));
+    }
+  };
+  return (
+    <>
+      <Title>Contacts</Title>
+      <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setSearch(e.currentTarget.value)} /></div></div>
+      <Problem text={problem} />
+      {data && (
+        <Table label="Contacts" head={["Name", "E-mail", "Phone", "Remove"]}>
+          {data.map((c) => (
+            <tr key={c.id}><td><bdi>{c.name}</bdi></td><td>{c.email}</td><td>{c.phone ?? "–"}</td>
+              <td>{may(who, "support") ? <Act label="Remove" work={async () => { await client.call(`contacts/${c.id}`, { method: "DELETE" }); reload(); }} /> : "–"}</td></tr>
+          ))}
+        </Table>
+      )}
+      {data?.length === 0 && <p class="quiet">There are none.</p>}
+      {may(who, "support") && (
+        <form class="card later" onSubmit={(e) => void add(e)}>
+          <h2>Add a contact</h2>
+          <div class="filters">
+            <div><label for="cname">Name</label><input id="cname" required value={form.name} onInput={set("name")} /></div>
+            <div><label for="cmail">E-mail</label><input id="cmail" type="email" required value={form.email} onInput={set("email")} /></div>
+            <div><label for="cphone">Phone (may be empty)</label><input id="cphone" type="tel" value={form.phone} onInput={set("phone")} /></div>
+          </div>
+          <Problem text={refused} />
+          <button class="small">Add</button>
+        </form>
+      )}
+    </>
+  );
+}
+
+interface UsageSummary { plan: string; periodStart: string; periodEnd: string; envelopesUsed: number; envelopesLimit: number | null; overageAllowed: boolean }
+
+export function Usage({ client }: { client: Client }) {
+  const { data: u, problem } = useLoad<UsageSummary>(client, "usage");
+  const share = u?.envelopesLimit ? Math.min(1, u.envelopesUsed / u.envelopesLimit) : 0;
+  return (
+    <>
+      <Title>Usage</Title>
+      <Problem text={problem} />
+      {u && (
+        <section class="card">
+          <p class="figure"><strong>{u.envelopesUsed.toLocaleString()}</strong> <span class="quiet">{u.envelopesLimit === null ? "envelopes sent, without limit" : `of ${u.envelopesLimit.toLocaleString()} envelopes sent`}</span></p>
+          {u.envelopesLimit !== null && <meter class="usage" min={0} max={1} value={share} aria-label="Share of the plan that is used">{Math.round(share * 100)} %</meter>}
+          <dl class="facts">
+            <dt>Plan</dt><dd>{u.plan}</dd>
+            <dt>Period</dt><dd>{u.periodStart} to {u.periodEnd}</dd>
+            <dt>Beyond the limit</dt><dd>{u.envelopesLimit === null ? "–" : u.overageAllowed ? "allowed, and counted" : "not allowed"}</dd>
+          </dl>
+        </section>
+      )}
+    </>
+  );
+}
+
+interface Settings { defaultExpiryDays: number | null; reminderIntervalHours: number | null; retentionDays: number | null; fieldOrigin: string | null; senderName: string | null }
+
+const numbers = [
+  ["defaultExpiryDays", "Days until an envelope expires", 1, 3650], ["reminderIntervalHours", "Hours between reminders (0: none)", 0, 8760], ["retentionDays", "Days sealed files are kept (0: always)", 0, 36500],
+] as const;
+
+export function SettingsPage({ client, who }: { client: Client; who: Who }) {
+  const [tenantId, setTenant] = useState("");
+  const { data, problem, reload } = useLoad<{ own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
+  const [changed, setChanged] = useState<Partial<Settings>>({});
+  const fixed = !may(who, "admin");
+  const own = data && { ...data.own, ...changed };
+  return (
+    <>
+      <Title>Settings</Title>
+      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own)</label><input id="stenant" value={tenantId} onChange={(e) => { setTenant(e.currentTarget.value); setChanged({}); }} /></div></div>
+      <Problem text={problem} />
+      {data && own && (
+        <section class="card stack">
+          {numbers.map(([key, label, min, max]) => (
+            <div key={key}><label for={key}>{label}</label>
+              <input id={key} type="number" min={min} max={max} disabled={fixed} placeholder={`not chosen: ${data.effective[key] ?? "–"}`} value={own[key] ?? ""} onInput={(e) => setChanged({ ...changed, [key]: e.currentTarget.value === "" ? null : Number(e.currentTarget.value) })} /></div>
+          ))}
+          <div><label for="senderName">Name of the sender in mails</label><input id="senderName" disabled={fixed} placeholder={`not chosen: ${data.effective.senderName ?? "–"}`} value={own.senderName ?? ""} onInput={(e) => setChanged({ ...changed, senderName: e.currentTarget.value || null })} /></div>
+          <div><label for="fieldOrigin">Fields are placed from</label>
+            <select id="fieldOrigin" disabled={fixed} value={own.fieldOrigin ?? ""} onChange={(e) => setChanged({ ...changed, fieldOrigin: e.currentTarget.value || null })}>
+              <option value="">not chosen: {data.effective.fieldOrigin}</option><option value="top-left">top left</option><option value="bottom-left">bottom left</option>
+            </select></div>
+          {fixed ? <p class="quiet small">Only administrators change settings.</p>
+            : <Act label="Save" tone="" done="Saved." work={async () => { await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: own }); setChanged({}); reload(); }} />}
+        </section>
+      )}
+    </>
+  );
+}

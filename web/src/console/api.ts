@@ -1,0 +1,110 @@
+import { useEffect, useState } from "preact/hooks";
+import { ask, Refusal, Unreachable, type Ask } from "../ui/http";
+
+export type Role = "viewer" | "support" | "admin";
+
+export interface Who {
+  user: { id: string; email: string; name: string; role: Role } | null;
+  app: { id: string; name: string; plan: string; tenants: string[] };
+}
+
+export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null }
+export interface Document { id: string; kind: "original" | "sealed"; name: string; size: number; pageCount: number; sha256: string; purgeStatus: string }
+export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
+export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
+export interface Delivery {
+  id: string; webhookId: string; eventId: string; envelopeId: string | null; event: string; status: "pending" | "delivered" | "failed";
+  attempts: number; resends: number; createdAt: string; deliveredAt: string | null; failedAt: string | null; payload?: unknown; attemptLog?: Attempt[];
+}
+export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
+export interface Envelope {
+  id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
+  signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[];
+}
+export interface Webhook {
+  id: string; url: string; events: string[]; active: boolean; createdAt: string; signedWith: string; failingSince: string | null; lastError: string;
+  disabledAt: string | null; disabledReason: string;
+}
+export interface Paged<T> { data: T[]; total: number; page: number; pageSize: number }
+
+const kept = "countersign:console";
+
+/** Calls the console's part of the API for whoever is signed in. The token lives as long as the tab. */
+export class Client {
+  constructor(private readonly onGone: () => void) {}
+
+  get token(): string | null {
+    return sessionStorage.getItem(kept);
+  }
+
+  async login(email: string, password: string): Promise<Who> {
+    const answer = await ask<Who & { access_token: string }>("/v1/console/login", { body: { email, password } });
+    sessionStorage.setItem(kept, answer.access_token);
+    return answer;
+  }
+
+  logout(): void {
+    sessionStorage.removeItem(kept);
+    this.onGone();
+  }
+
+  async call<T>(path: string, options: Ask = {}): Promise<T> {
+    try {
+      return await ask<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
+    } catch (e) {
+      if (e instanceof Refusal && e.status === 401) this.logout();
+      throw e;
+    }
+  }
+
+  /** Fetches a file and hands it to the browser, since a link cannot carry the token. */
+  async download(path: string, name: string): Promise<void> {
+    const res = await fetch(`/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}` } });
+    if (!res.ok) throw new Error(`The file could not be fetched (${res.status}).`);
+    const url = URL.createObjectURL(await res.blob());
+    const link = Object.assign(document.createElement("a"), { href: url, download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  }
+}
+
+/** What to tell of an error. */
+export function words(e: unknown): string {
+  if (e instanceof Unreachable) return "The service cannot be reached.";
+  if (e instanceof Refusal) return [e.message, ...Object.entries(e.errors).map(([k, v]) => `${k}: ${v.join(", ")}`)].join(" ");
+  return e instanceof Error ? e.message : String(e);
+}
+
+export interface Loaded<T> { data: T | null; problem: string; reload: () => void }
+
+/** Loads something, again whenever its path changes and every so many milliseconds. */
+export function useLoad<T>(client: Client, path: string | null, every = 0): Loaded<T> {
+  const [data, setData] = useState<T | null>(null);
+  const [problem, setProblem] = useState("");
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (path === null) return;
+    let stale = false;
+    const load = () => client.call<T>(path).then(
+      (d) => { if (!stale) { setData(d); setProblem(""); } },
+      (e: unknown) => { if (!stale) setProblem(words(e)); },
+    );
+    void load();
+    const timer = every ? setInterval(() => { if (document.visibilityState === "visible") void load(); }, every) : 0;
+    return () => {
+      stale = true;
+      clearInterval(timer);
+    };
+  }, [path, turn]);
+  return { data, problem, reload: () => setTurn((n) => n + 1) };
+}
+
+export const query = (values: Record<string, string | number | undefined>): string => {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(values)) if (v !== undefined && v !== "") q.set(k, String(v));
+  return q.toString();
+};
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const when = (s: string | null): string => (s ? moment.format(new Date(s)) : "–");
+export const may = (who: Who, least: Role): boolean => !who.user || ["viewer", "support", "admin"].indexOf(who.user.role) >= ["viewer", "support", "admin"].indexOf(least);

@@ -1,0 +1,75 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Dialog } from "../ui/parts";
+import { words } from "./api";
+
+const tones: Record<string, string> = {
+  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad",
+};
+
+export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
+
+/** A button that does something at the service and tells how it went. */
+export function Act({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
+  const [busy, setBusy] = useState(false);
+  const [told, setTold] = useState<{ bad: boolean; text: string } | null>(null);
+  const run = async () => {
+    setBusy(true);
+    setTold(null);
+    try {
+      await work();
+      setTold(done ? { bad: false, text: done } : null);
+    } catch (e) {
+      setTold({ bad: true, text: words(e) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <span class="act">
+      <button type="button" class={`${tone} small`} disabled={busy || disabled} onClick={() => void run()}>{label}</button>
+      <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>
+    </span>
+  );
+}
+
+/** Asks before something that cannot be undone, with a reason if one is wanted. */
+export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string) => Promise<unknown>; onClose: () => void }) {
+  const [why, setWhy] = useState("");
+  const [problem, setProblem] = useState("");
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(why).then(onClose, (x: unknown) => setProblem(words(x))); }}>
+        <h2>{title}</h2>
+        <p>{text}</p>
+        {reason && <div><label for="why">{reason}</label><textarea id="why" maxLength={1000} value={why} onInput={(e) => setWhy(e.currentTarget.value)} /></div>}
+        <p class="notice bad" role="alert">{problem}</p>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class="bad">{label}</button></div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function Problem({ text }: { text: string }) {
+  return text ? <p class="notice bad" role="alert">{text}</p> : null;
+}
+
+/** A table that scrolls by itself where it is wider than the screen. */
+export function Table({ label, head, children }: { label: string; head: string[]; children: ComponentChildren }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table><thead><tr>{head.map((h) => <th key={h} scope="col">{h}</th>)}</tr></thead><tbody>{children}</tbody></table>
+    </div>
+  );
+}
+
+export function Pager({ page, size, total, onPage }: { page: number; size: number; total: number; onPage: (p: number) => void }) {
+  const last = Math.max(1, Math.ceil(total / size));
+  return (
+    <nav class="row pager" aria-label="Pages">
+      <span class="quiet small">{total.toLocaleString()} in all, page {page} of {last}</span>
+      <button type="button" class="plain small" disabled={page <= 1} onClick={() => onPage(page - 1)}>Newer</button>
+      <button type="button" class="plain small" disabled={page >= last} onClick={() => onPage(page + 1)}>Older</button>
+    </nav>
+  );
+}
