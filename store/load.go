@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -73,7 +74,7 @@ type Filter struct {
 	App    uuid.UUID
 	Tenant string        // "": all
 	Status models.Status // "": all
-	Search string        // part of the subject, or of a signer's name or address; "": all
+	Search string        // an id, or part of the subject or of a signer's name or address; "": all
 	Page   int           // from 1
 	Size   int
 }
@@ -99,7 +100,9 @@ func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
 	if status != "" {
 		q = q.Where("status = ?", status)
 	}
-	if f.Search != "" {
+	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
+		q = q.Where("id = ?", id)
+	} else if f.Search != "" {
 		like := contains(f.Search)
 		q = q.Where(`(LOWER(subject) LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id
 			AND (LOWER(s.name) LIKE ? ESCAPE '\' OR LOWER(s.email) LIKE ? ESCAPE '\')))`, like, like, like)

@@ -1,0 +1,523 @@
+package conformance_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// TestInterface is the suite.
+func TestInterface(t *testing.T) {
+	t.Parallel()
+	targets(t, func(t *testing.T, s *target) {
+		t.Helper()
+		for name, test := range map[string]func(*testing.T, *target){
+			"token": tokens, "create": creates, "list": lists, "states": states, "signing": signing, "decline": declines, "codes": codes,
+			"documents": documents, "portal": portal, "webhooks": webhooks, "console": console, "embedded": embedded, "idempotency": idempotency,
+			"errors": errorShapes, "verify": verifies, "pages": pages,
+		} {
+			t.Run(name, func(t *testing.T) { test(t, s) }) // one after the other: a small deployment serves it too
+		}
+	})
+}
+
+// contract is an envelope with one signer, who needs no code, and one field.
+func (s *target) contract() object {
+	return object{
+		"tenantId": s.tenant, "subject": "Conformance", "expiresInDays": 5,
+		"signers": []object{{"name": "Ada Lovelace", "email": "ada@example.com", "authMethod": "none"}},
+		"fields":  []object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50}},
+	}
+}
+
+func (s *target) create(t *testing.T, data object) *answer {
+	t.Helper()
+	b, err := json.Marshal(data)
+	require.NoError(t, err)
+	return s.app().multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, testkit.OnePage()).want(t, 201)
+}
+
+// sent makes and sends an envelope; it returns the signers' tokens.
+func (s *target) sent(t *testing.T, data object) (*answer, []string) {
+	t.Helper()
+	e := s.create(t, data)
+	e = s.app().post(t, "/v1/envelopes/"+e.str("id")+"/send", object{"message": "Please sign."}).want(t, 200)
+	var tokens []string
+	for _, v := range e.body["signers"].([]any) {
+		if link, ok := v.(object)["signingUrl"].(string); ok {
+			tokens = append(tokens, link[strings.LastIndex(link, "/")+1:])
+		}
+	}
+	return e, tokens
+}
+
+// signs lets one signer fill the text fields that are theirs.
+func (s *target) signs(t *testing.T, token string) {
+	t.Helper()
+	nobody, at := &client{s: s}, "/v1/signing/"+token
+	ctx := nobody.get(t, at).want(t, 200)
+	nobody.post(t, at+"/consent", nil).want(t, 200)
+	var values []object
+	for _, f := range ctx.body["fields"].([]any) {
+		values = append(values, object{"fieldId": f.(object)["id"], "textValue": "yes"})
+	}
+	nobody.post(t, at+"/sign", object{"fields": values}).want(t, 200)
+}
+
+const patience = time.Minute
+
+// completed waits for the sealed document.
+func (s *target) completed(t *testing.T, id string) *answer {
+	t.Helper()
+	var e *answer
+	require.Eventually(t, func() bool {
+		e = s.app().get(t, "/v1/envelopes/"+id)
+		return e.str("status") == "completed"
+	}, patience, 100*time.Millisecond)
+	return e
+}
+
+func tokens(t *testing.T, s *target) {
+	nobody := &client{s: s}
+	for form, status := range map[string]int{
+		"": 400, "grant_type=password&client_id=a&client_secret=b": 400, "grant_type=client_credentials&client_id=a&client_secret=b": 401,
+	} {
+		nobody.send(t, http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form)).want(t, status)
+	}
+	nobody.get(t, "/v1/envelopes?tenantId=x").refused(t, 401, "unauthorized")
+	(&client{s: s, token: "x"}).get(t, "/v1/envelopes?tenantId=x").refused(t, 401, "unauthorized")
+}
+
+func creates(t *testing.T, s *target) {
+	c := s.app()
+	flat := c.multipart(t, "/v1/envelopes", map[string]string{
+		"tenantId": s.tenant, "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
+	}, testkit.OnePage()).want(t, 201)
+	require.Nil(t, flat.body["expiresAt"])
+	require.Equal(t, "draft", flat.str("status"))
+	require.Equal(t, "email_otp", flat.item("signers", 0)["authMethod"])
+
+	e := c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "subject": "JSON", "createdBy": "me", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(t, 201)
+	at := "/v1/envelopes/" + e.str("id")
+	doc := c.send(t, http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(t, 200)
+	sum := sha256.Sum256(testkit.OnePage())
+	require.Equal(t, hex.EncodeToString(sum[:]), doc.str("sha256"))
+	signer := c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com", "routingOrder": 2}).want(t, 201)
+	field := c.post(t, at+"/fields", object{
+		"documentId": doc.str("documentId"), "signerId": signer.str("id"), "type": "signature", "page": 1, "x": 10, "y": 20, "w": 100, "h": 40,
+	}).want(t, 201)
+	require.Equal(t, true, field.body["required"])
+	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 1, "x": 10, "y": 80, "w": 100, "h": 40, "origin": "bottom-left"}).want(t, 201)
+	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 2, "x": 10, "y": 80, "w": 100, "h": 40}).refused(t, 400, "validation_error")
+	got := c.get(t, at+"/document").want(t, 200)
+	require.Equal(t, testkit.OnePage(), got.raw)
+	c.get(t, at+"/document?kind=sealed").want(t, 409)
+	c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{}}).refused(t, 400, "validation_error")
+	c.send(t, http.MethodPost, at+"/document", "application/octet-stream", make([]byte, 25<<20+1)).refused(t, 413, "file_too_large")
+	c.get(t, "/v1/envelopes/"+uuid.NewString()).refused(t, 404, "not_found")
+}
+
+func lists(t *testing.T, s *target) {
+	c, tenant := s.app(), s.tenant+"-list"
+	var ids []string
+	for range 3 {
+		e := c.post(t, "/v1/envelopes", object{"tenantId": tenant, "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(t, 201)
+		ids = append(ids, e.str("id"))
+	}
+	q := "/v1/envelopes?tenantId=" + url.QueryEscape(tenant)
+	first := c.get(t, q+"&pageSize=2").want(t, 200)
+	require.EqualValues(t, 3, first.body["total"])
+	require.EqualValues(t, 1, first.body["page"])
+	require.EqualValues(t, 2, first.body["pageSize"])
+	require.Equal(t, ids[2], first.item("data", 0)["id"], "newest first")
+	require.Equal(t, ids[0], c.get(t, q+"&pageSize=2&page=2").want(t, 200).item("data", 0)["id"])
+	require.EqualValues(t, 0, c.get(t, q+"&status=completed").want(t, 200).body["total"])
+	for _, bad := range []string{"&page=0", "&pageSize=101", "&status=nope"} {
+		c.get(t, q+bad).refused(t, 400, "validation_error")
+	}
+	c.get(t, "/v1/envelopes").refused(t, 400, "validation_error")
+}
+
+func states(t *testing.T, s *target) {
+	c := s.app()
+	e, links := s.sent(t, s.contract())
+	require.Equal(t, "sent", e.str("status"))
+	at := "/v1/envelopes/" + e.str("id")
+	require.NotContains(t, c.get(t, at).want(t, 200).item("signers", 0), "signingUrl", "the link is shown once")
+	c.post(t, at+"/send", nil).refused(t, 400, "envelope_not_draft")
+	c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(t, 400, "envelope_not_draft")
+	nobody := &client{s: s}
+	nobody.get(t, "/v1/signing/"+links[0]).want(t, 200)
+	require.Equal(t, "in_progress", c.get(t, at).str("status"))
+	voided := c.post(t, at+"/void", object{"reason": "typo"}).want(t, 200)
+	require.Equal(t, "voided", voided.str("status"))
+	require.NotNil(t, voided.body["voidedAt"])
+	c.post(t, at+"/void", nil).refused(t, 400, "envelope_terminal")
+	nobody.get(t, "/v1/signing/"+links[0]).want(t, 401)
+	empty := c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(t, 201)
+	c.post(t, "/v1/envelopes/"+empty.str("id")+"/send", nil).refused(t, 400, "validation_error")
+}
+
+// signing: two routing groups, to the sealed document.
+func signing(t *testing.T, s *target) {
+	data := s.contract()
+	data["signers"] = []object{
+		{"name": "Ada", "email": "ada@example.com", "authMethod": "none"},
+		{"name": "Bob", "email": "bob@example.com", "authMethod": "none", "routingOrder": 2},
+	}
+	data["fields"] = []object{
+		{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50},
+		{"signerId": "bob@example.com", "type": "text", "page": 1, "x": 72, "y": 400, "w": 160, "h": 50},
+	}
+	e, links := s.sent(t, data)
+	require.Len(t, links, 1, "the second group has no link yet")
+	require.Equal(t, "pending", e.item("signers", 1)["status"])
+	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
+	ctx := nobody.get(t, at).want(t, 200)
+	require.Equal(t, false, ctx.body["requiresOtpVerification"])
+	require.Len(t, ctx.body["fields"], 1)
+	docs := nobody.get(t, at+"/documents").want(t, 200)
+	doc := docs.list[0].(object)["documentId"].(string)
+	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/documents/"+doc).want(t, 200).raw)
+	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/document").want(t, 200).raw)
+	nobody.post(t, at+"/page-view", object{"documentId": doc, "page": 1, "dwellMs": 1200}).want(t, 204)
+	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 401) // consent is missing
+	nobody.post(t, at+"/consent", nil).want(t, 200)
+	nobody.post(t, at+"/consent", nil).want(t, 409)
+	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 400) // a required field is missing
+	field := ctx.item("fields", 0)["id"]
+	done := nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 200)
+	require.Equal(t, "signed", done.str("status"))
+	nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 409)
+	nobody.get(t, at).want(t, 410)
+	if s.InboxURL == "" {
+		return
+	}
+	s.signs(t, s.mailedLink(t, "bob@example.com", "/sign/"))
+	full := s.completed(t, e.str("id"))
+	require.NotNil(t, full.body["completedAt"])
+	var sealed object
+	for _, v := range full.body["documents"].([]any) {
+		if v.(object)["kind"] == "sealed" {
+			sealed = v.(object)
+		}
+	}
+	require.Equal(t, sealed["sha256"], full.str("documentHashFinal"))
+	file := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/document?kind=sealed").want(t, 200)
+	sum := sha256.Sum256(file.raw)
+	require.Equal(t, sealed["sha256"], hex.EncodeToString(sum[:]))
+	report := nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", file.raw).want(t, 200)
+	require.NotEqual(t, "broken", report.str("verdict"), "%s", report.raw)
+	require.Equal(t, e.str("id"), report.str("envelopeId"))
+	var names []string
+	for _, v := range full.body["auditLog"].([]any) {
+		names = append(names, v.(object)["event"].(string))
+	}
+	for _, want := range []string{
+		"envelope.created", "document.added", "signer.added", "field.added", "envelope.sent", "invitation.sent", "signer.viewed", "consent.given",
+		"page_viewed", "signer.signed", "document.sealed", "envelope.completed",
+	} {
+		require.Contains(t, names, want)
+	}
+	s.app().post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 400)
+}
+
+func declines(t *testing.T, s *target) {
+	e, links := s.sent(t, s.contract())
+	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
+	require.Equal(t, "declined", nobody.post(t, at+"/decline", object{"reason": "no"}).want(t, 200).str("envelopeStatus"))
+	nobody.post(t, at+"/decline", nil).want(t, 409)
+	nobody.get(t, at).want(t, 410)
+	require.Equal(t, "declined", s.app().get(t, "/v1/envelopes/"+e.str("id")).str("status"))
+}
+
+func codes(t *testing.T, s *target) {
+	if s.InboxURL == "" {
+		return
+	}
+	to := "code-" + uuid.NewString() + "@example.com"
+	data := s.contract()
+	data["signers"] = []object{{"name": "Cleo", "email": to}}
+	_, links := s.sent(t, data)
+	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
+	require.Equal(t, true, nobody.get(t, at).want(t, 200).body["requiresOtpVerification"])
+	nobody.post(t, at+"/consent", nil).want(t, 401)
+	require.Contains(t, nobody.post(t, at+"/otp/request", nil).want(t, 200).str("maskedEmail"), "***@example.com")
+	nobody.post(t, at+"/otp/verify", object{"code": "12345"}).want(t, 400)
+	code := ""
+	require.Eventually(t, func() bool {
+		for _, m := range s.mails(t, to) {
+			if c := regexp.MustCompile(`\b\d{6}\b`).FindString(m.Text); c != "" {
+				code = c
+				return true
+			}
+		}
+		return false
+	}, patience, 50*time.Millisecond)
+	wrong := "000000"
+	if code == wrong {
+		wrong = "111111"
+	}
+	nobody.post(t, at+"/otp/verify", object{"code": wrong}).want(t, 400)
+	require.Equal(t, true, nobody.post(t, at+"/otp/verify", object{"code": code}).want(t, 200).body["verified"])
+	nobody.post(t, at+"/consent", nil).want(t, 200)
+	for range 4 {
+		nobody.post(t, at+"/otp/request", nil).want(t, 200)
+	}
+	require.NotEmpty(t, nobody.post(t, at+"/otp/request", nil).want(t, 429).header.Get("Retry-After"))
+}
+
+func documents(t *testing.T, s *target) {
+	e := s.create(t, s.contract())
+	second := s.app().multipart(t, "/v1/console/envelopes/"+e.str("id")+"/documents", nil, testkit.OnePage()).want(t, 201)
+	require.EqualValues(t, 2, second.body["document_order"])
+	full := s.app().get(t, "/v1/envelopes/"+e.str("id")).want(t, 200)
+	one := full.item("documents", 0)["sha256"].(string)
+	sum := sha256.Sum256([]byte(one + second.str("sha256")))
+	require.Equal(t, hex.EncodeToString(sum[:]), full.str("documentHashOriginal"))
+	got := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/document?documentId="+second.str("id")).want(t, 200)
+	require.Equal(t, testkit.OnePage(), got.raw)
+}
+
+func portal(t *testing.T, s *target) {
+	nobody := &client{s: s}
+	nobody.get(t, "/v1/download/x").want(t, 401)
+	nobody.get(t, "/v1/download/x/document").want(t, 401)
+	if s.InboxURL == "" || s.sinkHost != "127.0.0.1" {
+		return // the limit for attachments is the deployment's
+	}
+	to := "portal-" + uuid.NewString() + "@example.com"
+	data := s.contract()
+	data["signers"] = []object{{"name": "Pia", "email": to, "authMethod": "none"}}
+	e, links := s.sent(t, data)
+	s.signs(t, links[0])
+	s.completed(t, e.str("id"))
+	at := "/v1/download/" + s.mailedLink(t, to, "/download/")
+	require.Equal(t, true, nobody.get(t, at).want(t, 200).body["available"])
+	require.Equal(t, "%PDF", string(nobody.get(t, at+"/document").want(t, 200).raw[:4]))
+	log := s.app().get(t, "/v1/envelopes/"+e.str("id")).body["auditLog"].([]any)
+	require.Equal(t, "document.downloaded", log[len(log)-1].(object)["event"])
+}
+
+func webhooks(t *testing.T, s *target) {
+	c := s.app()
+	for _, bad := range []object{
+		{"events": []string{"envelope.sent"}}, {"url": "https://example.com", "events": []string{}}, {"url": "https://example.com", "events": []string{"x"}},
+		{"url": "ftp://example.com", "events": []string{"envelope.sent"}},
+	} {
+		c.post(t, "/v1/webhooks", bad).refused(t, 400, "validation_error")
+	}
+	if s.sinkHost == "" {
+		hook := c.post(t, "/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"signer.otp_failed"}}).want(t, 201)
+		c.call(t, http.MethodDelete, "/v1/webhooks/"+hook.str("id"), nil).want(t, 204)
+		return
+	}
+	type post struct {
+		header http.Header
+		body   []byte
+	}
+	var mu sync.Mutex
+	var got []post
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
+	require.NoError(t, err)
+	sink := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, post{r.Header, b})
+	}))
+	require.NoError(t, sink.Listener.Close())
+	sink.Listener = listener
+	sink.Start()
+	t.Cleanup(sink.Close)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	events := []string{"envelope.created", "envelope.sent", "envelope.voided", "signer.viewed"}
+	hook := c.post(t, "/v1/webhooks", object{"url": "http://" + net.JoinHostPort(s.sinkHost, port), "events": events, "secret": "conformance secret"}).want(t, 201)
+	require.NotContains(t, string(hook.raw), "conformance secret")
+	e, links := s.sent(t, s.contract())
+	(&client{s: s}).get(t, "/v1/signing/"+links[0]).want(t, 200)
+	c.post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 200)
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(got) >= len(events) }, patience, 50*time.Millisecond)
+	seen := map[string]object{}
+	mu.Lock()
+	for _, p := range got {
+		m := hmac.New(sha256.New, []byte("conformance secret"))
+		m.Write(p.body)
+		require.Equal(t, "sha256="+hex.EncodeToString(m.Sum(nil)), p.header.Get("X-Service-Signature"))
+		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
+			require.NotEmpty(t, p.header.Get(name))
+		}
+		var o object
+		require.NoError(t, json.Unmarshal(p.body, &o))
+		require.Equal(t, o["id"], p.header.Get("Webhook-Id"))
+		require.Equal(t, o["envelopeId"], o["data"].(object)["envelopeId"], "nested and flat in one")
+		seen[o["event"].(string)] = o
+	}
+	mu.Unlock()
+	for _, name := range events {
+		require.Contains(t, seen, name)
+	}
+	id := hook.str("id")
+	c.post(t, "/v1/console/webhooks/"+id+"/ping", nil).want(t, 202)
+	var delivered object
+	require.Eventually(t, func() bool {
+		list := c.get(t, "/v1/console/webhook-deliveries?status=delivered&webhookId="+id)
+		if list.body["total"].(float64) < 5 {
+			return false
+		}
+		delivered = list.item("data", 0)
+		return true
+	}, patience, 100*time.Millisecond)
+	one := c.get(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)).want(t, 200)
+	require.EqualValues(t, 200, one.item("attemptLog", 0)["status"])
+	again := c.post(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)+"/resend", nil).want(t, 202)
+	require.Equal(t, one.str("eventId"), again.str("eventId"))
+	require.Eventually(t, func() bool {
+		return len(c.get(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)).body["attemptLog"].([]any)) == 2
+	}, patience, 100*time.Millisecond)
+	require.Contains(t, string(c.get(t, "/v1/webhooks").want(t, 200).raw), id)
+	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).want(t, 204)
+	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).refused(t, 404, "not_found")
+}
+
+func console(t *testing.T, s *target) {
+	c := s.app()
+	email := uuid.NewString() + "@example.com"
+	one := c.post(t, "/v1/console/contacts", object{"name": "Zoë", "email": email}).want(t, 200)
+	two := c.post(t, "/v1/console/contacts", object{"name": "Zoë Q", "email": strings.ToUpper(email)}).want(t, 200)
+	require.Equal(t, one.str("id"), two.str("id"))
+	require.Len(t, c.get(t, "/v1/console/contacts?search="+strings.ToUpper(email[:20])).want(t, 200).list, 1)
+	c.call(t, http.MethodDelete, "/v1/console/contacts/"+one.str("id"), nil).want(t, 204)
+	usage := c.get(t, "/v1/console/usage").want(t, 200)
+	require.Contains(t, []string{"pro", "enterprise"}, usage.str("plan"), "the suite needs several documents")
+	e, _ := s.sent(t, s.contract())
+	at := "/v1/console/envelopes/" + e.str("id")
+	require.Eventually(t, func() bool { return c.get(t, at+"/progress").str("step") == "waiting" }, patience, 100*time.Millisecond)
+	c.get(t, at).want(t, 200)
+	require.EqualValues(t, 1, c.get(t, "/v1/console/envelopes?tenantId="+s.tenant+"&search="+url.QueryEscape(e.str("id"))).want(t, 200).body["total"])
+	tenant := url.QueryEscape(s.tenant + "-settings")
+	set := c.call(t, http.MethodPut, "/v1/console/settings?tenantId="+tenant, object{"defaultExpiryDays": 9}).want(t, 200)
+	require.EqualValues(t, 9, set.body["effective"].(object)["defaultExpiryDays"])
+	password := "conformance " + uuid.NewString()[:8]
+	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
+	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
+	viewer := &client{s: s, token: login.str("access_token")}
+	viewer.get(t, at).want(t, 200)
+	viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
+	viewer.get(t, "/v1/webhooks").want(t, 401)
+	c.call(t, http.MethodDelete, "/v1/console/users/"+user.str("id"), nil).want(t, 204)
+	signer := e.item("signers", 0)["id"].(string)
+	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
+}
+
+func embedded(t *testing.T, s *target) {
+	c, nobody := s.app(), &client{s: s}
+	e, _ := s.sent(t, s.contract())
+	in := object{
+		"tenantId": s.tenant, "envelopeId": e.str("id"), "signerId": e.item("signers", 0)["id"], "allowedOrigin": "https://app.example.com",
+		"theme": object{"primaryColor": "#1a56db", "other": true},
+	}
+	session := c.post(t, "/v1/embedded/signing-sessions", in).want(t, 201)
+	page := nobody.get(t, "/embed/"+session.str("sessionToken")).want(t, 200)
+	require.Contains(t, page.header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
+	open := nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).want(t, 200)
+	s.signs(t, open.str("signingToken"))
+	nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).refused(t, 410, "session_completed")
+	c.post(t, "/v1/embedded/signing-sessions", in).want(t, 409)
+	in["allowedOrigin"] = "http://app.example.com"
+	c.post(t, "/v1/embedded/signing-sessions", in).refused(t, 400, "validation_error")
+	c.post(t, "/v1/embedded/builder-sessions", object{}).refused(t, 501, "not_available")
+}
+
+func idempotency(t *testing.T, s *target) {
+	c := s.app()
+	c.key = uuid.NewString()
+	body := object{"tenantId": s.tenant, "signers": []object{{"name": "A", "email": "a@example.com"}}}
+	first := c.post(t, "/v1/envelopes", body).want(t, 201)
+	again := c.post(t, "/v1/envelopes", body).want(t, 201)
+	require.Equal(t, first.raw, again.raw)
+	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	body["subject"] = "other"
+	c.post(t, "/v1/envelopes", body).refused(t, 422, "idempotency_key_reused")
+}
+
+func errorShapes(t *testing.T, s *target) {
+	c := s.app()
+	a := c.post(t, "/v1/envelopes", object{"tenantId": 7, "signers": []object{{"name": "A", "email": "nobody"}}}).refused(t, 400, "validation_error")
+	errors := a.body["errors"].(object)
+	require.Contains(t, errors, "tenantId")
+	require.Contains(t, errors, "signers[0].email")
+	require.Contains(t, a.header.Get("Content-Type"), "application/json")
+	c.head = map[string]string{"Accept": "application/problem+json"}
+	require.Contains(t, c.get(t, "/v1/nothing").want(t, 404).header.Get("Content-Type"), "application/problem+json")
+}
+
+func verifies(t *testing.T, s *target) {
+	nobody := &client{s: s}
+	require.Equal(t, "broken", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
+	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
+}
+
+func pages(t *testing.T, s *target) {
+	nobody := &client{s: s}
+	for _, path := range []string{"/docs", "/sign/x", "/download/x", "/verify"} {
+		a := nobody.get(t, path).want(t, 200)
+		require.Contains(t, a.header.Get("Content-Type"), "text/html", path)
+		require.Contains(t, a.header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
+		require.Equal(t, "no-referrer", a.header.Get("Referrer-Policy"), path)
+	}
+	require.NotEmpty(t, nobody.get(t, "/.well-known/jwks.json").want(t, 200).body["keys"])
+}
+
+type mail struct {
+	Text  string   `json:"text"`
+	Links []string `json:"links"`
+}
+
+// mails are those to an address, newest first.
+func (s *target) mails(t *testing.T, to string) []mail {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var out []mail
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&out))
+	return out
+}
+
+// mailedLink is the token of the newest link of a kind that was mailed to an address.
+func (s *target) mailedLink(t *testing.T, to, kind string) string {
+	t.Helper()
+	token := ""
+	require.Eventually(t, func() bool {
+		for _, m := range s.mails(t, to) {
+			for _, link := range m.Links {
+				if _, after, ok := strings.Cut(link, kind); ok {
+					token = after
+					return true
+				}
+			}
+		}
+		return false
+	}, patience, 50*time.Millisecond)
+	return token
+}

@@ -1,0 +1,260 @@
+// Package conformance holds a running service against its interface, over HTTP
+// alone. Without BASE_URL it starts the built program on both databases; with
+// it, it speaks to that service:
+//
+//	BASE_URL=https://sign.example.com CLIENT_ID=… CLIENT_SECRET=… go test -count=1 ./test/conformance
+//
+// The app should be on the pro or enterprise plan. INBOX_URL, the address of the
+// development inbox, adds what is proved by mails; SINK_HOST, a name under which
+// the service reaches this machine, adds the webhooks.
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+type object = map[string]any
+
+// target is the service under test.
+type target struct {
+	BaseURL      string `json:"baseUrl"`
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
+	InboxURL     string `json:"inboxUrl"` // "": none
+	sinkHost     string // "": none
+	tenant       string // of this run alone
+	router       routers.Router
+	token        string
+}
+
+// targets runs the suite against the service that the environment names, or
+// against the built program on each database.
+func targets(t *testing.T, suite func(*testing.T, *target)) {
+	t.Helper()
+	if base := os.Getenv("BASE_URL"); base != "" {
+		s := &target{
+			BaseURL: strings.TrimRight(base, "/"), ClientID: os.Getenv("CLIENT_ID"), ClientSecret: os.Getenv("CLIENT_SECRET"),
+			InboxURL: os.Getenv("INBOX_URL"), sinkHost: os.Getenv("SINK_HOST"),
+		}
+		require.NotEmpty(t, s.ClientSecret, "CLIENT_ID and CLIENT_SECRET name the app that the suite acts as")
+		s.prepare(t)
+		suite(t, s)
+		return
+	}
+	for name, env := range map[string]func(testing.TB) []string{
+		"sqlite": func(testing.TB) []string { return nil },
+		"postgres": func(tb testing.TB) []string {
+			tb.Helper()
+			return []string{"COUNTERSIGN_DATABASE_URL=" + testkit.Postgres(tb)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := dev(t, env(t))
+			s.prepare(t)
+			suite(t, s)
+		})
+	}
+}
+
+// dev starts the built program. Every sealed document is too large to be mailed.
+func dev(t *testing.T, env []string) *target {
+	t.Helper()
+	program, err := filepath.Abs("../../bin/countersign")
+	require.NoError(t, err)
+	require.FileExists(t, program, `run "make build" first`)
+	dir := t.TempDir()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
+	cmd.Env = append(append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=1", "COUNTERSIGN_RATE_LIMIT=100000"), env...)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	s := &target{sinkHost: "127.0.0.1"}
+	require.Eventually(t, func() bool {
+		b, err := os.ReadFile(filepath.Join(dir, "demo.json"))
+		return err == nil && json.Unmarshal(b, s) == nil && s.InboxURL != ""
+	}, time.Minute, 50*time.Millisecond)
+	return s
+}
+
+// prepare reads the contract that the service itself serves, and logs in.
+func (s *target) prepare(t *testing.T) {
+	t.Helper()
+	s.tenant = "conformance-" + uuid.NewString()
+	nobody := &client{s: s}
+	raw := nobody.send(t, http.MethodGet, "/openapi.yaml", "", nil).want(t, 200).raw
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+	decoders.Do(func() {
+		openapi3filter.RegisterBodyDecoder("application/pdf", openapi3filter.FileBodyDecoder)
+		openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
+	})
+	s.router, err = gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {s.ClientID}, "client_secret": {s.ClientSecret}}
+	a := nobody.send(t, http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode())).want(t, 200)
+	require.Equal(t, "Bearer", a.str("token_type"))
+	require.EqualValues(t, 3600, a.body["expires_in"])
+	s.token = a.str("access_token")
+}
+
+var decoders sync.Once
+
+// client calls the service with one credential.
+type client struct {
+	s     *target
+	token string
+	key   string // Idempotency-Key
+	head  map[string]string
+}
+
+func (s *target) app() *client { return &client{s: s, token: s.token} }
+
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	body   object
+	list   []any
+}
+
+func (a *answer) want(t *testing.T, status int) *answer {
+	t.Helper()
+	require.Equal(t, status, a.status, "%s", a.raw)
+	if status >= 400 {
+		for _, name := range []string{"error", "message", "details", "type", "title", "status", "errors"} {
+			require.Contains(t, a.body, name, "both shapes of an error")
+		}
+	}
+	return a
+}
+
+func (a *answer) refused(t *testing.T, status int, code string) *answer {
+	t.Helper()
+	a.want(t, status)
+	require.Equal(t, code, a.str("error"), "%s", a.raw)
+	return a
+}
+
+func (a *answer) str(name string) string { v, _ := a.body[name].(string); return v }
+
+func (a *answer) item(name string, i int) object { return a.body[name].([]any)[i].(object) }
+
+func (c *client) send(t *testing.T, method, path, contentType string, body []byte) *answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, c.s.BaseURL+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.key != "" {
+		req.Header.Set("Idempotency-Key", c.key)
+	}
+	for k, v := range c.head {
+		req.Header.Set(k, v)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	a := &answer{status: res.StatusCode, header: res.Header}
+	a.raw, err = io.ReadAll(res.Body)
+	require.NoError(t, err)
+	_ = json.Unmarshal(a.raw, &a.body)
+	_ = json.Unmarshal(a.raw, &a.list)
+	for _, h := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		require.NotEmpty(t, res.Header.Get(h), "%s of %s %s", h, method, path)
+	}
+	if c.s.router != nil {
+		c.s.check(t, req, res, a.raw)
+	}
+	return a
+}
+
+// check holds an answer against the contract that the service serves.
+func (s *target) check(t *testing.T, req *http.Request, res *http.Response, body []byte) {
+	t.Helper()
+	known := req.Clone(t.Context())
+	known.URL, known.Host, known.Body = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}, "", http.NoBody
+	route, params, err := s.router.FindRoute(known)
+	if err != nil {
+		return // pages, and what does not exist
+	}
+	opts := &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
+	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: known, PathParams: params, Route: route, Options: opts},
+		Status:                 res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(body)), Options: opts,
+	})
+	require.NoError(t, err, "%s %s: %s", req.Method, route.Path, body)
+}
+
+func (c *client) call(t *testing.T, method, path string, body any) *answer {
+	t.Helper()
+	if body == nil {
+		return c.send(t, method, path, "", nil)
+	}
+	b, err := json.Marshal(body)
+	require.NoError(t, err)
+	return c.send(t, method, path, "application/json", b)
+}
+
+func (c *client) get(t *testing.T, path string) *answer {
+	t.Helper()
+	return c.call(t, http.MethodGet, path, nil)
+}
+
+func (c *client) post(t *testing.T, path string, body any) *answer {
+	t.Helper()
+	return c.call(t, http.MethodPost, path, body)
+}
+
+func (c *client) multipart(t *testing.T, path string, fields map[string]string, file []byte) *answer {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for k, v := range fields {
+		require.NoError(t, w.WriteField(k, v))
+	}
+	if file != nil {
+		p, err := w.CreateFormFile("file", "contract.pdf")
+		require.NoError(t, err)
+		_, err = p.Write(file)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return c.send(t, http.MethodPost, path, w.FormDataContentType(), b.Bytes())
+}
