@@ -1,0 +1,65 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// TestRetention skips through the months: reminders 14, 7 and 1 days before, then the purge.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		keep    int // days
+		remind  []int
+		fails   bool
+		expects []string // day.what
+	}{
+		"ninety days":          {keep: 90, remind: []int{14, 7, 1}, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
+		"ten days":             {keep: 10, remind: []int{14, 7, 1}, expects: []string{"3 remind 7", "9 remind 1", "10 purge"}},
+		"everybody has a copy": {keep: 30, remind: []int{}, expects: []string{"30 purge"}},
+		"mail server is down":  {keep: 10, remind: []int{7, 1}, fails: true, expects: []string{"10 purge"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(quiet(t))
+			env := suite.NewTestWorkflowEnvironment()
+			env.SetStartTime(start)
+			a := &activities.Activities{}
+			env.RegisterActivity(a)
+			until := start.AddDate(0, 0, test.keep)
+			env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: test.remind}, nil)
+			var happened []string
+			note := func(what string) {
+				happened = append(happened, fmt.Sprintf("%d %s", int(env.Now().Sub(start).Hours()/24), what))
+			}
+			env.OnActivity(a.RemindDeletion, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.RemindDeletionInput) error {
+				if test.fails {
+					return errors.New("no mail server")
+				}
+				note(fmt.Sprintf("remind %d", in.Days))
+				return nil
+			})
+			env.OnActivity(a.Purge, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+				note("purge")
+				return nil
+			})
+			env.ExecuteWorkflow(workflows.Retention, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+			require.NoError(t, env.GetWorkflowError())
+			require.Equal(t, test.expects, happened)
+		})
+	}
+}
