@@ -18,13 +18,13 @@ import (
 // VerifyOptions say whom to trust. The zero value trusts nobody: a sound
 // document is then reported as "untrusted", not as broken.
 type VerifyOptions struct {
-	Roots        *x509.CertPool
-	TSARoots     *x509.CertPool              // for time-stamps; nil: Roots
+	Roots    *x509.CertPool
+	TSARoots *x509.CertPool // for time-stamps; nil: Roots
 	// ManifestKeys are the published ones (jwks.json), by kid. Nil: the key that
 	// the record carries is believed if the seal's certificate is trusted,
 	// because the seal covers the record.
 	ManifestKeys map[string]crypto.PublicKey
-	Now          func() time.Time            // needed to judge certificates without a time-stamp; nil: the time of sealing
+	Now          func() time.Time // needed to judge certificates without a time-stamp; nil: the time of sealing
 }
 
 // verifier collects findings about one file.

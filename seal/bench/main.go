@@ -54,7 +54,7 @@ func run(ctx context.Context, w io.Writer, rounds int) error {
 	if err != nil {
 		return err
 	}
-	p, err := newPeers(ctx, dir, s)
+	p, err := newPeers(ctx, dir)
 	if err != nil {
 		return err
 	}

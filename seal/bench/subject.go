@@ -31,9 +31,7 @@ func floor(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) erro
 
 type sealer struct {
 	*seal.Sealer
-	key             *ecdsa.PrivateKey
-	certPEM, keyPEM []byte
-	caPEM           []byte
+	key *ecdsa.PrivateKey
 }
 
 func newSealer() (*sealer, error) {
@@ -50,7 +48,7 @@ func newSealer() (*sealer, error) {
 		return nil, err
 	}
 	s, err := seal.New(seal.Config{Signer: key, Chain: chain, ManifestSigner: ec, ManifestKeyID: "k", Now: time.Now, Rand: rand.Reader})
-	return &sealer{s, ec, cert, keyPEM, ca}, err
+	return &sealer{s, ec}, err
 }
 
 // newJob has two signers, each with a signature and a date on the last page.
