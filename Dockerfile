@@ -1,9 +1,10 @@
 # syntax=docker/dockerfile:1
 
-FROM node:22-alpine AS web
+# Debian, as the lock file names the bundler for glibc.
+FROM node:22-bookworm-slim AS web
 WORKDIR /src
 COPY web/package.json web/package-lock.json web/.npmrc ./
-RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+RUN --mount=type=cache,target=/root/.npm npm install --no-save --no-audit --no-fund
 COPY web/ .
 RUN npm run build
 

@@ -48,8 +48,10 @@ $(BIN)/.web: web/node_modules/.package-lock.json $(WEB_SOURCES)
 	npm --prefix web run build
 	@mkdir -p $(BIN) && touch $@
 
+# Not "npm ci": that demands the optional packages of every other platform in the lock file, and a
+# registry need not have them. Versions and digests are those of the lock file all the same.
 web/node_modules/.package-lock.json: web/package-lock.json
-	npm --prefix web ci --no-audit --no-fund
+	npm --prefix web install --no-save --no-audit --no-fund
 	@touch $@
 
 .PHONY: dev
