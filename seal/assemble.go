@@ -20,7 +20,8 @@ type assembly struct {
 	file     *pdf.File // nil if the original is embedded in a fresh document
 	w        *pdf.Increment
 	t        *typesetter
-	contents int // bytes reserved for the signature
+	tags     *tagger // nil if the original is not tagged
+	contents int     // bytes reserved for the signature
 	signer   string
 	nonce    string // tells our names from the original's
 
@@ -73,6 +74,9 @@ func (a *assembly) build(original *pdf.Ref) error {
 			return err
 		}
 		parent, _ = catalog.Get("Pages").Ref()
+		if a.tags, err = newTagger(a.file, a.w, catalog); err != nil {
+			return err
+		}
 		if err := a.drawOnPages(); err != nil {
 			return err
 		}
@@ -86,6 +90,11 @@ func (a *assembly) build(original *pdf.Ref) error {
 	}
 	if err := a.writeCatalog(root, catalog, field, sigRef, original); err != nil {
 		return err
+	}
+	if a.tags != nil {
+		if err := a.tags.finish(); err != nil {
+			return err
+		}
 	}
 	if err := a.t.fonts.Write(a.w, a.t.font); err != nil {
 		return err
@@ -162,7 +171,7 @@ func (p *painter) page(page *pdf.Page) error {
 	mark, added := p.last.mark, p.line
 	var stamp *pdf.Ref
 	if v := p.values[page.Index]; v != nil {
-		if stamp, mark, err = p.stamped(v, g, contents); err != nil {
+		if stamp, mark, err = p.stamped(page.Ref, v, g, contents); err != nil {
 			return err
 		}
 	}
@@ -229,9 +238,9 @@ func (p *painter) measure(page *pdf.Page) error {
 }
 
 // stamped draws the values of a page and returns the form and what paints it.
-func (p *painter) stamped(v []Value, g pdf.Geometry, contents []pdf.Value) (*pdf.Ref, pdf.Ref, error) {
+func (p *painter) stamped(page pdf.Ref, v []Value, g pdf.Geometry, contents []pdf.Value) (*pdf.Ref, pdf.Ref, error) {
 	w, h := g.Size()
-	form, err := p.stamp(v, w, h)
+	form, err := p.stamp(page, v, w, h)
 	if err != nil {
 		return nil, pdf.Ref{}, err
 	}
@@ -247,9 +256,17 @@ func (p *painter) stamped(v []Value, g pdf.Geometry, contents []pdf.Value) (*pdf
 func (p *painter) name(kind string) string { return "Cs" + kind + p.nonce }
 
 // stamp draws the values of one page as a form of the page's size as shown.
-func (p *painter) stamp(values []Value, w, h float64) (pdf.Ref, error) {
+func (p *painter) stamp(page pdf.Ref, values []Value, w, h float64) (pdf.Ref, error) {
 	c := p.t.canvas(w, h)
+	var marks []mark
 	for _, v := range values {
+		if v.empty() {
+			continue
+		}
+		m := markOf(v, p.signers[v.SignerID])
+		if p.tags != nil {
+			c.b = m.begin(c.b, len(marks))
+		}
 		err := drawValue(c, v, p.signers[v.SignerID])
 		var missing *text.MissingGlyphError
 		if errors.As(err, &missing) {
@@ -258,8 +275,31 @@ func (p *painter) stamp(values []Value, w, h float64) (pdf.Ref, error) {
 		if err != nil {
 			return pdf.Ref{}, fmt.Errorf("field %s: %w", v.FieldID, err)
 		}
+		if p.tags != nil {
+			c.b = append(c.b, "EMC\n"...)
+			marks = append(marks, m)
+		}
 	}
-	return c.form()
+	if len(marks) == 0 {
+		return c.form()
+	}
+	number := p.tags.take()
+	form, err := c.form(pdf.Entry{Key: "StructParents", Value: pdf.Value(strconv.FormatInt(number, 10))})
+	p.tags.add(number, page, &form, marks)
+	return form, err
+}
+
+// empty reports whether there is nothing to draw.
+func (v *Value) empty() bool {
+	switch v.Kind {
+	case Signature, Initial:
+		return len(v.PNG) == 0
+	case Checkbox:
+		return !v.Checked
+	case Date, Text:
+		return v.Text == ""
+	}
+	return false
 }
 
 // drawing returns the operators that end the original content and paint ours.

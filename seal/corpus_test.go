@@ -93,6 +93,30 @@ func corpus(t *testing.T) map[string][]byte {
 	return c
 }
 
+// TestTagged: what is added to a tagged original joins its structure tree, so
+// that screen readers read it.
+func TestTagged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	html, in := filepath.Join(dir, "a.html"), filepath.Join(dir, "in.pdf")
+	require.NoError(t, os.WriteFile(html, []byte("<h1>Agreement</h1><p>Some text.<ul><li>One<li>Two"), 0o600))
+	msg, err := run(t, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile", "--export-tagged-pdf",
+		"--no-pdf-header-footer", "--print-to-pdf="+in, html)
+	require.NoError(t, err, msg)
+	original, err := os.ReadFile(in)
+	require.NoError(t, err)
+	require.Contains(t, string(original), "/StructTreeRoot", "chromium writes tagged PDFs")
+	k := newKeys(t)
+	file, b := sealed(t, k.sealer(t), job(t, original))
+	checkIndependently(t, k, file, b)
+	words, err := run(t, "pdfinfo", "-struct-text", file)
+	require.NoError(t, err)
+	require.NotContains(t, words, "Syntax")
+	for _, want := range []string{"Some text.", "Ada Lovelace", "2026-11-21", "Certificate of completion"} {
+		require.Contains(t, words, want)
+	}
+}
+
 // hybridPDF has a table for old readers and a stream with what they cannot
 // see (ISO 32000-2, 7.5.8.4): the font is in an object stream.
 func hybridPDF() []byte {

@@ -34,8 +34,15 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 			{Key: "CropBox", Value: box(0, 0, c.w, c.h)},
 			{Key: "Rotate", Value: pdf.Value("0")},
 			{Key: "Resources", Value: p.resources()},
-			{Key: "Contents", Value: a.w.AddStream(nil, p.b).Value()},
 		}
+		if a.tags != nil { // one paragraph for all: it is read in the order in which it is drawn
+			m := mark{kind: "P"}
+			p.b = append(append(m.begin(nil, 0), p.b...), "EMC\n"...)
+			number := a.tags.take()
+			d.Set("StructParents", pdf.Value(strconv.FormatInt(number, 10)))
+			a.tags.add(number, ref, nil, []mark{m})
+		}
+		d.Set("Contents", a.w.AddStream(nil, p.b).Value())
 		if i == 0 {
 			annots := []pdf.Value{field.Value()}
 			if c.linkBox[2] > 0 {

@@ -11,19 +11,12 @@ import (
 func drawValue(c *canvas, v Value, signer string) error {
 	switch v.Kind {
 	case Signature, Initial:
-		if len(v.PNG) == 0 {
-			return nil
-		}
 		c.image(v.X, v.Y, v.W, v.H, v.PNG)
 		c.hidden(v.X, v.Y, v.W, v.H, signer)
 	case Checkbox:
-		if v.Checked {
-			drawCheck(c, v)
-		}
+		drawCheck(c, v)
 	case Date, Text:
-		if v.Text != "" {
-			return drawText(c, v)
-		}
+		return drawText(c, v)
 	default:
 		return fmt.Errorf("seal: unknown kind of field %q", v.Kind)
 	}

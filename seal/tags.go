@@ -1,0 +1,226 @@
+package seal
+
+import (
+	"fmt"
+	"strconv"
+
+	"countersign/seal/pdf"
+)
+
+// tagger continues the structure tree of a tagged original (ISO 32000-2, 14.7),
+// so that what is added is read by screen readers, too. It is nil for an
+// original that is not tagged: readers then find the text by themselves.
+type tagger struct {
+	f       *pdf.File
+	w       *pdf.Increment
+	ref     pdf.Ref // of the structure tree's root
+	root    pdf.Dict
+	section pdf.Ref // the element that holds ours
+	key     int64   // the next one of the parent tree
+	first   int64
+	kids    []pdf.Value // our elements
+	parents []pdf.Value // number, array, number, array …
+}
+
+func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) (*tagger, error) {
+	ref, ok := catalog.Get("StructTreeRoot").Ref()
+	if !ok {
+		return nil, nil //nolint:nilnil // not tagged
+	}
+	root, err := f.Dict(ref.Value())
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // readers ignore a tree that is none
+	}
+	t := &tagger{f: f, w: w, ref: ref, root: root.Clone(), section: w.Reserve()}
+	if t.key, err = f.Int(root.Get("ParentTreeNextKey")); err != nil || t.key < 0 {
+		if t.key, err = lastKey(f, root.Get("ParentTree")); err != nil {
+			return nil, nil //nolint:nilerr,nilnil // likewise
+		}
+		t.key++
+	}
+	if _, err := t.children(t.root); err != nil {
+		return nil, nil //nolint:nilerr,nilnil // likewise
+	}
+	t.first = t.key
+	return t, nil
+}
+
+// lastKey returns the highest key of a number tree (7.9.7), -1 if it is empty.
+func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
+	for range 32 {
+		if node.IsNull() {
+			return -1, nil
+		}
+		d, err := f.Dict(node)
+		if err != nil {
+			return 0, err
+		}
+		if nums, err := arrayOf(f, d.Get("Nums")); err != nil {
+			return 0, err
+		} else if len(nums) >= 2 {
+			return f.Int(nums[len(nums)-2])
+		}
+		kids, err := arrayOf(f, d.Get("Kids"))
+		if err != nil {
+			return 0, err
+		}
+		if len(kids) == 0 {
+			return -1, nil
+		}
+		node = kids[len(kids)-1]
+	}
+	return 0, fmt.Errorf("%w: number tree", pdf.ErrLimit)
+}
+
+// mark is a marked-content sequence: its element's type and, for what is no
+// text, what to say instead.
+type mark struct{ kind, alt string }
+
+// markOf says how a value is read aloud.
+func markOf(v Value, signer string) mark {
+	switch v.Kind {
+	case Signature:
+		return mark{"Figure", "Signature of " + signer}
+	case Initial:
+		return mark{"Figure", "Initials of " + signer}
+	case Checkbox:
+		return mark{"Figure", "Checked by " + signer}
+	case Date, Text:
+	}
+	return mark{kind: "P"}
+}
+
+func (m mark) begin(b []byte, id int) []byte {
+	b = pdf.AppendName(b, m.kind)
+	b = append(b, "<</MCID "...)
+	b = strconv.AppendInt(b, int64(id), 10)
+	return append(b, ">>BDC\n"...)
+}
+
+// take returns a number for StructParents.
+func (t *tagger) take() int64 {
+	t.key++
+	return t.key - 1
+}
+
+// add writes the elements of a content stream's sequences. stream is nil for
+// the page's own content.
+func (t *tagger) add(number int64, page pdf.Ref, stream *pdf.Ref, marks []mark) {
+	elements := make([]pdf.Value, len(marks))
+	for i, m := range marks {
+		content := pdf.Dict{{Key: "Type", Value: pdf.Value("/MCR")}, {Key: "Pg", Value: page.Value()}}
+		if stream != nil {
+			content.Set("Stm", stream.Value())
+		}
+		content.Set("MCID", pdf.Value(strconv.Itoa(i)))
+		d := pdf.Dict{
+			{Key: "Type", Value: pdf.Value("/StructElem")},
+			{Key: "S", Value: pdf.AppendName(nil, m.kind)},
+			{Key: "P", Value: t.section.Value()},
+			{Key: "Pg", Value: page.Value()},
+			{Key: "K", Value: content.Value()},
+		}
+		if m.alt != "" {
+			d.Set("Alt", pdf.AppendText(nil, m.alt))
+		}
+		elements[i] = t.w.Add(d.Value()).Value()
+	}
+	t.kids = append(t.kids, elements...)
+	t.parents = append(t.parents, pdf.Value(strconv.FormatInt(number, 10)), joinArray(elements))
+}
+
+// finish hangs our elements into the tree.
+func (t *tagger) finish() error {
+	if len(t.kids) == 0 {
+		return nil
+	}
+	parent, err := t.hang()
+	if err != nil {
+		return err
+	}
+	t.w.PutDict(t.section, pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/StructElem")},
+		{Key: "S", Value: pdf.Value("/Sect")},
+		{Key: "P", Value: parent.Value()},
+		{Key: "K", Value: joinArray(t.kids)},
+	})
+	if err := t.finishParents(); err != nil {
+		return err
+	}
+	t.root.Set("ParentTreeNextKey", pdf.Value(strconv.FormatInt(t.key, 10)))
+	t.w.PutDict(t.ref, t.root)
+	return nil
+}
+
+// hang makes our section the last child of the document element, as a tree has
+// one at its top (14.8.4), or of the root if it has several, and returns it.
+func (t *tagger) hang() (pdf.Ref, error) {
+	top, err := t.children(t.root)
+	if err != nil {
+		return t.ref, err
+	}
+	if len(top) == 1 {
+		if ref, ok := top[0].Ref(); ok {
+			if element, err := t.f.Dict(top[0]); err == nil {
+				kids, err := t.children(element)
+				if err != nil {
+					return ref, err
+				}
+				element = element.Clone()
+				element.Set("K", joinArray(append(kids, t.section.Value())))
+				t.w.PutDict(ref, element)
+				return ref, nil
+			}
+		}
+	}
+	t.root.Set("K", joinArray(append(top, t.section.Value())))
+	return t.ref, nil
+}
+
+// children returns what K holds: nothing, one child, or an array of them.
+func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
+	k, err := t.f.Resolve(d.Get("K"))
+	switch {
+	case err != nil || k.IsNull():
+		return nil, err
+	case k.IsArray():
+		return k.Array()
+	}
+	return []pdf.Value{d.Get("K")}, nil
+}
+
+// finishParents adds our numbers, which are higher than all others, at the end
+// of the parent tree.
+func (t *tagger) finishParents() error {
+	var tree pdf.Dict
+	if v := t.root.Get("ParentTree"); !v.IsNull() {
+		d, err := t.f.Dict(v)
+		if err != nil {
+			return err
+		}
+		tree = d.Clone()
+	}
+	if tree.Get("Kids") != nil {
+		kids, err := t.f.Array(tree.Get("Kids"))
+		if err != nil {
+			return err
+		}
+		leaf := t.w.Add(pdf.Dict{
+			{Key: "Limits", Value: fmt.Appendf(nil, "[%d %d]", t.first, t.key-1)},
+			{Key: "Nums", Value: joinArray(t.parents)},
+		}.Value())
+		tree.Set("Kids", joinArray(append(kids, leaf.Value())))
+	} else {
+		nums, err := arrayOf(t.f, tree.Get("Nums"))
+		if err != nil {
+			return err
+		}
+		tree.Set("Nums", joinArray(append(nums, t.parents...)))
+	}
+	if ref, ok := t.root.Get("ParentTree").Ref(); ok {
+		t.w.PutDict(ref, tree)
+	} else {
+		t.root.Set("ParentTree", t.w.Add(tree.Value()).Value())
+	}
+	return nil
+}
