@@ -4,7 +4,7 @@ import { Dialog } from "../ui/parts";
 import { words } from "./api";
 
 const tones: Record<string, string> = {
-  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad",
+  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad",
 };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
