@@ -1,11 +1,14 @@
 package api
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"math/big"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -87,11 +90,48 @@ func (s *Server) admit(c *gin.Context, id uuid.UUID, user *models.ConsoleUser) (
 	if err := s.limit(c, "app:"+id.String()); err != nil {
 		return caller{}, err
 	}
-	app, err := s.Store.App(c.Request.Context(), id)
+	app, err := s.apps.get(c.Request.Context(), id, s.Now(), s.Store.App)
 	if isNotFound(err) {
 		return caller{}, errToken
 	}
 	return caller{App: app, user: user}, err
+}
+
+// apps remembers apps for a moment: a busy client is not looked up at every
+// request, and a change of an app holds after a second everywhere.
+type apps struct {
+	mu   sync.RWMutex
+	byID map[uuid.UUID]knownApp
+}
+
+type knownApp struct {
+	app *models.App
+	at  time.Time
+}
+
+const (
+	knownFor = time.Second
+	maxKnown = 10_000
+)
+
+func (a *apps) get(ctx context.Context, id uuid.UUID, now time.Time, load func(context.Context, uuid.UUID) (*models.App, error)) (*models.App, error) {
+	a.mu.RLock()
+	known, ok := a.byID[id]
+	a.mu.RUnlock()
+	if age := now.Sub(known.at); ok && age >= 0 && age < knownFor {
+		return known.app, nil
+	}
+	app, err := load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byID == nil || len(a.byID) >= maxKnown {
+		a.byID = make(map[uuid.UUID]knownApp)
+	}
+	a.byID[id] = knownApp{app, now}
+	return app, nil
 }
 
 // signerLink is what a signer token in the path stands for.

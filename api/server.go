@@ -69,6 +69,7 @@ type Server struct {
 	log      *slog.Logger
 	limits   *limiter
 	engine   *gin.Engine
+	apps     apps
 	docsPage func() ([]byte, error)
 	// verifying holds a place for each document that is being verified.
 	verifying chan struct{}

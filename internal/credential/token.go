@@ -3,8 +3,10 @@
 package credential
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -36,6 +38,7 @@ const ConsoleLifetime = 8 * time.Hour
 type Tokens struct {
 	keys []store.Key
 	now  func() time.Time
+	seen *seen
 }
 
 // NewTokens takes the keys, the first of which signs. Tokens name no issuer: the
@@ -44,7 +47,7 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	if len(keys) == 0 || keys[0].Retired {
 		return nil, errors.New("tokens: there is no key to sign with")
 	}
-	return &Tokens{keys: keys, now: now}, nil
+	return &Tokens{keys: keys, now: now, seen: &seen{}}, nil
 }
 
 type claims struct {
@@ -64,13 +67,53 @@ func (t *Tokens) Access(app uuid.UUID) (string, error) {
 	}})
 }
 
-// App returns the app that an access token belongs to.
+// App returns the app that an access token belongs to. A token that was found
+// good is remembered until it expires: a client shows the same one for an hour,
+// and checking its signature costs as much as a query.
 func (t *Tokens) App(token string) (uuid.UUID, error) {
+	key := sha256.Sum256([]byte(token))
+	if app, ok := t.seen.get(key, t.now()); ok {
+		return app, nil
+	}
 	c, err := t.parse(token, audienceAPI)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return uuid.Parse(c.Subject)
+	app, err := uuid.Parse(c.Subject)
+	if err == nil {
+		t.seen.put(key, app, c.ExpiresAt.Time)
+	}
+	return app, err
+}
+
+// maxSeen bounds the tokens that are remembered.
+const maxSeen = 10_000
+
+// seen remembers tokens, by their hash, that were found good.
+type seen struct {
+	mu     sync.RWMutex
+	tokens map[[sha256.Size]byte]seenToken
+}
+
+type seenToken struct {
+	app   uuid.UUID
+	until time.Time
+}
+
+func (s *seen) get(key [sha256.Size]byte, now time.Time) (uuid.UUID, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v, ok := s.tokens[key]
+	return v.app, ok && now.Before(v.until)
+}
+
+func (s *seen) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tokens == nil || len(s.tokens) >= maxSeen {
+		s.tokens = make(map[[sha256.Size]byte]seenToken)
+	}
+	s.tokens[key] = seenToken{app, until}
 }
 
 // Console issues a console user's token.
