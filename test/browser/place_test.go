@@ -115,7 +115,7 @@ func TestLongAndLarge(t *testing.T) {
 	large := pdfOf(leaf{title: "Large", lines: []string{strings.Repeat("word ", 12)}})
 	// 20 MB that no page needs: a reader by ranges does not fetch them.
 	cut := bytes.LastIndex(large, []byte("\nxref\n")) + 1
-	filler := append([]byte("\n%"), bytes.Repeat([]byte("filler "), 20<<20/7)...)
+	filler := fmt.Appendf(nil, "99 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj", 20<<20, bytes.Repeat([]byte("filler-\n"), 20<<20/8))
 	start := bytes.LastIndex(large, []byte("startxref"))
 	whole := append(append(append([]byte{}, large[:cut]...), append(filler, '\n')...), large[cut:start]...)
 	whole = fmt.Appendf(whole, "startxref\n%d\n%%%%EOF\n", cut+len(filler)+1)

@@ -184,6 +184,8 @@ export function Sign({ token, host, speech, choose }: Props) {
       const done = await ask<{ envelopeStatus: string; signedAt: string; awaiting?: number }>(`${base}/sign`, { body: { fields, fontLabel: label }, key: draft.signKey });
       finishWith(receiptOf("signed", done.signedAt));
     } catch (e) {
+      // A refused try is over: the next one is another act. One that got no answer is repeated as it was.
+      if (e instanceof Refusal) setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
       // The answer to an earlier try was lost on its way.
       if (e instanceof Refusal && e.code === "already_signed") finishWith(receiptOf("signed", null));
       else throw e;
