@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
+	"countersign/internal/credential"
 	"countersign/models"
 )
 
@@ -124,6 +125,55 @@ func TestForgedTokens(t *testing.T) {
 	good.get("/v1/envelopes?tenantId=acme").want(200)
 	s.clock.advance(61 * time.Minute)
 	good.get("/v1/envelopes?tenantId=acme").refused(401, "token_expired")
+}
+
+// TestKeyRotation: what the old key signed stays good, and the new one signs.
+func TestKeyRotation(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		old := s.client(t)
+		_, link := old.sent(contract())
+		id, err := s.store.RotateKey(t.Context(), models.KeyTokens)
+		require.NoError(t, err)
+		manifest, err := s.store.RotateKey(t.Context(), models.KeyManifests)
+		require.NoError(t, err)
+		keys, err := s.store.Keys(t.Context(), models.KeyTokens)
+		require.NoError(t, err)
+		require.Equal(t, id, keys[0].ID)
+		edit := s.cfg
+		edit.Tokens, err = credential.NewTokens(keys, s.clock.now) // as after a restart
+		require.NoError(t, err)
+		again, err := api.New(edit)
+		require.NoError(t, err)
+		s.Config.Handler, s.cfg = again, edit
+		old.get("/v1/webhooks").want(200)
+		(&client{t: t, s: s}).get("/v1/signing/" + link).want(200)
+		fresh := s.client(t)
+		head, err := base64.RawURLEncoding.DecodeString(strings.Split(fresh.token, ".")[0])
+		require.NoError(t, err)
+		require.Contains(t, string(head), id)
+		fresh.get("/v1/webhooks").want(200)
+		set := (&client{t: t, s: s}).get("/.well-known/jwks.json").want(200)
+		require.Equal(t, manifest, set.body["keys"].([]any)[0].(object)["kid"])
+		require.Len(t, set.body["keys"], 2, "those before are still published")
+	})
+}
+
+// TestClientSecretRotation: two secrets are live while a client changes over.
+func TestClientSecretRotation(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	login := func(secret string) *answer {
+		return (&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
+			form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
+	}
+	fresh, err := s.store.AddSecret(t.Context(), s.app.ID, time.Hour)
+	require.NoError(t, err)
+	login(s.pass).want(200)
+	login(fresh).want(200)
+	s.clock.advance(2 * time.Hour)
+	login(s.pass).refused(401, "invalid_client")
+	login(fresh).want(200)
 }
 
 // TestEveryIDOfSomebodyElse: each route that names something, with the ids of

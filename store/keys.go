@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
@@ -64,6 +65,18 @@ func (s *Store) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.Signin
 // firstKey makes the first key of a purpose. Its id is fixed, so that of several
 // processes that start at once only one makes it.
 func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
+	row, err := s.newKey(purpose, string(purpose)+"-1")
+	if err != nil {
+		return nil, err
+	}
+	db := s.db.WithContext(ctx)
+	if err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row).Error; err != nil {
+		return nil, fmt.Errorf("store %s key: %w", purpose, err)
+	}
+	return s.keyRows(db, purpose)
+}
+
+func (s *Store) newKey(purpose models.KeyPurpose, id string) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
@@ -73,12 +86,32 @@ func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]mode
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
 	}
-	row := models.SigningKey{
-		ID: string(purpose) + "-1", Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
+	return &models.SigningKey{
+		ID: id, Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
+	}, nil
+}
+
+// RotateKey makes a new key that signs from now on. The ones before still
+// verify what they have signed. Processes that run learn of it when they start
+// again; until then they sign with the one before and refuse what the new one
+// signed, so they are to be restarted one after the other right away.
+func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
+	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
+		return "", err
 	}
-	db := s.db.WithContext(ctx)
-	if err := db.Create(&row).Error; err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) {
-		return nil, fmt.Errorf("store %s key: %w", purpose, err)
+	row, err := s.newKey(purpose, string(purpose)+"-"+s.newID().String())
+	if err != nil {
+		return "", err
 	}
-	return s.keyRows(db, purpose)
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		err := tx.Model(&models.SigningKey{}).Where("purpose = ? AND retired_at IS NULL", purpose).Update("retired_at", s.now()).Error
+		if err != nil {
+			return err
+		}
+		return tx.Create(row).Error
+	})
+	if err != nil {
+		return "", fmt.Errorf("rotate %s key: %w", purpose, err)
+	}
+	return row.ID, nil
 }

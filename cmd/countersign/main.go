@@ -25,6 +25,7 @@ type commands struct {
 	Migrate migrateCommand `cmd:"" help:"Bring the database up to date."`
 	App     appCommand     `cmd:"" help:"Manage the apps that may call the API."`
 	User    userCommand    `cmd:"" help:"Manage the people who sign in to the console."`
+	Key     keyCommand     `cmd:"" help:"Replace the keys that sign tokens or manifests."`
 	Tenant  tenantCommand  `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Verify  verifyCommand  `cmd:"" help:"Check a sealed PDF, offline."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -134,3 +134,25 @@ func (t tenantShow) Run(ctx context.Context) error {
 		return enc.Encode(map[string]models.Settings{"own": own, "withTheApps": effective})
 	})
 }
+
+type keyCommand struct {
+	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Restart the service afterwards."`
+}
+
+type keyRotate struct {
+	database
+
+	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
+}
+
+// Run makes the key.
+func (k keyRotate) Run(ctx context.Context) error {
+	return k.with(ctx, func(s *store.Store) error {
+		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Printf("%s signs once the service is started again\n", id) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
