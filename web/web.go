@@ -87,7 +87,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 			name += ".gz"
 		}
 	}
-	http.ServeFileFS(w, r, files, name)
+	http.ServeFileFS(w, r, files, name) //nolint:gosec // there is nothing outside an embedded file system
 }
 
 func contentType(name string) string {

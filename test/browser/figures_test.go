@@ -8,6 +8,7 @@ import (
 
 // The first load of the signing page is small, and is on the screen soon. "make bench-web" prints it.
 func TestFigures(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), lease())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)

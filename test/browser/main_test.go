@@ -91,7 +91,7 @@ func startService(dir string) (*service, error) {
 	}
 	defer func() { _ = out.Close() }()
 	data := filepath.Join(dir, "data")
-	s.cmd = exec.Command(program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data) //nolint:gosec // the program under test
+	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	// Every sealed copy comes by the download portal.
 	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0")
@@ -133,7 +133,7 @@ func (s *service) login(demo string) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	raw, err := os.ReadFile(demo) //nolint:gosec // written by the service itself
+	raw, err := os.ReadFile(demo)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ func (b *tab) choose(selector, name string, content []byte) {
 }
 
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	_, sealed := svc.signedByAPI(t, "verify@example.com")
 	b := open(t, desktop)
 	b.visit(svc.base + "/verify")
@@ -83,6 +84,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestDownload(t *testing.T) {
+	t.Parallel()
 	svc.signedByAPI(t, "portal@example.com")
 	_, links := svc.mail(t, "portal@example.com", "/download/")
 	link := ""
@@ -124,6 +126,7 @@ func host(t *testing.T, content func() string) *httptest.Server {
 }
 
 func TestEmbed(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": "embed@example.com", "authMethod": "none"}}, leaseFields()[:2], lease())
 	var embedURL string
 	h := host(t, func() string {
@@ -199,6 +202,7 @@ func TestEmbed(t *testing.T) {
 }
 
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	svc.json(t, http.MethodPost, "/v1/console/users", object{"email": "staff@example.com", "name": "Sam Staff", "password": "a long password", "role": "admin"}, nil)
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the shop is closed", http.StatusServiceUnavailable)

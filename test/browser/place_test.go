@@ -21,6 +21,7 @@ type rect struct{ X, Y, W, H float64 }
 // Fields lie on the page where the seal puts their values: upright, rotated and cropped pages,
 // compared with the sealed file as Poppler shows it.
 func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
+	t.Parallel()
 	pages := []string{
 		"",
 		"/Rotate 90",
@@ -66,7 +67,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	dir := t.TempDir()
 	sealed := filepath.Join(dir, "sealed.pdf")
 	require.NoError(t, os.WriteFile(sealed, svc.completed(t, e.ID), 0o600))
-	out, err := exec.Command("pdftoppm", "-r", "144", "-cropbox", "-png", sealed, filepath.Join(dir, "p")).CombinedOutput() //nolint:gosec // a fixed tool on a file of the test
+	out, err := exec.CommandContext(t.Context(), "pdftoppm", "-r", "144", "-cropbox", "-png", sealed, filepath.Join(dir, "p")).CombinedOutput()
 	require.NoError(t, err, string(out))
 	for i := range pages {
 		names, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("p-*%d.png", i+1)))
@@ -108,6 +109,7 @@ func inkOf(img image.Image, around rect, unit float64) rect {
 
 // A long document and a large one stay readable at once, and keep few pages drawn.
 func TestLongAndLarge(t *testing.T) {
+	t.Parallel()
 	var leaves []leaf
 	for i := range 500 {
 		leaves = append(leaves, leaf{title: fmt.Sprintf("Page %d of 500", i+1), lines: []string{"Words of this page."}})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/network"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,6 +24,7 @@ func identified(b *tab, email string) {
 }
 
 func TestSignByMouse(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "mouse@example.com"}}, leaseFields(), lease())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
@@ -77,6 +77,7 @@ func TestSignByMouse(t *testing.T) {
 
 // A phone: taps, a drawn signature, everything within 390 pixels.
 func TestSignByTouch(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), lease())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
@@ -130,6 +131,7 @@ func TestSignByTouch(t *testing.T) {
 
 // The keyboard alone, from the link to the receipt: Tab, Enter, Space and typing.
 func TestSignByKeyboard(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), lease())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
@@ -182,6 +184,7 @@ func TestSignByKeyboard(t *testing.T) {
 
 // Nothing that was typed is lost by a reload, and a page that was read stays read.
 func TestReloadKeepsEverything(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), lease())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
@@ -214,6 +217,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 
 // Every language on the narrowest screen; Arabic runs from right to left.
 func TestLanguages(t *testing.T) {
+	t.Parallel()
 	words := map[string]string{
 		"de-DE": "Alle Felder", "fr-FR": "champs à remplir", "es-ES": "campos por rellenar", "pt-PT": "campos por preencher", "ar": "حقول", "ja-JP": "未入力の項目",
 	}
@@ -247,6 +251,7 @@ func TestLanguages(t *testing.T) {
 
 // Each way a link can end has a page in plain words.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	one := func(email string) envelope {
 		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
 			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, lease())
@@ -288,7 +293,16 @@ func TestEnds(t *testing.T) {
 	fresh.shot("used-1280")
 	fresh.calm()
 
-	e = one("wrong@example.com")
+	dark := open(t, look{width: 1280, height: 860, dark: true})
+	e = one("dark@example.com")
+	dark.visit(e.Signers[0].SigningURL)
+	dark.button("I agree")
+	dark.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	dark.button("Start")
+	dark.until(`document.activeElement?.id === "entry"`)
+	dark.accessible()
+	dark.shot("fill-dark-1280")
+
 	b.visit(svc.base + "/no/such/page")
 	b.see("There is no such page")
 	b.accessible()
@@ -296,6 +310,7 @@ func TestEnds(t *testing.T) {
 
 // Three wrong codes burn it, in words.
 func TestWrongCode(t *testing.T) {
+	t.Parallel()
 	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), lease())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)

@@ -283,15 +283,15 @@ func (b *tab) draw(find string) {
 	}
 	r := eval[box](b, "(() => { const r = "+find+".getBoundingClientRect(); return { x: r.x, y: r.y, w: r.width, h: r.height }; })()")
 	at := func(i int) (float64, float64) {
-		f := float64(i) / 40
-		return r.X + r.W*(0.15+0.7*f), r.Y + r.H*(0.5+0.3*math.Sin(f*16)*(1-f))
+		f := float64(i) / 90
+		return r.X + r.W*(0.14+0.7*f+0.05*math.Sin(f*34)), r.Y + r.H*(0.52-0.3*math.Cos(f*34+0.6*math.Sin(f*9))*(1-0.75*f))
 	}
 	point := func(i int) []*input.TouchPoint {
 		x, y := at(i)
 		return []*input.TouchPoint{{X: x, Y: y}}
 	}
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchStart", TouchPoints: point(0)})
-	for i := 1; i <= 40; i++ {
+	for i := 1; i <= 90; i++ {
 		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: point(i)})
 	}
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
