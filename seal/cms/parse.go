@@ -35,6 +35,13 @@ type Signed struct {
 	certHashAlg crypto.Hash
 }
 
+// Bounds of what is parsed: real signatures have less than 20 KiB.
+const (
+	maxDER          = 1 << 20
+	maxCertificates = 32
+	maxRSABits      = 8192
+)
+
 // ErrStructure is wrapped by errors about a CMS that cannot be understood.
 var ErrStructure = errors.New("cms: malformed signature")
 
@@ -43,6 +50,9 @@ func malformed(what string) error { return fmt.Errorf("%w: %s", ErrStructure, wh
 // Parse reads a CMS SignedData with exactly one signer. Zero bytes after it
 // are allowed, as padding of /Contents.
 func Parse(der []byte) (*Signed, error) {
+	if len(der) > maxDER {
+		return nil, malformed("too large")
+	}
 	var outer asn1.RawValue
 	rest, err := asn1.Unmarshal(der, &outer)
 	if err != nil {
@@ -51,9 +61,12 @@ func Parse(der []byte) (*Signed, error) {
 	if len(bytes.Trim(rest, "\x00")) > 0 {
 		return nil, malformed("bytes after the end")
 	}
-	p7, err := pkcs7.Parse(outer.FullBytes)
+	p7, err := parsePKCS7(outer.FullBytes)
 	if err != nil {
 		return nil, malformed("no SignedData")
+	}
+	if len(p7.Certificates) > maxCertificates {
+		return nil, malformed("too many certificates")
 	}
 	if len(p7.Signers) != 1 {
 		return nil, malformed("not exactly one signer")
@@ -105,6 +118,17 @@ func Parse(der []byte) (*Signed, error) {
 		}
 	}
 	return s, nil
+}
+
+// parsePKCS7 turns a panic of the library into an error: what it is given may
+// come from anyone.
+func parsePKCS7(der []byte) (p7 *pkcs7.PKCS7, err error) {
+	defer func() {
+		if recover() != nil {
+			err = ErrStructure
+		}
+	}()
+	return pkcs7.Parse(der)
 }
 
 // readCertID returns the hash of the first certificate that a
@@ -193,8 +217,8 @@ func (s *Signed) Verify(digest []byte) error {
 			return ErrSignature
 		}
 	case *rsa.PublicKey:
-		if pub.N.BitLen() < 2048 {
-			return fmt.Errorf("%w: RSA key of less than 2048 bits", ErrSignature)
+		if n := pub.N.BitLen(); n < 2048 || n > maxRSABits {
+			return fmt.Errorf("%w: RSA key of %d bits", ErrSignature, n)
 		}
 		if rsa.VerifyPKCS1v15(pub, s.hash, sum, s.Signature) != nil {
 			return ErrSignature
