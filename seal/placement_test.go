@@ -124,3 +124,22 @@ func near(t *testing.T, want, got image.Rectangle) {
 		require.LessOrEqual(t, max(d, -d), 1, "want %v, got %v", want, got)
 	}
 }
+
+// TestTransparency: what lies under the transparent parts of a signature stays
+// visible.
+func TestTransparency(t *testing.T) {
+	t.Parallel()
+	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]", content: "0 0 0 rg 100 100 80 80 re f"}}}))
+	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 60, Y: 100, W: 200, H: 120, PNG: scrawl(t, 400, 240)}}
+	file, _ := sealed(t, newKeys(t).sealer(t), j)
+	out := filepath.Join(t.TempDir(), "p")
+	msg, err := run(t, "pdftoppm", "-r", "72", "-f", "1", "-l", "1", "-png", "-singlefile", file, out)
+	require.NoError(t, err, msg)
+	f, err := os.Open(out + ".png")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	img, err := png.Decode(f)
+	require.NoError(t, err)
+	near(t, image.Rect(100, 120, 180, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
+	require.False(t, inkBox(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 }).Empty(), "the signature's ink")
+}
