@@ -21,17 +21,17 @@ import (
 	"countersign/seal"
 )
 
-// TestMain lets the test binary be the helper process of Admit.
+// TestMain lets the test binary be the validating process of Admit.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "admit-helper" {
-		os.Exit(seal.AdmitHelper(context.Background(), os.Stdin, os.Stdout))
+	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
+		os.Exit(seal.RunValidator(context.Background(), os.Stdin, os.Stdout))
 	}
 	os.Exit(m.Run())
 }
 
 func isolated() seal.Limits {
 	lim := seal.DefaultLimits()
-	lim.Helper = []string{os.Args[0], "admit-helper"}
+	lim.Validator = []string{os.Args[0], "validate-pdf"}
 	return lim
 }
 
@@ -127,7 +127,7 @@ func TestAdmitIsolated(t *testing.T) {
 	require.Equal(t, seal.PDFTooComplex, refusal.Code)
 
 	lim = isolated()
-	lim.Helper = []string{"/nonexistent/helper"}
+	lim.Validator = []string{"/nonexistent/validator"}
 	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 	require.Error(t, err)
 	require.False(t, errors.As(err, &refusal) && err == error(refusal), "the service's own fault is no refusal")
@@ -190,7 +190,7 @@ func TestBombs(t *testing.T) {
 	// The validator alone, in a process that may use 96 MB.
 	start = time.Now()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "admit-helper")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "validate-pdf")
 	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(b), &out
 	if err := cmd.Run(); err != nil { // it may end itself

@@ -90,20 +90,20 @@ func validateHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) er
 	}
 }
 
-// The helper's answer, as JSON on its standard output.
-type helperAnswer struct {
+// The validator's answer, as JSON on its standard output.
+type validatorAnswer struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 	Error   string   `json:"error,omitempty"`
 }
 
-// helperMemory names the environment variable with the helper's memory bound.
-const helperMemory = "COUNTERSIGN_ADMIT_MEMORY"
+// validatorMemory names the environment variable with the validator's memory bound.
+const validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
 
 // validateIsolated runs the validator in a process of its own.
 func validateIsolated(ctx context.Context, r io.ReaderAt, size int64, lim Limits) error {
-	cmd := exec.CommandContext(ctx, lim.Helper[0], lim.Helper[1:]...) //nolint:gosec // the service's own program, from its configuration
+	cmd := exec.CommandContext(ctx, lim.Validator[0], lim.Validator[1:]...) //nolint:gosec // the service's own program, from its configuration
 	cmd.Stdin = io.NewSectionReader(r, 0, size)
-	cmd.Env = []string{helperMemory + "=" + strconv.FormatInt(lim.MaxMemory, 10), "GOTRACEBACK=none"}
+	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(lim.MaxMemory, 10), "GOTRACEBACK=none"}
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -111,39 +111,39 @@ func validateIsolated(ctx context.Context, r io.ReaderAt, size int64, lim Limits
 	if ctx.Err() != nil {
 		return refusalOf(ctx.Err())
 	}
-	var answer helperAnswer
+	var answer validatorAnswer
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) { // it died of the file: too much memory, or a stack without end
 			return &Refusal{PDFTooComplex, "The PDF is too complex: examining it took too much memory."}
 		}
-		return fmt.Errorf("seal: starting the helper: %w", err)
+		return fmt.Errorf("seal: starting the validator: %w", err)
 	}
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
-		return fmt.Errorf("seal: answer of the helper: %w", err)
+		return fmt.Errorf("seal: answer of the validator: %w", err)
 	}
 	if answer.Refusal != nil {
 		return answer.Refusal
 	}
 	if answer.Error != "" {
-		return fmt.Errorf("seal: helper: %s", answer.Error)
+		return fmt.Errorf("seal: validator: %s", answer.Error)
 	}
 	return nil
 }
 
-// AdmitHelper is the other side of Limits.Helper: it validates the PDF on in,
+// RunValidator is the other side of Limits.Validator: it validates the PDF on in,
 // writes the answer to out and returns the exit status. It ends the process
 // when memory runs over the bound that its environment gives.
-func AdmitHelper(ctx context.Context, in io.Reader, out io.Writer) int {
+func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 	lim := DefaultLimits()
-	if n, err := strconv.ParseInt(os.Getenv(helperMemory), 10, 64); err == nil && n > 0 {
+	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
 		lim.MaxMemory = n
 	}
 	debug.SetMaxStack(int(lim.MaxMemory / 4))
 	debug.SetMemoryLimit(lim.MaxMemory / 4 * 3)
 	go exitAbove(lim.MaxMemory)
 	runtime.Gosched()
-	var answer helperAnswer
+	var answer validatorAnswer
 	b, err := io.ReadAll(io.LimitReader(in, lim.MaxBytes*4))
 	if err == nil {
 		err = validateWithPDFCPU(ctx, bytes.NewReader(b), int64(len(b)), lim)
