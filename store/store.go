@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,6 +48,7 @@ type Store struct {
 	now      func() time.Time
 	newID    func() uuid.UUID
 	wake     chan struct{}
+	schemas  sync.Map // what GORM knows of each model, for what is read without it
 }
 
 // Open connects to the database. It does not migrate.
