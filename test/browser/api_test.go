@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,8 +78,8 @@ func (s *service) envelope(t *testing.T, id string) (e envelope) {
 	return e
 }
 
-// mail waits for a mail to an address whose text or links hold a part.
-func (s *service) mail(t *testing.T, to, part string) (text string, links []string) {
+// mail waits for a mail to an address whose text or links hold all parts.
+func (s *service) mail(t *testing.T, to string, parts ...string) (text string, links []string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var list []struct {
@@ -89,13 +90,14 @@ func (s *service) mail(t *testing.T, to, part string) (text string, links []stri
 			return false
 		}
 		for _, m := range list {
-			if strings.Contains(m.Text, part) || strings.Contains(strings.Join(m.Links, " "), part) {
+			all := m.Text + " " + strings.Join(m.Links, " ")
+			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) }) {
 				text, links = m.Text, m.Links
 				return true
 			}
 		}
 		return false
-	}, 30*time.Second, 100*time.Millisecond, "no mail to %s with %q", to, part)
+	}, 30*time.Second, 100*time.Millisecond, "no mail to %s with %q", to, parts)
 	return text, links
 }
 

@@ -12,10 +12,10 @@ import (
 )
 
 // identified asks for the code and reads it from the mail.
-func identified(b *tab, email string) {
+func identified(b *tab, email string, subject ...string) {
 	b.t.Helper()
 	b.button("Send the code")
-	text, _ := svc.mail(b.t, email, "code")
+	text, _ := svc.mail(b.t, email, append(subject, "code")[0], "code")
 	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
 	require.NotEmpty(b.t, code)
 	b.until(`document.activeElement?.id === "code"`)
@@ -328,4 +328,42 @@ func TestWrongCode(t *testing.T) {
 	b.see("Three tries were wrong")
 	b.accessible()
 	b.shot("code-390")
+}
+
+// A signature that was adopted once is offered again, to the same person and after the code.
+func TestSavedSignature(t *testing.T) {
+	t.Parallel()
+	who := []object{{"name": "Ada Lovelace", "email": "again@example.com"}}
+	first := svc.create(t, "The first time", who, leaseFields()[1:2], lease())
+	b := open(t, desktop)
+	b.visit(first.Signers[0].SigningURL)
+	identified(b, "again@example.com", "The first time")
+	b.button("I agree")
+	b.button("Start")
+	b.button("Sign here")
+	require.False(t, eval[bool](b, `document.querySelector("#way-saved") !== null`))
+	b.button("Use this signature")
+	b.see("All fields filled")
+	b.read()
+	b.button("Review and sign")
+	b.button("Sign")
+	b.see("You have signed")
+
+	second := svc.create(t, "The second time", who, leaseFields()[1:2], lease())
+	b = open(t, desktop)
+	b.visit(second.Signers[0].SigningURL)
+	identified(b, "again@example.com", "The second time")
+	b.button("I agree")
+	b.button("Start")
+	b.button("Sign here")
+	b.see("Last used")
+	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 50`)
+	b.accessible()
+	b.button("Use this signature")
+	b.see("All fields filled")
+	b.read()
+	b.button("Review and sign")
+	b.button("Sign")
+	b.see("You have signed")
+	b.calm()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -64,6 +65,7 @@ func open(t *testing.T, l look) *tab {
 	}
 	call(b, network.Enable, network.EnableParams{})
 	call(b, runtime.Enable, cdp.Empty{})
+	call(b, cdplog.Enable, cdp.Empty{})
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: density, Mobile: l.touch})
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	call(b, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: l.touch})
@@ -100,6 +102,11 @@ func (b *tab) listen(event any) {
 	case *runtime.EventExecutionContextCreated:
 		if e.Context.Origin == svc.base {
 			b.frame = e.Context.UniqueID
+		}
+	case *cdplog.EventEntryAdded:
+		// What the policy forbids is told here; refused requests are what some tests want.
+		if e.Entry.Source.String() != "network" {
+			b.complain = append(b.complain, e.Entry.Text)
 		}
 	case *network.EventRequestWillBeSent:
 		u := e.Request.URL
@@ -203,6 +210,18 @@ var emulationMetrics = emulation.SetDeviceMetricsOverride
 
 func emulationMetricsParams(width, height int64) emulation.SetDeviceMetricsOverrideParams {
 	return emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: true}
+}
+
+// read goes to the pages that were not in sight yet.
+func (b *tab) read() {
+	b.t.Helper()
+	b.eventually("everything is read", func() bool {
+		label := eval[string](b, `document.querySelector("#next").textContent`)
+		if label == "Read on" {
+			b.button("Read on")
+		}
+		return label == "Review and sign"
+	})
 }
 
 // inFrame evaluates JavaScript in the framed page.
