@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,8 +205,11 @@ func TestEmbed(t *testing.T) {
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	svc.json(t, http.MethodPost, "/v1/console/users", object{"email": "staff@example.com", "name": "Sam Staff", "password": "a long password", "role": "admin"}, nil)
+	var mended atomic.Bool
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "the shop is closed", http.StatusServiceUnavailable)
+		if !mended.Load() {
+			http.Error(w, "the shop is closed", http.StatusServiceUnavailable)
+		}
 	}))
 	defer broken.Close()
 	svc.json(t, http.MethodPost, "/v1/webhooks", object{"url": broken.URL + "/hook", "events": []string{"envelope.sent"}, "secret": "0123456789abcdef"}, nil)
@@ -240,7 +244,18 @@ func TestConsole(t *testing.T) {
 	b.see("Deliveries")
 	b.see(broken.URL)
 	b.accessible()
+	b.until(`document.querySelector("tbody a")?.textContent === "envelope.sent"`)
+	b.accessible()
 	b.shot("console-webhooks-1280")
+	b.click(`document.querySelector("tbody a")`)
+	b.see("Attempt 5")
+	b.see("the shop is closed")
+	b.accessible()
+	b.shot("console-delivery-1280")
+	mended.Store(true)
+	b.button("Resend")
+	b.until(`document.querySelector(".head .badge")?.textContent === "delivered"`)
+	b.see("Resent")
 	b.visit(svc.base + "/console#/contacts")
 	b.see("Katherine Johnson")
 	b.accessible()
