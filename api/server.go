@@ -17,6 +17,7 @@ import (
 	"countersign/internal/credential"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/seal"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -47,15 +48,17 @@ type Config struct {
 
 	BaseURL, SigningURL, EmbedURL string
 	UploadLimit                   int64 // bytes
-	RateLimit                     int   // requests per minute
-	SharedLimits                  bool  // count requests together with other processes, in the database
-	DefaultExpiryDays             int
-	ReminderInterval              time.Duration
-	AllowPrivateHooks             bool
-	Development                   bool           // embedded pages of http://localhost are allowed
-	Roots                         *x509.CertPool // trusted when a sealed document is verified; nil: none
-	TrustedProxies                []string
-	Version                       string
+	// Admission bounds the examination of uploaded PDFs; the zero value is seal.DefaultLimits.
+	Admission         seal.Limits
+	RateLimit         int  // requests per minute
+	SharedLimits      bool // count requests together with other processes, in the database
+	DefaultExpiryDays int
+	ReminderInterval  time.Duration
+	AllowPrivateHooks bool
+	Development       bool           // embedded pages of http://localhost are allowed
+	Roots             *x509.CertPool // trusted when a sealed document is verified; nil: none
+	TrustedProxies    []string
+	Version           string
 
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -65,6 +68,8 @@ type Config struct {
 // Server is the HTTP handler of the whole service.
 type Server struct {
 	Config
+
+	admitting chan struct{} // a slot for each PDF that is examined at the moment
 
 	log      *slog.Logger
 	limits   *limiter
@@ -78,7 +83,10 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce)}
+	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce)}
+	if s.Admission.MaxBytes == 0 {
+		s.Admission = seal.DefaultLimits()
+	}
 	var shared Windows
 	if cfg.SharedLimits {
 		shared = cfg.Store

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -59,7 +60,7 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 	case err != nil:
 		return fmt.Errorf("receive upload: %w", err)
 	}
-	info, err := seal.Admit(c.Request.Context(), u.file, n, seal.DefaultLimits())
+	info, err := s.examine(c.Request.Context(), u.file, n)
 	if err != nil {
 		return err
 	}
@@ -71,6 +72,21 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 		Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
 	}
 	return nil
+}
+
+// admitAtOnce is how many PDFs are examined at a time: each may take
+// Admission.MaxMemory.
+const admitAtOnce = 8
+
+// examine admits a PDF when its turn has come.
+func (s *Server) examine(ctx context.Context, f *os.File, size int64) (seal.Info, error) {
+	select {
+	case s.admitting <- struct{}{}:
+		defer func() { <-s.admitting }()
+		return seal.Admit(ctx, f, size, s.Admission)
+	case <-ctx.Done():
+		return seal.Info{}, ctx.Err()
+	}
 }
 
 // isWriteError reports whether err came from our own file, not from the client.

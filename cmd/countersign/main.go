@@ -29,6 +29,8 @@ type commands struct {
 	Tenant  tenantCommand  `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Verify  verifyCommand  `cmd:"" help:"Check a sealed PDF, offline."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`
 }
 
 func main() {

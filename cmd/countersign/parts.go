@@ -114,6 +114,13 @@ func (p *parts) close() error {
 
 // api puts the HTTP handler together.
 func (p *parts) api() (http.Handler, error) {
+	admission := seal.DefaultLimits()
+	admission.MaxBytes = p.cfg.UploadLimit
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
+	}
+	admission.Validator = []string{self, "validate-pdf"}
 	codeKeys, err := p.vault.Derive("otp")
 	if err != nil {
 		return nil, err
@@ -121,7 +128,7 @@ func (p *parts) api() (http.Handler, error) {
 	return api.New(api.Config{
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
 		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
-		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, UploadLimit: p.cfg.UploadLimit,
+		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, UploadLimit: p.cfg.UploadLimit, Admission: admission,
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: p.roots(),
