@@ -139,7 +139,7 @@ func TestSignByKeyboard(t *testing.T) {
 	b.tabTo("I agree")
 	b.keys("\r")
 	b.see("fields to fill")
-	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.see("1 page to read") // the first is read
 	b.tabTo("Start")
 	b.keys("\r")
 	b.until(`document.activeElement?.classList.contains("initial")`)
@@ -167,10 +167,6 @@ func TestSignByKeyboard(t *testing.T) {
 	b.until(`document.activeElement?.classList.contains("checkbox")`)
 	b.keys(" ")
 	b.see("All fields filled")
-	if eval[string](b, `document.querySelector("#next").textContent`) == "Read on" {
-		b.tabTo("Read on")
-		b.keys("\r")
-	}
 	b.see("Everything read")
 	b.tabTo("Review and sign")
 	b.keys("\r")

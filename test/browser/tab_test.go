@@ -215,12 +215,13 @@ func emulationMetricsParams(width, height int64) emulation.SetDeviceMetricsOverr
 // read goes to the pages that were not in sight yet.
 func (b *tab) read() {
 	b.t.Helper()
+	// In one go, for the page may count as read at any moment.
 	b.eventually("everything is read", func() bool {
-		label := eval[string](b, `document.querySelector("#next").textContent`)
-		if label == "Read on" {
-			b.button("Read on")
-		}
-		return label == "Review and sign"
+		return eval[bool](b, `(() => {
+			const next = document.querySelector("#next");
+			if (next.textContent === "Read on") next.click();
+			return next.textContent === "Review and sign";
+		})()`)
 	})
 }
 
