@@ -1,7 +1,6 @@
 package activities_test
 
 import (
-	"errors"
 	"io/fs"
 	"testing"
 	"time"
@@ -65,7 +64,7 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 		for _, d := range e.Documents {
 			assert.Equal(h.t, models.PurgePurged, d.PurgeStatus)
 			_, err := h.Blobs.Open(ctx, d.BlobKey)
-			require.True(h.t, errors.Is(err, fs.ErrNotExist), "%v", err)
+			require.ErrorIs(h.t, err, fs.ErrNotExist)
 		}
 		assert.Equal(h.t, 4, h.events(e, models.EventDocumentPurged))
 		log, err := h.Store.AuditEvents(ctx, e.ID)

@@ -29,7 +29,7 @@ func (c caller) actor() string {
 	if c.user != nil {
 		return models.UserActor(c.user.ID)
 	}
-	return models.AppActor(c.App.ID)
+	return models.AppActor(c.ID)
 }
 
 func bearerToken(c *gin.Context) (string, error) {

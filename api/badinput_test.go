@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,16 +130,16 @@ func TestBadInput(t *testing.T) {
 				if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
 					continue
 				}
-				make := known[name]
-				require.NotNil(t, make, "%s needs an entry in operations", name)
+				ready := known[name]
+				require.NotNil(t, ready, "%s needs an entry in operations", name)
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					schema := op.RequestBody.Value.Content["application/json"].Schema.Value
-					c, at, base := make(t, s)
+					c, at, base := ready(t, s)
 					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
 						// What was refused changed nothing; what was taken needs a fresh start.
 						if taken := tryMutation(t, c, method, at, clone(base), m); taken {
-							c, at, base = make(t, s)
+							c, at, base = ready(t, s)
 						}
 					}
 				})
@@ -189,10 +188,15 @@ func (c *client) raw(method, path string, body []byte) *answer {
 func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
 	text := func(s string) func(object) []byte { return func(object) []byte { return []byte(s) } }
 	out := []mutation{
-		{name: "array", body: text(`[]`), invalid: true}, {name: "text", body: text(`"x"`), invalid: true}, {name: "null", body: text(`null`), invalid: true},
-		{name: "broken", body: text(`{"a":`), invalid: true}, {name: "two values", body: text(`{} {}`), invalid: true},
-		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true}, {name: "deep", body: text(strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000))},
-		{name: "nothing", body: text(``), invalid: required}, {name: "empty object", body: text(`{}`), invalid: len(schema.Required) > 0},
+		{name: "array", body: text(`[]`), invalid: true},
+		{name: "text", body: text(`"x"`), invalid: true},
+		{name: "null", body: text(`null`), invalid: true},
+		{name: "broken", body: text(`{"a":`), invalid: true},
+		{name: "two values", body: text(`{} {}`), invalid: true},
+		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true},
+		{name: "deep", body: text(strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000))},
+		{name: "nothing", body: text(``), invalid: required},
+		{name: "empty object", body: text(`{}`), invalid: len(schema.Required) > 0},
 		{name: "too large", body: text(`{"a":"` + strings.Repeat("x", 13<<20) + `"}`), invalid: true},
 	}
 	return slices.Concat(out[:len(out)-1], fieldMutations(schema, base, "", nil))
@@ -374,6 +378,6 @@ func TestTextThatWouldInjectHeaders(t *testing.T) {
 		data := contract()
 		data["subject"] = subject
 		e := c.draft(data)
-		require.Equal(t, want, c.get("/v1/envelopes/"+e.str("id")+"/document").want(200).header.Get("Content-Disposition"), fmt.Sprintf("%q", subject))
+		require.Equal(t, want, c.get("/v1/envelopes/"+e.str("id")+"/document").want(200).header.Get("Content-Disposition"), "%q", subject)
 	}
 }

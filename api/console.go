@@ -141,7 +141,7 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.Filter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
-		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
 	f.Status = statusQuery(c, p)
 	if f.Tenant == "" && len(app.Tenants) > 0 {

@@ -65,7 +65,7 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	f := store.DeliveryFilter{
 		App: app.ID, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
 		Webhook: queryID(c, p, "webhookId"), Envelope: queryID(c, p, "envelopeId"),
-		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
 	switch f.Status {
 	case models.DeliveryPending, models.DeliveryDelivered, models.DeliveryFailed:
@@ -199,6 +199,7 @@ func (s *Server) inspectWebhooks(c *gin.Context, app caller) error {
 func (s *Server) pauseWebhook(c *gin.Context, app caller) error {
 	return s.switchWebhook(c, app, false)
 }
+
 func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
 	return s.switchWebhook(c, app, true)
 }

@@ -22,7 +22,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.Filter{
 		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
-		Page: query(c, p, "page", 1, 1, 1_000_000), Size: query(c, p, "pageSize", 20, 1, 100),
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
 	if f.Tenant == "" {
 		p.Add("tenantId", "is required")

@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -76,22 +75,6 @@ func (p *post) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.mails)
-}
-
-// code is the one-time code that was last sent to an address.
-func (p *post) code(t *testing.T, to string) string {
-	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := len(p.mails) - 1; i >= 0; i-- {
-		if m := p.mails[i]; m.To.Email == to {
-			if c := regexp.MustCompile(`\b\d{6}\b`).FindString(m.Text); c != "" {
-				return c
-			}
-		}
-	}
-	t.Fatalf("no code was sent to %s", to)
-	return ""
 }
 
 type sms struct{ *post }
@@ -294,6 +277,7 @@ func (c *client) post(path string, body any) *answer {
 	c.t.Helper()
 	return c.call(http.MethodPost, path, body)
 }
+
 func (c *client) del(path string) *answer { c.t.Helper(); return c.call(http.MethodDelete, path, nil) }
 
 func multipartBody(t *testing.T, fields map[string]string, file []byte) (string, []byte) {

@@ -242,15 +242,15 @@ func (o *object) sub(name string) *object {
 // err is what was wrong so far.
 func (o *object) err() error { return o.p.Err() }
 
-// query reads a whole number from the query string.
-func query(c *gin.Context, p models.Problems, name string, otherwise, lowest, highest int) int {
+// query reads a whole number from 1 on from the query string.
+func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
 	raw, ok := c.GetQuery(name)
 	if !ok {
 		return otherwise
 	}
 	n, err := strconv.Atoi(raw)
-	if err != nil || n < lowest || n > highest {
-		p.Add(name, "must be a whole number between %d and %d", lowest, highest)
+	if err != nil || n < 1 || n > highest {
+		p.Add(name, "must be a whole number between 1 and %d", highest)
 		return otherwise
 	}
 	return n

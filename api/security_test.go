@@ -67,10 +67,10 @@ func TestForgedTokens(t *testing.T) {
 		return out
 	}
 	jwk := map[string]any{
-		"kty": "EC", "crv": "P-256", "x": base64.RawURLEncoding.EncodeToString(mine.X.FillBytes(make([]byte, 32))), //nolint:staticcheck // a JWK has coordinates
-		"y": base64.RawURLEncoding.EncodeToString(mine.Y.FillBytes(make([]byte, 32))), //nolint:staticcheck // a JWK has coordinates
+		"kty": "EC", "crv": "P-256", "x": base64.RawURLEncoding.EncodeToString(mine.X.FillBytes(make([]byte, 32))),
+		"y": base64.RawURLEncoding.EncodeToString(mine.Y.FillBytes(make([]byte, 32))),
 	}
-	real := func(change func(jwt.MapClaims)) string {
+	genuine := func(change func(jwt.MapClaims)) string {
 		return forge(jwt.SigningMethodES256, keys[0].Private, nil, with(change))
 	}
 	forged := map[string]string{
@@ -85,12 +85,12 @@ func TestForgedTokens(t *testing.T) {
 		"kid is SQL":          forge(jwt.SigningMethodES256, mine, map[string]any{"kid": "x' UNION SELECT 'a"}, with(nil)),
 		"kid is no text":      forge(jwt.SigningMethodES256, keys[0].Private, map[string]any{"kid": 1}, with(nil)),
 		"manifest key":        forge(jwt.SigningMethodES256, manifests[0].Private, map[string]any{"kid": manifests[0].ID}, with(nil)),
-		"other audience":      real(func(c jwt.MapClaims) { c["aud"] = "countersign:download" }),
-		"no audience":         real(func(c jwt.MapClaims) { delete(c, "aud") }),
-		"expired":             real(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Minute).Unix() }),
-		"no expiry":           real(func(c jwt.MapClaims) { delete(c, "exp") }),
-		"subject is no id":    real(func(c jwt.MapClaims) { c["sub"] = "admin" }),
-		"subject is nobody's": real(func(c jwt.MapClaims) { c["sub"] = uuid.NewString() }),
+		"other audience":      genuine(func(c jwt.MapClaims) { c["aud"] = "countersign:download" }),
+		"no audience":         genuine(func(c jwt.MapClaims) { delete(c, "aud") }),
+		"expired":             genuine(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Minute).Unix() }),
+		"no expiry":           genuine(func(c jwt.MapClaims) { delete(c, "exp") }),
+		"subject is no id":    genuine(func(c jwt.MapClaims) { c["sub"] = "admin" }),
+		"subject is nobody's": genuine(func(c jwt.MapClaims) { c["sub"] = uuid.NewString() }),
 		"signing token":       fresh,
 		"download token":      download,
 		"cut":                 good.token[:len(good.token)-4],

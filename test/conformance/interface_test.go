@@ -318,7 +318,9 @@ func portal(t *testing.T, s *target) {
 func webhooks(t *testing.T, s *target) {
 	c := s.app()
 	for _, bad := range []object{
-		{"events": []string{"envelope.sent"}}, {"url": "https://example.com", "events": []string{}}, {"url": "https://example.com", "events": []string{"x"}},
+		{"events": []string{"envelope.sent"}},
+		{"url": "https://example.com", "events": []string{}},
+		{"url": "https://example.com", "events": []string{"x"}},
 		{"url": "ftp://example.com", "events": []string{"envelope.sent"}},
 	} {
 		c.post(t, "/v1/webhooks", bad).refused(t, 400, "validation_error")
