@@ -59,6 +59,7 @@ type contextDoc struct {
 	PageCount  int              `json:"pageCount"`
 	Order      int              `json:"order"`
 	Size       int64            `json:"size"`
+	SHA256     string           `json:"sha256"`
 	Pages      []models.PageRun `json:"pages"`
 }
 
@@ -127,7 +128,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 func contextDocs(e *models.Envelope) []contextDoc {
 	out := []contextDoc{}
 	for _, d := range e.Originals() {
-		out = append(out, contextDoc{DocumentID: d.ID, Name: e.FileName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, Pages: d.Pages})
+		out = append(out, contextDoc{DocumentID: d.ID, Name: e.FileName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, SHA256: d.SHA256, Pages: d.Pages})
 	}
 	return out
 }

@@ -31,8 +31,9 @@ const (
 // next run. Width and Height are points of the page as a reader shows it,
 // after CropBox, Rotate and UserUnit.
 type PageRun struct {
-	From          int
-	Width, Height float64
+	From   int     `json:"from"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
 }
 
 // Document is a PDF of an envelope.

@@ -62,10 +62,10 @@ func (s *Store) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.Signin
 	return rows, nil
 }
 
-// firstKey makes the first key of a purpose. Its id is fixed, so that of several
-// processes that start at once only one makes it.
+// firstKey makes the first key of a purpose. Only one key of a purpose may be
+// live, so that of several processes that start at once one makes it for all.
 func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
-	row, err := s.newKey(purpose, string(purpose)+"-1")
+	row, err := s.newKey(purpose)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,9 @@ func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]mode
 	return s.keyRows(db, purpose)
 }
 
-func (s *Store) newKey(purpose models.KeyPurpose, id string) (*models.SigningKey, error) {
+// newKey makes a key. Its id is its own everywhere, so that a verifier never
+// takes one installation's key for another's.
+func (s *Store) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
@@ -87,7 +89,7 @@ func (s *Store) newKey(purpose models.KeyPurpose, id string) (*models.SigningKey
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
 	}
 	return &models.SigningKey{
-		ID: id, Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
+		ID: string(purpose) + "-" + s.newID().String(), Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
 	}, nil
 }
 
@@ -99,7 +101,7 @@ func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (strin
 	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
 		return "", err
 	}
-	row, err := s.newKey(purpose, string(purpose)+"-"+s.newID().String())
+	row, err := s.newKey(purpose)
 	if err != nil {
 		return "", err
 	}

@@ -27,6 +27,8 @@ CREATE TABLE signing_keys (
     retired_at timestamptz
 );
 
+CREATE UNIQUE INDEX signing_keys_live ON signing_keys (purpose) WHERE retired_at IS NULL;
+
 CREATE TABLE usage (
     app_id       uuid    NOT NULL REFERENCES apps (id),
     period_start date    NOT NULL,

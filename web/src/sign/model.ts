@@ -22,7 +22,7 @@ export interface Doc {
   pageCount: number;
   order: number;
   size: number;
-  sha256?: string;
+  sha256: string;
   /** Runs of pages of one size, in points of the page as it is shown. */
   pages: PageRun[];
 }
@@ -60,17 +60,13 @@ export const pageKey = (documentId: string, page: number): string => `${document
 
 /** Puts documents in their order and fields in reading order. */
 export function arrange(raw: Context): Context {
-  const documents = [...raw.documents].map((d) => ({ ...d, pages: d.pages.map(readRun) })).sort((a, b) => a.order - b.order);
+  const documents = [...raw.documents].sort((a, b) => a.order - b.order);
   const rank = new Map(documents.map((d, i) => [d.documentId, i]));
   const place = (f: Field) => rank.get(f.documentId) ?? 0;
   // Fields that share a line, even if not to the point, are read across.
   const fields = [...raw.fields].sort((a, b) =>
     place(a) - place(b) || a.page - b.page || (Math.abs(a.y - b.y) > Math.min(a.h, b.h) / 2 ? a.y - b.y : a.x - b.x));
   return { ...raw, documents, fields };
-}
-
-function readRun(run: PageRun | { From: number; Width: number; Height: number }): PageRun {
-  return "From" in run ? { from: run.From, width: run.Width, height: run.Height } : run;
 }
 
 /** The size of a page in points as it is shown. */
