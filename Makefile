@@ -108,6 +108,10 @@ conformance: build $(TOOLS)/testenv ## Check the interface against the running s
 bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench
 
+.PHONY: bench-web
+bench-web: build ## Measure the pages (script size, largest contentful paint)
+	$(GO) test ./test/browser -run TestFigures -v -count=1
+
 .PHONY: bench-seal
 bench-seal: ## Measure the sealing engine
 	$(GO) run ./seal/bench
