@@ -99,14 +99,22 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 	$(TOOLS)/composecheck -env deploy/env.example docker-compose.yml
 
 .PHONY: conformance
-conformance: build $(TOOLS)/testenv ## Check the interface against the running service
+conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)
 	$(TOOLS)/testenv $(GO) test -count=1 ./test/conformance/...
+
+.PHONY: clients
+clients: ## Generate Go and TypeScript clients from the contract and compile them
+	test/clients/check.sh
 
 ##### Measure
 
 .PHONY: bench
 bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench
+
+.PHONY: bench-scale
+bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 envelopes (several minutes)
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale
 
 .PHONY: bench-web
 bench-web: build ## Measure the pages (script size, largest contentful paint)

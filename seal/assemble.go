@@ -74,9 +74,7 @@ func (a *assembly) build(original *pdf.Ref) error {
 			return err
 		}
 		parent, _ = catalog.Get("Pages").Ref()
-		if a.tags, err = newTagger(a.file, a.w, catalog); err != nil {
-			return err
-		}
+		a.tags = newTagger(a.file, a.w, catalog)
 		if err := a.drawOnPages(); err != nil {
 			return err
 		}

@@ -85,13 +85,9 @@ type face struct {
 	col   colour
 }
 
-// line draws a line of text with its baseline at y and returns its width.
-// What no font can draw is written as its code point.
-func (c *canvas) line(f face, x, y float64, s string) float64 {
-	l := c.set(f, s)
-	c.show(f, x, y, l)
-	return l.Width * f.size / 1000
-}
+// line draws a line of text with its baseline at y. What no font can draw is
+// written as its code point.
+func (c *canvas) line(f face, x, y float64, s string) { c.show(f, x, y, c.set(f, s)) }
 
 // lineRight draws a line of text that ends at x.
 func (c *canvas) lineRight(f face, x, y float64, s string) {

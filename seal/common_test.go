@@ -107,10 +107,10 @@ func job(t testing.TB, original []byte) seal.Job {
 	t.Helper()
 	sum := sha256.Sum256(original)
 	hash := hex.EncodeToString(sum[:])
-	at := func(min int) time.Time { return now.Add(time.Duration(min) * time.Minute) }
-	stamp := func(min int) string { return at(min).Format("2006-01-02T15:04:05.000000Z") }
-	event := func(name, actor string, min int, ip string, detail map[string]any) map[string]any {
-		e := map[string]any{"event": name, "actor": actor, "timestamp": stamp(min), "detail": detail}
+	at := func(minute int) time.Time { return now.Add(time.Duration(minute) * time.Minute) }
+	stamp := func(minute int) string { return at(minute).Format("2006-01-02T15:04:05.000000Z") }
+	event := func(name, actor string, minute int, ip string, detail map[string]any) map[string]any {
+		e := map[string]any{"event": name, "actor": actor, "timestamp": stamp(minute), "detail": detail}
 		if ip != "" {
 			e["ip"] = ip
 		}

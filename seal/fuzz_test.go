@@ -3,7 +3,6 @@ package seal_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"testing"
 
@@ -65,7 +64,7 @@ func FuzzUpload(f *testing.F) {
 		_, err := seal.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
 		if err != nil {
 			var refusal *seal.Refusal
-			require.True(t, errors.As(err, &refusal), "%v", err)
+			require.ErrorAs(t, err, &refusal)
 			return
 		}
 		out, err := os.CreateTemp(t.TempDir(), "out")

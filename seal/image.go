@@ -9,9 +9,9 @@ import (
 	"image/png"
 	"strconv"
 
-	"countersign/seal/pdf"
-
 	xdraw "golang.org/x/image/draw"
+
+	"countersign/seal/pdf"
 )
 
 // Bounds of a picture.

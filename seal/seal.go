@@ -172,7 +172,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	go func() { copied <- c.run(ctx) }()
 	if err := a.build(original); err != nil {
 		cancel()
-		<-copied
+		_ = <-copied // cut off by us
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if err := <-copied; err != nil {

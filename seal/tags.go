@@ -22,27 +22,29 @@ type tagger struct {
 	parents []pdf.Value // number, array, number, array …
 }
 
-func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) (*tagger, error) {
+// newTagger returns nil where the original is not tagged, or its structure tree
+// is none: readers ignore such a one too.
+func newTagger(f *pdf.File, w *pdf.Increment, catalog pdf.Dict) *tagger {
 	ref, ok := catalog.Get("StructTreeRoot").Ref()
 	if !ok {
-		return nil, nil //nolint:nilnil // not tagged
+		return nil
 	}
 	root, err := f.Dict(ref.Value())
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // readers ignore a tree that is none
+		return nil
 	}
 	t := &tagger{f: f, w: w, ref: ref, root: root.Clone(), section: w.Reserve()}
 	if t.key, err = f.Int(root.Get("ParentTreeNextKey")); err != nil || t.key < 0 {
 		if t.key, err = lastKey(f, root.Get("ParentTree")); err != nil {
-			return nil, nil //nolint:nilerr,nilnil // likewise
+			return nil
 		}
 		t.key++
 	}
 	if _, err := t.children(t.root); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // likewise
+		return nil
 	}
 	t.first = t.key
-	return t, nil
+	return t
 }
 
 // lastKey returns the highest key of a number tree (7.9.7), -1 if it is empty.

@@ -147,7 +147,7 @@ func (p *parts) roots() *x509.CertPool {
 	if name == "" {
 		name = p.cfg.SealKey
 	}
-	raw, err := os.ReadFile(name) //nolint:gosec // the operator names it
+	raw, err := os.ReadFile(name)
 	if err != nil {
 		p.log.Info("own seals will be reported as not trusted: the API has no COUNTERSIGN_SEAL_CERT")
 		return pool

@@ -39,7 +39,7 @@ func (d document) build() []byte {
 	random := func(n int) []byte {
 		p := make([]byte, n)
 		for i := range p {
-			p[i] = byte(rng.Uint32())
+			p[i] = byte(rng.Uint32()) //nolint:gosec // the lowest eight bits are wanted
 		}
 		return p
 	}

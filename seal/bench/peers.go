@@ -94,7 +94,7 @@ func command(ctx context.Context, name string, args ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput() //nolint:gosec // the peers named in this file
 	if err != nil {
 		return fmt.Errorf("failed: %w: %.120s", err, bytes.TrimSpace(out))
 	}

@@ -75,7 +75,7 @@ func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*S
 		return nil, errors.New("cms: a key and its certificate are needed")
 	}
 	s := &Signer{key: key, chain: chain, rand: rand}
-	type comparable interface{ Equal(crypto.PublicKey) bool }
+	type comparer interface{ Equal(crypto.PublicKey) bool }
 	switch pub := key.Public().(type) {
 	case *ecdsa.PublicKey:
 		if pub.Curve != elliptic.P256() {
@@ -91,7 +91,7 @@ func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*S
 	default:
 		return nil, fmt.Errorf("cms: keys of type %T are not supported", pub)
 	}
-	pub, ok := key.Public().(comparable)
+	pub, ok := key.Public().(comparer)
 	if !ok || !pub.Equal(chain[0].PublicKey) {
 		return nil, errors.New("cms: the key does not belong to the certificate")
 	}

@@ -99,10 +99,10 @@ func (s *Set) Find(preferred *Font, r rune) (*Font, error) {
 
 // mayHave spares reading a font for a character that it cannot have.
 func (l *Lazy) mayHave(r rune) bool {
-	switch {
-	case l.name == "DroidSansFallback", l.name == "NotoSansSymbols2-Regular", l.name == "NotoSansMath-Regular", l.name == "NotoSans-Regular":
+	switch l.name {
+	case "DroidSansFallback", "NotoSansSymbols2-Regular", "NotoSansMath-Regular", "NotoSans-Regular":
 		return true
-	case l.name == "CountersignHangul-Regular":
+	case "CountersignHangul-Regular":
 		return r >= 0x1100
 	}
 	return r < 0x3000 || r >= 0xA000

@@ -86,7 +86,7 @@ func (f *File) Object(ref Ref) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	switch e.kind {
+	switch e.kind { //nolint:exhaustive // what is in use is read below
 	case entryFree:
 		return Object{Ref: ref}, nil
 	case entryCompressed:

@@ -235,8 +235,8 @@ func (w *Increment) xrefStream(self Ref, t Dict) {
 	w.runs(func(run []written) {
 		index = fmt.Appendf(index, "%d %d ", run[0].ref.Num, len(run))
 		for _, o := range run {
-			data = append(data, 1, byte(o.at>>32), byte(o.at>>24), byte(o.at>>16), byte(o.at>>8), byte(o.at),
-				byte(o.ref.Gen>>8), byte(o.ref.Gen))
+			data = append(data, 1, byte(o.at>>32), byte(o.at>>24), byte(o.at>>16), byte(o.at>>8), byte(o.at), //nolint:gosec // byte by byte
+				byte(o.ref.Gen>>8), byte(o.ref.Gen)) //nolint:gosec // byte by byte
 		}
 	})
 	d := append(Dict{{"Type", Value("/XRef")}, {"W", Value("[1 5 2]")}}, t...)

@@ -343,7 +343,7 @@ func decodeLiteral(b []byte) []byte {
 				i++
 				n = n*8 + int(b[i]-'0')
 			}
-			out = append(out, byte(n))
+			out = append(out, byte(n)) //nolint:gosec // high-order overflow is ignored (7.3.4.2)
 		default:
 			out = append(out, c)
 		}

@@ -190,13 +190,16 @@ func listen(ctx context.Context) (net.Listener, error) {
 	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
+// probe asks whether a service is ready.
+var probe = &http.Client{Timeout: 5 * time.Second}
+
 func waitReady(ctx context.Context, base string) error {
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
 		if err != nil {
 			return err
 		}
-		if res, err := http.DefaultClient.Do(req); err == nil {
+		if res, err := probe.Do(req); err == nil {
 			_ = res.Body.Close()
 			if res.StatusCode == http.StatusOK {
 				return nil

@@ -197,7 +197,7 @@ func (w *workbench) measureActions(ctx context.Context) error {
 			return err
 		}
 		events++
-		switch ev.EventType { //nolint:exhaustive // the others are not billed
+		switch ev.EventType {
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
 			enums.EVENT_TYPE_TIMER_STARTED, enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
 			counts[ev.EventType]++
