@@ -89,6 +89,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 			o.bad("origin", "must be top-left or bottom-left")
 		}
 	}
+	in.FieldOrigin = origin
 	var fields []models.FieldInput
 	for _, fo := range o.objects("fields", 0, models.MaxFields) {
 		fields = append(fields, fieldInput(fo, origin))

@@ -180,11 +180,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := s.settings(c, app, e.TenantID)
-	if err != nil {
-		return err
-	}
-	in := fieldInput(o, *chosen.FieldOrigin)
+	in := fieldInput(o, e.FieldOrigin)
 	invalid := o.err()
 	var made []*models.Field
 	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {

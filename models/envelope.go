@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -34,6 +35,7 @@ type Envelope struct {
 	// FirstDocumentID is the id that the first document will have. It is known
 	// before the document is, so that fields can be placed on it beforehand.
 	FirstDocumentID uuid.UUID
+	FieldOrigin     Origin // of the fields that name none
 	CreatedAt       time.Time
 	SentAt          *time.Time
 	CompletedAt     *time.Time
@@ -77,6 +79,7 @@ type EnvelopeInput struct {
 	Subject       *string
 	CreatedBy     string
 	ExpiresInDays *int
+	FieldOrigin   Origin // "": top-left
 }
 
 // NewEnvelope makes a draft.
@@ -96,7 +99,8 @@ func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
 	e := &Envelope{
 		ID: act.NewID(), AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
 		CreatedBy: in.CreatedBy, ExpiresInDays: in.ExpiresInDays, FirstDocumentID: act.NewID(),
-		CreatedAt: act.At, AuditHead: ChainStart,
+		FieldOrigin: cmp.Or(in.FieldOrigin, OriginTopLeft),
+		CreatedAt:   act.At, AuditHead: ChainStart,
 	}
 	e.rebase(act.At)
 	e.record(act, EventEnvelopeCreated, uuid.Nil, Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy})

@@ -172,8 +172,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	go func() { copied <- c.run(ctx) }()
 	if err := a.build(original); err != nil {
 		cancel()
-		_ = <-copied // cut off by us
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return Result{}, fmt.Errorf("seal: %w", errors.Join(err, ended(<-copied)))
 	}
 	if err := <-copied; err != nil {
 		return Result{}, err
@@ -299,3 +298,11 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result, done *
 }
 
 func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }
+
+// ended leaves out that a copy was cut off by us.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -147,7 +147,7 @@ func (p *parts) roots() *x509.CertPool {
 	if name == "" {
 		name = p.cfg.SealKey
 	}
-	raw, err := os.ReadFile(name)
+	raw, err := os.ReadFile(name) //nolint:gosec // the operator names it
 	if err != nil {
 		p.log.Info("own seals will be reported as not trusted: the API has no COUNTERSIGN_SEAL_CERT")
 		return pool
@@ -217,7 +217,7 @@ func (p *parts) dispatcher() *temporal.Dispatcher {
 
 // sealKey reads the sealing key: two PEM files, or one PKCS#12 file.
 func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
-	key, err := os.ReadFile(cfg.SealKey) //nolint:gosec // the operator names it
+	key, err := os.ReadFile(cfg.SealKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
 	}

@@ -162,6 +162,7 @@ func TestEmbed(t *testing.T) {
 	b.frameButton("I agree")
 	told("consentAccepted")
 	told("viewed")
+	b.framed("1 page to read") // the first page is drawn and seen before anything is clicked
 	b.frameButton("Start")
 	b.frameButton("Initials")
 	b.frameButton("Use these initials")

@@ -86,7 +86,7 @@ func badCreates(t *testing.T, c *client) {
 		"fields[0].h":             func(o object) { o.list0("fields")["h"] = "tall" },
 		"fields[0].required":      func(o object) { o.list0("fields")["required"] = "yes" },
 		"fields[0].documentId":    func(o object) { o.list0("fields")["documentId"] = uuid.NewString() },
-		"fields[0].origin":        func(o object) { o["origin"] = "centre" },
+		"origin":                  func(o object) { o["origin"] = "centre" },
 	} {
 		data := object{
 			"tenantId": "bad", "subject": "s",
@@ -130,7 +130,7 @@ func badFiles(t *testing.T, c *client) {
 	}, testkit.OnePage())
 	assert.Nil(t, flat["expiresAt"], "an explicit null is no deadline")
 	e := c.call(t, http.StatusCreated, http.MethodPost, "/v1/envelopes", object{
-		"tenantId": "files", "subject": "JSON", "createdBy": "someone", "signers": []object{{"name": "A", "email": "a@example.com"}},
+		"tenantId": "files", "subject": "JSON", "createdBy": "someone", "origin": "bottom-left", "signers": []object{{"name": "A", "email": "a@example.com"}},
 	})
 	at := "/v1/envelopes/" + e.str("id")
 	c.refused(t, 404, "not_found", http.MethodGet, at+"/document", nil)
@@ -166,6 +166,7 @@ func badFiles(t *testing.T, c *client) {
 	field := object{"signerId": e.list("signers")[0].str("id"), "type": "signature", "page": 1, "x": 1, "y": 1, "w": 10, "h": 10}
 	made := c.call(t, http.StatusCreated, http.MethodPost, at+"/fields", field)
 	assert.Equal(t, doc.str("documentId"), made.str("documentId"), "without a documentId the first document is meant")
+	assert.InDelta(t, 842-1-10, made["y"], 0.001, "the envelope's origin holds for fields that come later")
 	field["page"] = 9
 	out = c.refused(t, 400, "validation_error", http.MethodPost, at+"/fields", field)
 	assert.Contains(t, out["errors"], "page")

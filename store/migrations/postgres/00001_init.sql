@@ -49,6 +49,7 @@ CREATE TABLE envelopes (
     hash_original     text,
     hash_final        text,
     first_document_id uuid        NOT NULL,
+    field_origin      text        NOT NULL DEFAULT 'top-left',
     created_at        timestamptz NOT NULL,
     sent_at           timestamptz,
     completed_at      timestamptz,

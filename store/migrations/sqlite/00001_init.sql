@@ -49,6 +49,7 @@ CREATE TABLE envelopes (
     hash_original     text,
     hash_final        text,
     first_document_id text        NOT NULL,
+    field_origin      text        NOT NULL DEFAULT 'top-left',
     created_at        datetime NOT NULL,
     sent_at           datetime,
     completed_at      datetime,

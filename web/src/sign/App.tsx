@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
 import { ask, Refusal } from "../ui/http";
 import { LanguageChoice, Waiting } from "../ui/parts";
@@ -76,7 +76,8 @@ export function Sign({ token, host, speech, choose }: Props) {
 
   // A draft belongs to an open signing: what was answered is not kept.
   const open = context !== null && !receipt && !end;
-  useEffect(() => { if (open) saveDraft(context, draft); }, [draft]);
+  // In the same turn as it is shown: what the signer sees as done is kept.
+  useLayoutEffect(() => { if (open) saveDraft(context, draft); }, [draft]);
 
   /** Refusals that end the signing end it; others are the caller's to tell. */
   const guarded = async <T,>(work: () => Promise<T>): Promise<T> => {
