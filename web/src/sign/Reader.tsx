@@ -2,7 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { Speech } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
-import { Dwell, type Look } from "./dwell";
+import { Dwell, glance, type Look } from "./dwell";
 import { following, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type Values } from "./model";
 import { PageSheet, type SheetEvents } from "./Sheet";
 import { Viewer, type Sheet } from "./viewer";
@@ -27,8 +27,6 @@ interface Props {
 }
 
 const zooms = [0.75, 1, 1.25, 1.5, 2, 2.5, 3];
-/** How long, in milliseconds, a drawn page must be in sight to count as seen. */
-const glance = 350;
 
 /** The documents, page by page, with the fields on them and the bar that leads through. */
 export function Reader({ context, values, days, read, speech, urlOf, sendLook, onRead, onValue, onPicture, onChange, onReview, control }: Props) {

@@ -3,8 +3,11 @@ import { Refusal, Unreachable } from "../ui/http";
 /** One look at a page. */
 export interface Look { documentId: string; page: number; dwellMs: number }
 
-/** Shorter looks come from scrolling past and are not reported. */
-const shortest = 400;
+/**
+ * How long, in milliseconds, a drawn page must be in sight to count as seen, and
+ * so to be reported. Shorter looks come from scrolling past.
+ */
+export const glance = 350;
 
 /** Measures how long pages are looked at and reports it, one look after the other. */
 export class Dwell {
@@ -33,7 +36,7 @@ export class Dwell {
   }
 
   private add(key: string, ms: number): void {
-    if (ms < shortest || this.closed) return;
+    if (ms < glance || this.closed) return;
     const cut = key.lastIndexOf("/");
     this.queue.push({ documentId: key.slice(0, cut), page: Number(key.slice(cut + 1)), dwellMs: Math.round(ms) });
   }
