@@ -34,16 +34,22 @@ func (w *workbench) measureSign(ctx context.Context) error {
 				return err
 			}
 		}
-		start := now()
-		if err := w.client.sign(ctx, e, 0); err != nil {
-			return err
+		// What sending set off is over before either is timed: both invitations are out.
+		for e.invited() < 2 {
+			if err := w.get(ctx, e); err != nil {
+				return err
+			}
 		}
-		calls = append(calls, now().Sub(start))
-		start = now()
+		start := now()
 		if err := sameRows(ctx, db, e); err != nil {
 			return err
 		}
 		bare = append(bare, now().Sub(start))
+		start = now()
+		if err := w.client.sign(ctx, e, 0); err != nil {
+			return err
+		}
+		calls = append(calls, now().Sub(start))
 	}
 	report("sign call, p50 (p90)                    %s (%s)", ms(median(calls)), ms(quantile(calls, 0.9)))
 	report("bare transaction of the same rows       %s (%s)", ms(median(bare)), ms(quantile(bare, 0.9)))
