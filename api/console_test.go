@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
+	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
@@ -351,7 +352,7 @@ func TestRetentionInThePortal(t *testing.T) {
 		nobody := &client{t: t, s: s}
 		nobody.get(portal).want(200)
 		file := nobody.get(portal + "/document").want(200)
-		require.Equal(t, onePage(), file.raw)
+		require.Equal(t, testkit.OnePage(), file.raw)
 		full := c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Equal(t, s.clock.now().AddDate(0, 0, 30).Format(time.DateOnly), full.body["documents"].([]any)[1].(object)["retentionUntil"])
 
@@ -376,9 +377,9 @@ func TestVerifyEndpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	nobody := &client{t: t, s: s}
-	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", onePage()).want(200)
+	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(200)
 	require.Equal(t, "broken", a.str("verdict"))
-	ct, body := multipartBody(t, nil, onePage())
+	ct, body := multipartBody(t, nil, testkit.OnePage())
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
 	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")
 	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).refused(400, "content_type")

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
@@ -311,7 +310,7 @@ func (c *client) draft(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
-	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, onePage())
+	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, testkit.OnePage())
 	return c.send(http.MethodPost, "/v1/envelopes", ct, body).want(http.StatusCreated)
 }
 
@@ -343,15 +342,15 @@ func (s *service) completes(t *testing.T, envelope string, retentionDays int) st
 	f, err := s.cfg.Blobs.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
-	_, err = f.Write(onePage())
+	_, err = f.Write(testkit.OnePage())
 	require.NoError(t, err)
-	sum := sha256.Sum256(onePage())
+	sum := sha256.Sum256(testkit.OnePage())
 	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, "envelopes/"+envelope+"/sealed/x.pdf"))
 	e, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(envelope), func(e *models.Envelope) error {
 		var files []models.SealedFile
 		for _, d := range e.Originals() {
 			files = append(files, models.SealedFile{
-				OriginalID: d.ID, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(onePage())), PageCount: 1, BlobKey: "envelopes/" + envelope + "/sealed/x.pdf",
+				OriginalID: d.ID, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(testkit.OnePage())), PageCount: 1, BlobKey: "envelopes/" + envelope + "/sealed/x.pdf",
 			})
 		}
 		if err := e.Complete(s.act("system"), files); err != nil {
@@ -376,29 +375,4 @@ func form(values ...string) []byte {
 		v.Set(values[i], values[i+1])
 	}
 	return []byte(v.Encode())
-}
-
-// onePage is a PDF of one A4 page.
-func onePage() []byte {
-	var b bytes.Buffer
-	var at []int
-	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
-	text := "BT /F1 24 Tf 72 760 Td (Contract) Tj ET"
-	for i, o := range []string{
-		"<</Type/Catalog/Pages 2 0 R>>",
-		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 5 0 R>>>>/Contents 4 0 R>>",
-		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text), text),
-		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-	} {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, o := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
 }

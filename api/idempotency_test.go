@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
@@ -29,7 +30,7 @@ func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
 		for range 12 {
 			wg.Go(func() {
 				// Each with a boundary of its own, as a client that tries again would.
-				ct, body := multipartBody(t, map[string]string{"data": string(data)}, onePage())
+				ct, body := multipartBody(t, map[string]string{"data": string(data)}, testkit.OnePage())
 				for {
 					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
 					if a.status == http.StatusConflict {
@@ -95,9 +96,9 @@ func TestIdempotencyRules(t *testing.T) {
 		up := func(body []byte) *answer {
 			return c.with("Idempotency-Key", "up").send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/octet-stream", body)
 		}
-		doc := up(onePage()).want(200)
-		require.Equal(t, doc.raw, up(onePage()).want(200).raw)
-		up(append(onePage(), '\n')).refused(422, "idempotency_key_reused")
+		doc := up(testkit.OnePage()).want(200)
+		require.Equal(t, doc.raw, up(testkit.OnePage()).want(200).raw)
+		up(append(testkit.OnePage(), '\n')).refused(422, "idempotency_key_reused")
 		require.Len(t, c.get("/v1/envelopes/" + e.str("id")).body["documents"], 1)
 
 		// After 24 hours the key is free again.
