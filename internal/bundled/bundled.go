@@ -110,6 +110,13 @@ func (s *Server) Stop() error {
 	}
 }
 
+// Kill ends the server as a crash does and waits for it.
+func (s *Server) Kill() error {
+	err := s.cmd.Process.Kill()
+	<-s.ended
+	return err
+}
+
 // tail keeps the end of what is written to it.
 type tail struct {
 	mu   sync.Mutex

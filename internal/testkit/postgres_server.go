@@ -34,6 +34,7 @@ type PostgresServer struct {
 	// URL is the postgres:// URL of the superuser on the database "postgres".
 	URL string
 
+	dir      string
 	guardian *exec.Cmd
 	stdin    io.Closer
 	ended    chan struct{} // closed when the guardian has ended
@@ -112,14 +113,21 @@ func initDatabase(ctx context.Context, dir, bin, password string, credential *sy
 }
 
 // guard runs a server ("$@") in the directory $0 until standard input ends, and then removes the
-// directory. The kernel closes that pipe when this process ends, even by SIGKILL.
+// directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that
+// ends while the file "down" is there is started again when it is gone (see Crash).
 const guard = `
 exec 3<&0 </dev/null
-"$@" >"$0/log" 2>&1 3<&- &
-server=$!
-{ cat <&3 >/dev/null; kill -QUIT $server 2>/dev/null; } &
+{ cat <&3 >/dev/null; : >"$0/over"; rm -f "$0/down"; kill -QUIT "$(cat "$0/pid")" 2>/dev/null; } &
 exec 3<&-
-wait $server
+while
+  "$@" >>"$0/log" 2>&1 3<&- &
+  echo $! >"$0/pid"
+  wait $!
+  [ -e "$0/down" ]
+do
+  while [ -e "$0/down" ]; do sleep 0.05; done
+  [ ! -e "$0/over" ] || break
+done
 cd / && rm -rf "$0"
 `
 
@@ -158,7 +166,7 @@ func launchPostgres(
 			Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres",
 			RawQuery: "sslmode=disable",
 		}).String(),
-		guardian: cmd, stdin: stdin, ended: make(chan struct{}),
+		dir: dir, guardian: cmd, stdin: stdin, ended: make(chan struct{}),
 	}
 	go func() {
 		_ = cmd.Wait()

@@ -94,3 +94,24 @@ func TestStartPostgres(t *testing.T) {
 		})
 	}
 }
+
+// A crash loses nothing that was committed, and the same address answers again.
+func TestCrashAndRestart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	server, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(ctx))) })
+	conn := connect(t, server.URL)
+	_, err = conn.Exec(ctx, "CREATE TABLE kept AS SELECT 1 AS n")
+	require.NoError(t, err)
+
+	require.NoError(t, server.Crash(ctx))
+	require.False(t, postgresAnswers(t, server.URL))
+	require.Error(t, conn.Ping(ctx))
+	require.NoError(t, server.Restart(ctx))
+	var n int
+	require.NoError(t, connect(t, server.URL).QueryRow(ctx, "SELECT n FROM kept").Scan(&n))
+	require.Equal(t, 1, n)
+}

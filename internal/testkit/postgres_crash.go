@@ -1,0 +1,49 @@
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+)
+
+// Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint or a word
+// to its clients. Its data stays for Restart. A server that is not Durable loses its newest commits.
+func (s *PostgresServer) Crash(ctx context.Context) error {
+	if err := os.WriteFile(s.down(), nil, 0o600); err != nil {
+		return fmt.Errorf("crash PostgreSQL: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, "pid"))
+	if err != nil {
+		return fmt.Errorf("crash PostgreSQL: %w", err)
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGQUIT)
+	}
+	if err != nil {
+		return fmt.Errorf("crash PostgreSQL: %w", err)
+	}
+	return pollUntil(ctx, s.ended, func() error {
+		if syscall.Kill(pid, 0) == nil {
+			return errors.New("the server still runs")
+		}
+		return nil
+	})
+}
+
+// Restart starts a crashed server again, on the same port and data, and returns when it answers.
+func (s *PostgresServer) Restart(ctx context.Context) error {
+	if err := os.Remove(s.down()); err != nil {
+		return fmt.Errorf("restart PostgreSQL: %w", err)
+	}
+	return s.waitReady(ctx)
+}
+
+func (s *PostgresServer) down() string { return filepath.Join(s.dir, "down") }
+
