@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-
 )
 
 // Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint or a word
@@ -46,4 +45,3 @@ func (s *PostgresServer) Restart(ctx context.Context) error {
 }
 
 func (s *PostgresServer) down() string { return filepath.Join(s.dir, "down") }
-

@@ -1,0 +1,80 @@
+//go:build failpoints
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Variable names the environment variable with the directory that faults are read from: a file
+// named for a place holds what is to happen there.
+//
+//	kill         the program ends as by kill -9, and the file is removed before
+//	sleep 250ms  it waits
+//	hang         it waits until the file is removed
+//	error text   Err returns an error
+//	full         Err returns "no space left on device"
+//
+// The file "clock" holds how far the clock is off, such as -1h.
+const Variable = "COUNTERSIGN_TEST_FAILPOINTS"
+
+func read(place string) (fault, argument string) {
+	dir := os.Getenv(Variable)
+	if dir == "" {
+		return "", ""
+	}
+	b, err := os.ReadFile(filepath.Join(dir, place))
+	if err != nil {
+		return "", ""
+	}
+	fault, argument, _ = strings.Cut(strings.TrimSpace(string(b)), " ")
+	return fault, argument
+}
+
+// Hit is a place where a fault may be injected.
+func Hit(place string) {
+	switch fault, argument := read(place); fault {
+	case "kill":
+		// Whoever removes the file is the one: two processes do not die of one fault.
+		if os.Remove(filepath.Join(os.Getenv(Variable), place)) == nil {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	case "sleep":
+		if d, err := time.ParseDuration(argument); err == nil {
+			time.Sleep(d)
+		}
+	case "hang":
+		for fault == "hang" {
+			time.Sleep(10 * time.Millisecond)
+			fault, _ = read(place)
+		}
+	}
+}
+
+// Err is a place where an error may be injected.
+func Err(place string) error {
+	Hit(place)
+	switch fault, argument := read(place); fault {
+	case "error":
+		return fmt.Errorf("failpoint %s: %s", place, argument)
+	case "full":
+		return &os.PathError{Op: "write", Path: place, Err: syscall.ENOSPC}
+	}
+	return nil
+}
+
+// Skew is how far the clock is off.
+func Skew() time.Duration {
+	text, _ := read("clock")
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return d
+}
