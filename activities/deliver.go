@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
+	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
@@ -43,6 +44,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
 		URL: job.URL, EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, PreviousSecrets: job.PreviousSecrets, At: at,
 	})
+	failpoint.Hit("deliver.posted")
 	if ctx.Err() != nil {
 		return ctx.Err() // cut off: it says nothing about the endpoint
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
@@ -274,6 +275,7 @@ func (a *Activities) once(ctx context.Context, e *models.Envelope, s *models.Sig
 	if err != nil {
 		return fmt.Errorf("send %s mail: %w", kind, err)
 	}
+	failpoint.Hit("mail.sent")
 	return record()
 }
 

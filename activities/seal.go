@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 
+	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store/blob"
@@ -36,6 +37,7 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error 
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("seal.loaded")
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
 		f, err := a.sealDocument(ctx, e, d, job)
@@ -48,6 +50,7 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error 
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("seal.stored")
 	done, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
 		if err := e.Complete(a.act(), files); err != nil {
 			return err
@@ -63,7 +66,12 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error 
 	if err != nil {
 		return err
 	}
-	return a.sweep(ctx, done)
+	failpoint.Hit("seal.completed")
+	if err := a.sweep(ctx, done); err != nil {
+		return err
+	}
+	failpoint.Hit("seal.swept")
+	return nil
 }
 
 func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.String() + "/sealed/" }
@@ -91,10 +99,12 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	if err != nil {
 		return models.SealedFile{}, err
 	}
+	failpoint.Hit("seal.sealed")
 	key := fmt.Sprintf("%s%s-%s.pdf", sealedPrefix(e.ID), d.ID, res.SHA256[:16])
 	if err := a.Blobs.Keep(ctx, out, key); err != nil {
 		return models.SealedFile{}, err
 	}
+	failpoint.Hit("seal.kept")
 	return models.SealedFile{OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key}, nil
 }
 

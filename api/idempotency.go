@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/credential"
+	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
@@ -97,6 +98,7 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 		s.fail(c, err)
 	}
 	answered = true
+	failpoint.Hit("api.done")
 	c.Writer, c.Request = rec.ResponseWriter, request
 	status := rec.Status()
 	var err error

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"countersign/internal/failpoint"
 	"countersign/models"
 )
 
@@ -52,6 +53,7 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 }
 
 func (s *Store) committed(e *models.Envelope) {
+	failpoint.Hit("store.committed")
 	e.Events, e.Values, e.Adopted = nil, nil, nil
 	s.signalWake()
 }

@@ -23,6 +23,7 @@ import (
 	"countersign/api"
 	"countersign/config"
 	"countersign/internal/credential"
+	"countersign/internal/failpoint"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
@@ -48,7 +49,7 @@ type parts struct {
 	client client.Client
 }
 
-func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // the clock that all others are given
+func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:forbidigo // the clock that all others are given
 
 // newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

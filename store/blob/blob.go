@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"countersign/internal/failpoint"
 )
 
 // Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
@@ -103,7 +105,7 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 		return err
 	}
 	parent := filepath.Dir(path)
-	if err := errors.Join(f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
+	if err := errors.Join(failpoint.Err("blob.keep"), f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
 		return fmt.Errorf("keep %s: %w", key, err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
