@@ -96,7 +96,7 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	content, err := msg.Render()
 	if err == nil {
 		err = a.Mail.Send(ctx, notify.Mail{
-			To: notify.Address{Email: app.Contact}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+			Kind: string(models.MailHook), To: notify.Address{Email: app.Contact}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
 			MessageID: a.Mail.MessageID("webhook-disabled", job.Delivery.WebhookID.String(), last.At.Format(time.DateOnly)),
 		})
 	}

@@ -53,7 +53,7 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	}
 	id := a.Mail.MessageID("invitation", s.LinkID.String())
 	err = a.once(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.Mail.Send(ctx, letter(s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailInvitation, s, sender, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
 	var refused *notify.Permanent
 	if errors.As(err, &refused) {
@@ -125,7 +125,7 @@ func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envel
 	}
 	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(in.Round))
 	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, letter(s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailReminder, s, sender, id, content))
 	}, func() error {
 		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: s.ID}, true, id)
 	})
@@ -247,7 +247,7 @@ func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*model
 		}
 		id := a.Mail.MessageID(string(kind), s.ID.String())
 		err = a.once(ctx, e, s, kind, id, func() error {
-			m := letter(s, sender, id, content)
+			m := letter(kind, s, sender, id, content)
 			m.Attachments = files
 			return a.Mail.Send(ctx, m)
 		}, func() error { return a.Store.MailSent(ctx, id) })
@@ -324,9 +324,9 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, sender str
 	return msg, nil
 }
 
-func letter(s *models.Signer, sender, id string, c templates.Content) notify.Mail {
+func letter(kind models.MailKind, s *models.Signer, sender, id string, c templates.Content) notify.Mail {
 	return notify.Mail{
-		To: notify.Address{Name: s.Name, Email: s.Email}, FromName: sender, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
+		Kind: string(kind), To: notify.Address{Name: s.Name, Email: s.Email}, FromName: sender, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
 	}
 }
 

@@ -102,7 +102,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
 	err = a.once(ctx, e, s, models.MailDeletion, id, func() error {
-		return a.Mail.Send(ctx, letter(s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailDeletion, s, sender, id, content))
 	}, func() error { return a.Store.MailSent(ctx, id) })
 	var refused *notify.Permanent
 	if errors.As(err, &refused) {

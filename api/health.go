@@ -1,12 +1,12 @@
 package api
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"countersign/internal/health"
 )
 
 func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
@@ -18,19 +18,8 @@ func (s *Server) healthz(c *gin.Context) error {
 
 // readyz answers 200 when everything that a request may need answers.
 func (s *Server) readyz(c *gin.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request.Context(), 3*time.Second)
-	defer cancel()
-	checks := map[string]func(context.Context) error{
-		"database": s.Store.Ping, "files": s.Blobs.Check, "temporal": s.Workflows.Check,
-	}
-	status, result := http.StatusOK, gin.H{}
-	for name, check := range checks {
-		result[name] = "ok"
-		if err := check(ctx); err != nil {
-			s.log.WarnContext(ctx, "not ready", "part", name, "error", err)
-			status, result[name] = http.StatusServiceUnavailable, "down"
-		}
-	}
+	parts := health.Checks{"database": s.Store.Ping, "files": s.Blobs.Check, "temporal": s.Workflows.Check}
+	status, result := parts.Report(c.Request.Context(), s.log)
 	c.JSON(status, result)
 	return nil
 }

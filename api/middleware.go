@@ -28,6 +28,9 @@ func (s *Server) observe(c *gin.Context) {
 	if c.Writer.Status() >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
+	if s.Observe != nil {
+		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
+	}
 	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
 		"status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds())
 }

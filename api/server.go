@@ -60,9 +60,11 @@ type Config struct {
 	TrustedProxies    []string
 	Version           string
 
-	Log   *slog.Logger
-	Now   func() time.Time
-	NewID func() uuid.UUID
+	// Observe is told of every request that was answered, with the route's pattern; nil: nobody.
+	Observe func(method, route string, status int, took time.Duration)
+	Log     *slog.Logger
+	Now     func() time.Time
+	NewID   func() uuid.UUID
 }
 
 // Server is the HTTP handler of the whole service.

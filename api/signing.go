@@ -188,7 +188,7 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	return s.Mail.Send(ctx, notify.Mail{
-		To: notify.Address{Name: signer.Name, Email: signer.Email}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
 		MessageID: s.Mail.MessageID("code", s.NewID().String()),
 	})
 }

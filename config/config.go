@@ -79,6 +79,8 @@ type Config struct {
 	SealCert string `env:"SEAL_CERT"`
 	// SealPassword opens a PKCS#12 file.
 	SealPassword Secret `env:"SEAL_PASSWORD"`
+	// MetricsListen is the address of /metrics, /healthz and /readyz for operators; empty: none.
+	MetricsListen string `env:"METRICS_LISTEN"`
 	// TSAURL is the RFC 3161 time-stamping service; empty: none.
 	TSAURL string `env:"TSA_URL"`
 	// LogLevel is debug, info, warn or error.
@@ -179,8 +181,8 @@ func (c *Config) check() []error {
 	bad := func(name, format string, args ...any) {
 		out = append(out, fmt.Errorf("  %s%s: %s", Prefix, name, fmt.Sprintf(format, args...)))
 	}
-	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress} {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
+	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress, "METRICS_LISTEN": c.MetricsListen} {
+		if _, _, err := net.SplitHostPort(addr); err != nil && (addr != "" || name != "METRICS_LISTEN") {
 			bad(name, "must be host:port")
 		}
 	}

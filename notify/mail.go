@@ -25,6 +25,8 @@ type Attachment struct {
 // subject become spaces, so that no header can be injected.
 type Mail struct {
 	To Address
+	// Kind is what the mail is for, such as invitation. It is counted, not sent.
+	Kind string
 	// FromName overrides the display name of the configured sender; empty keeps it.
 	FromName string
 	Subject  string

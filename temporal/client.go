@@ -7,16 +7,24 @@ import (
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
 
 	"countersign/config"
 )
 
+// Observer is who sees what the client and its workers do.
+type Observer struct {
+	Metrics      client.MetricsHandler           // nil: nobody measures
+	Interceptors []interceptor.ClientInterceptor // also of the workers
+}
+
 // Dial returns a client that connects when it is first used, so that the API
 // starts and signers can sign while Temporal is down.
-func Dial(cfg config.Config, log *slog.Logger) (client.Client, error) {
+func Dial(cfg config.Config, log *slog.Logger, o Observer) (client.Client, error) {
 	opts := client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace, Logger: sdklog.NewStructuredLogger(log),
+		MetricsHandler: o.Metrics, Interceptors: o.Interceptors,
 	}
 	if cfg.TemporalAPIKey != "" {
 		opts.Credentials = client.NewAPIKeyStaticCredentials(string(cfg.TemporalAPIKey))

@@ -107,6 +107,10 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	defer ws.Stop()
 	wg.Go(func() { p.dispatcher().Run(ctx) })
 	wg.Go(func() { p.housekeep(ctx) })
+	wg.Go(func() { p.watchCertificate(ctx) })
+	if err := p.observe(ctx, &wg); err != nil {
+		return err
+	}
 
 	info := demo{BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, TemporalUIURL: ui}
 	served := make(chan error, 1)

@@ -24,6 +24,7 @@ import (
 	"countersign/config"
 	"countersign/internal/credential"
 	"countersign/internal/failpoint"
+	"countersign/internal/metrics"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
@@ -44,9 +45,12 @@ type parts struct {
 	store  *store.Store
 	blobs  blob.Store
 	tokens *credential.Tokens
-	mail   *notify.SMTP
+	mail   metrics.Mailer
 	sms    notify.SMS
 	client client.Client
+	// metrics is nil unless the settings name an address to show them at.
+	metrics *metrics.Metrics
+	sealer  *seal.Sealer // of a process that has workers
 }
 
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:forbidigo // the clock that all others are given
@@ -68,6 +72,9 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 // must be up to date.
 func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *parts, err error) {
 	p := &parts{cfg: cfg, log: log}
+	if cfg.MetricsListen != "" {
+		p.metrics = metrics.New(version)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -77,6 +84,9 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 		return nil, err
 	}
 	if err := p.store.Migrated(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.measureStore(); err != nil {
 		return nil, err
 	}
 	if p.blobs, err = blob.Open(ctx, cfg.BlobURL); err != nil {
@@ -89,15 +99,19 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 	if p.tokens, err = credential.NewTokens(keys, now); err != nil {
 		return nil, err
 	}
-	if p.mail, err = notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom}); err != nil {
+	mail, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
+	if err != nil {
 		return nil, err
 	}
+	p.mail = p.metrics.Mailer(mail)
 	if cfg.SMSURL != "" {
-		if p.sms, err = notify.NewTwilio(string(cfg.SMSURL), &http.Client{Timeout: 15 * time.Second}); err != nil {
+		sms, err := notify.NewTwilio(string(cfg.SMSURL), &http.Client{Timeout: 15 * time.Second})
+		if err != nil {
 			return nil, err
 		}
+		p.sms = p.metrics.SMS(sms)
 	}
-	if p.client, err = temporal.Dial(cfg, log); err != nil {
+	if p.client, err = temporal.Dial(cfg, log, temporal.Observer{Metrics: p.metrics.Temporal()}); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -133,7 +147,7 @@ func (p *parts) api() (http.Handler, error) {
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: p.roots(),
-		Version: version, Log: p.log, Now: now, NewID: newID,
+		Version: version, Observe: p.metrics.Request, Log: p.log, Now: now, NewID: newID,
 	})
 }
 
@@ -201,9 +215,11 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal key: %w", err)
 	}
+	p.sealer = sealer
+	p.metrics.Certificate(sealer.NotAfter)
 	return worker.New(p.client, &activities.Activities{
-		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: sealer,
-		Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}),
+		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: p.metrics.Sealer(sealer, now),
+		Webhooks: p.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version})),
 		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
 	}), nil

@@ -49,6 +49,9 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := p.observe(ctx, &wg); err != nil {
+		return err
+	}
 	wg.Go(func() { p.dispatcher().Run(ctx) })
 	wg.Go(func() { p.housekeep(ctx) })
 	return serve(ctx, l, h)
@@ -71,6 +74,14 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := p.observe(ctx, &wg); err != nil {
+		return err
+	}
+	wg.Go(func() { p.watchCertificate(ctx) })
 	if err := waitForTemporal(ctx, p.client); err != nil {
 		return err
 	}

@@ -33,7 +33,10 @@ func TestMainJob(t *testing.T) {
 	})
 	t.Run("api and worker on PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		mainJob(t, production(t))
+		s := production(t)
+		mainJob(t, s)
+		checkMetrics(t, s)
+		checkCertificateWarning(t, s)
 	})
 }
 

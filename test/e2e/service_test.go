@@ -34,6 +34,10 @@ type service struct {
 	UI           string `json:"temporalUiUrl"`
 
 	dataDir string
+
+	// Of a service in separate processes.
+	env         []string
+	api, worker *process
 }
 
 func binary(t *testing.T) string {
@@ -155,8 +159,9 @@ func get(t *testing.T, url string) (int, error) {
 	return res.StatusCode, res.Body.Close()
 }
 
-// production runs migrate, api and worker as separate processes on PostgreSQL.
-func production(t *testing.T) *service {
+// production runs migrate, api and worker as separate processes on PostgreSQL,
+// with settings of the test's over its own.
+func production(t *testing.T, settings ...string) *service {
 	t.Helper()
 	dir := t.TempDir()
 	box, err := inbox.Open(filepath.Join(dir, "inbox"), func() time.Time { return time.Now().UTC() })
@@ -183,15 +188,15 @@ func production(t *testing.T) *service {
 		"COUNTERSIGN_MAIL_FROM=Countersign <sign@example.com>", "COUNTERSIGN_WEBHOOK_ALLOW_PRIVATE=true",
 		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
 		"COUNTERSIGN_SEAL_KEY=" + filepath.Join(keys, "seal.key.pem"), "COUNTERSIGN_SEAL_CERT=" + filepath.Join(keys, "seal.cert.pem"),
+		"COUNTERSIGN_METRICS_LISTEN=127.0.0.1:0",
 	}
+	env = append(env, settings...)
 	out, err := run(t, env, "api")
 	require.Error(t, err)
 	require.Contains(t, out, "countersign migrate", "a database that is not up to date is refused")
 	out, err = run(t, env, "migrate")
 	require.NoError(t, err, out)
-	start(t, env, "api")
-	start(t, env, "worker")
-	s := &service{BaseURL: "http://" + address, InboxURL: page.URL}
+	s := &service{BaseURL: "http://" + address, InboxURL: page.URL, env: env, api: start(t, env, "api"), worker: start(t, env, "worker")}
 	ready(t, s.BaseURL)
 	s.newApp(t, env, "enterprise")
 	return s

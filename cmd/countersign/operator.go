@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"countersign/internal/health"
+	"countersign/temporal"
+)
+
+// measureStore shows the database's pool and the outbox.
+func (p *parts) measureStore() error {
+	if p.metrics == nil {
+		return nil
+	}
+	pool, err := p.store.Pool()
+	if err != nil {
+		return err
+	}
+	p.metrics.Database(pool)
+	p.metrics.Outbox(p.store.OutboxDepth)
+	return nil
+}
+
+// checks are the parts that this process needs. A worker needs its seal key too.
+func (p *parts) checks() health.Checks {
+	cs := health.Checks{
+		"database": p.store.Ping, "files": p.blobs.Check, "temporal": temporal.Workflows{Client: p.client}.Check,
+	}
+	if p.sealer != nil {
+		cs["seal_key"] = func(context.Context) error { return p.sealer.Trial() }
+	}
+	return cs
+}
+
+// observe serves /metrics, /healthz and /readyz on an address of their own,
+// where the settings name one, until ctx ends.
+func (p *parts) observe(ctx context.Context, wg *sync.WaitGroup) error {
+	if p.metrics == nil {
+		return nil
+	}
+	l, err := listen(ctx, p.cfg.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("COUNTERSIGN_METRICS_LISTEN: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", p.metrics.Handler())
+	mux.Handle("GET /readyz", p.checks().Handler(p.log))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // the prober has gone
+	})
+	p.log.InfoContext(ctx, "metrics are shown", "address", l.Addr().String())
+	wg.Go(func() {
+		if err := serve(ctx, l, mux); err != nil {
+			p.log.ErrorContext(ctx, "metrics are not shown any more", "error", err)
+		}
+	})
+	return nil
+}
+
+// certificateNotice is how long before its end a sealing certificate is warned of.
+const certificateNotice = 30 * 24 * time.Hour
+
+// watchCertificate warns at once and every day of a sealing certificate that
+// ends soon, until ctx ends.
+func (p *parts) watchCertificate(ctx context.Context) {
+	ticker := time.NewTicker(24 * time.Hour)
+	defer ticker.Stop()
+	for {
+		warnOfCertificate(ctx, p.log, p.sealer.NotAfter(), now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func warnOfCertificate(ctx context.Context, log *slog.Logger, notAfter, at time.Time) {
+	left := notAfter.Sub(at)
+	if left > certificateNotice {
+		return
+	}
+	level := slog.LevelWarn
+	if left <= 0 {
+		level = slog.LevelError
+	}
+	log.Log(ctx, level, "the sealing certificate ends soon; put a new one in place and restart the workers",
+		"not_after", notAfter.UTC(), "days_left", int(left.Hours()/24))
+}

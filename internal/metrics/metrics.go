@@ -1,0 +1,147 @@
+// Package metrics counts what the service does, for Prometheus. A nil *Metrics
+// counts nothing and costs nothing.
+package metrics
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+const namespace = "countersign"
+
+// Metrics is a registry with everything that is counted.
+type Metrics struct {
+	registry *prometheus.Registry
+	temporal *temporalMetrics
+
+	requests        *prometheus.CounterVec
+	requestSeconds  *prometheus.HistogramVec
+	seals           *prometheus.HistogramVec
+	deliveries      *prometheus.CounterVec
+	deliverySeconds prometheus.Histogram
+	mails           *prometheus.CounterVec
+}
+
+// New makes a registry that knows the process, the Go runtime and the version.
+func New(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		temporal: newTemporalMetrics(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "http_requests_total", Help: "Requests answered, by the route's pattern.",
+		}, []string{"method", "route", "code"}),
+		requestSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "http_request_duration_seconds", Help: "Time to answer a request.",
+			Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"method", "route"}),
+		seals: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "seal_duration_seconds", Help: "Time to seal one document; result is sealed or failed.",
+			Buckets: []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120},
+		}, []string{"result"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "delivery_attempts_total",
+			Help: "Attempts at webhook deliveries; result is delivered, refused (another status), gone (410) or unreachable.",
+		}, []string{"result"}),
+		deliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time of one attempt at a webhook delivery.",
+			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}),
+		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "mails_total",
+			Help: "Mails and text messages by kind; result is sent, refused (for good) or failed (tried again).",
+		}, []string{"kind", "result"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
+		m.requests, m.requestSeconds, m.seals, m.deliveries, m.deliverySeconds, m.mails, m.temporal)
+	return m
+}
+
+// Handler shows everything that is counted.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2})
+}
+
+// Gatherer gives what is counted to tests.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Request counts an answered request. route is the pattern, never the path: a
+// path can hold a token.
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	if route == "" {
+		route = "other"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default: // a client may call it anything
+		method = "other"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.requestSeconds.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+// Database shows the connections of a pool.
+func (m *Metrics) Database(db *sql.DB) {
+	if m != nil {
+		m.registry.MustRegister(collectors.NewDBStatsCollector(db, namespace))
+	}
+}
+
+// Certificate shows when the sealing certificate ends.
+func (m *Metrics) Certificate(notAfter func() time.Time) {
+	if m == nil {
+		return
+	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "seal_certificate_not_after_seconds", Help: "When the sealing certificate ends, in Unix time.",
+	}, func() float64 { return float64(notAfter().Unix()) }))
+}
+
+// Outbox shows how much waits to be told to Temporal, asked anew at each look.
+func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Duration, err error)) {
+	if m != nil {
+		m.registry.MustRegister(&outbox{depth: depth})
+	}
+}
+
+// outboxLimit bounds the question to the database.
+const outboxLimit = 3 * time.Second
+
+var (
+	outboxRows = prometheus.NewDesc(namespace+"_outbox_rows", "Facts that Temporal has not been told yet.", nil, nil)
+	outboxAge  = prometheus.NewDesc(namespace+"_outbox_oldest_age_seconds", "Age of the oldest of them.", nil, nil)
+)
+
+type outbox struct {
+	depth func(context.Context) (int64, time.Duration, error)
+}
+
+// Describe implements prometheus.Collector.
+func (*outbox) Describe(ch chan<- *prometheus.Desc) { ch <- outboxRows; ch <- outboxAge }
+
+// Collect implements prometheus.Collector. Without an answer the figures are
+// absent, which an alert can see, rather than zero.
+func (o *outbox) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), outboxLimit)
+	defer cancel()
+	n, age, err := o.depth(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(outboxRows, err)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(outboxRows, prometheus.GaugeValue, float64(n))
+	ch <- prometheus.MustNewConstMetric(outboxAge, prometheus.GaugeValue, max(age.Seconds(), 0))
+}

@@ -1,0 +1,137 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/metrics"
+	"countersign/notify"
+	"countersign/seal"
+	"countersign/webhook"
+)
+
+func page(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	require.Equal(t, http.StatusOK, w.Code)
+	b, err := io.ReadAll(w.Body)
+	require.NoError(t, err)
+	return string(b)
+}
+
+type fake struct {
+	err error
+	res webhook.Result
+}
+
+func (f fake) Send(context.Context, notify.Mail) error                 { return f.err }
+func (fake) MessageID(...string) string                                { return "id" }
+func (f fake) Deliver(context.Context, webhook.Request) webhook.Result { return f.res }
+func (f fake) Seal(context.Context, *os.File, seal.Job) (seal.Result, error) {
+	return seal.Result{}, f.err
+}
+
+type text struct{}
+
+func (text) Send(context.Context, string, string) error { return nil }
+
+func TestEverythingIsCounted(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	ctx := t.Context()
+	m.Request("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
+	m.Request("BREW", "", 404, time.Millisecond)
+	refused := &notify.Permanent{Err: errors.New("no such mailbox")}
+	for _, err := range []error{nil, refused, errors.New("down")} {
+		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
+		_, _ = m.Sealer(fake{err: err}, time.Now).Seal(ctx, nil, seal.Job{})
+	}
+	assert.Equal(t, "id", m.Mailer(fake{}).MessageID("a"))
+	require.NoError(t, m.SMS(text{}).Send(ctx, "", ""))
+	assert.Nil(t, m.SMS(nil))
+	for _, res := range []webhook.Result{{Status: 204}, {Status: 500}, {Status: 410, Gone: true}, {Err: errors.New("timeout")}} {
+		m.Deliverer(fake{res: res}).Deliver(ctx, webhook.Request{})
+	}
+	m.Certificate(func() time.Time { return time.Unix(1_900_000_000, 0) })
+	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 3, 90 * time.Second, nil })
+
+	got := page(t, m)
+	for _, want := range []string{
+		`countersign_http_requests_total{code="200",method="GET",route="/v1/envelopes/:id"} 1`,
+		`countersign_http_requests_total{code="404",method="other",route="other"} 1`,
+		`countersign_http_request_duration_seconds_count{method="GET",route="/v1/envelopes/:id"} 1`,
+		`countersign_mails_total{kind="invitation",result="sent"} 1`,
+		`countersign_mails_total{kind="invitation",result="refused"} 1`,
+		`countersign_mails_total{kind="invitation",result="failed"} 1`,
+		`countersign_mails_total{kind="sms",result="sent"} 1`,
+		`countersign_seal_duration_seconds_count{result="sealed"} 1`,
+		`countersign_seal_duration_seconds_count{result="failed"} 2`,
+		`countersign_delivery_attempts_total{result="delivered"} 1`,
+		`countersign_delivery_attempts_total{result="refused"} 1`,
+		`countersign_delivery_attempts_total{result="gone"} 1`,
+		`countersign_delivery_attempts_total{result="unreachable"} 1`,
+		`countersign_seal_certificate_not_after_seconds 1.9e+09`,
+		`countersign_outbox_rows 3`,
+		`countersign_outbox_oldest_age_seconds 90`,
+		`countersign_build_info{version="v1"} 1`,
+		`go_goroutines`,
+	} {
+		assert.Contains(t, got, want)
+	}
+	problems, err := testutil.GatherAndLint(m.Gatherer())
+	require.NoError(t, err)
+	assert.Empty(t, problems, "%v", problems)
+}
+
+func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, errors.New("database is down") })
+	got := page(t, m)
+	assert.NotContains(t, got, "countersign_outbox_rows")
+	assert.Contains(t, got, "countersign_build_info", "the rest is shown all the same")
+}
+
+// TestTemporal: the SDK uses one name with different tags.
+func TestTemporal(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	h := m.Temporal().WithTags(map[string]string{"namespace": "default"})
+	h.Counter("temporal_request").Inc(2)
+	h.WithTags(map[string]string{"operation": "Poll"}).Counter("temporal_request").Inc(3)
+	h.Gauge("temporal_worker_task_slots_available").Update(7)
+	h.Timer("temporal_request_latency").Record(20 * time.Millisecond)
+	got := page(t, m)
+	for _, want := range []string{
+		`temporal_request{namespace="default"} 2`,
+		`temporal_request{namespace="default",operation="Poll"} 3`,
+		`temporal_worker_task_slots_available{namespace="default"} 7`,
+		`temporal_request_latency_seconds_bucket{namespace="default",le="0.025"} 1`,
+	} {
+		assert.Contains(t, got, want)
+	}
+}
+
+func TestNothingIsCountedWithoutMetrics(t *testing.T) {
+	t.Parallel()
+	var m *metrics.Metrics
+	m.Request("GET", "/", 200, 0)
+	m.Database(nil)
+	m.Certificate(nil)
+	m.Outbox(nil)
+	assert.Nil(t, m.Temporal())
+	assert.Equal(t, fake{}, m.Mailer(fake{}))
+	assert.Equal(t, fake{}, m.Deliverer(fake{}))
+	assert.Equal(t, fake{}, m.Sealer(fake{}, nil))
+}

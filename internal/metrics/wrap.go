@@ -1,0 +1,136 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"countersign/notify"
+	"countersign/seal"
+	"countersign/webhook"
+)
+
+// Mailer sends mails.
+type Mailer interface {
+	Send(ctx context.Context, m notify.Mail) error
+	MessageID(parts ...string) string
+}
+
+// Sealer seals documents.
+type Sealer interface {
+	Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error)
+}
+
+// Deliverer posts webhooks.
+type Deliverer interface {
+	Deliver(ctx context.Context, req webhook.Request) webhook.Result
+}
+
+// Mailer counts what next sends.
+func (m *Metrics) Mailer(next Mailer) Mailer {
+	if m == nil {
+		return next
+	}
+	return mailer{next, m}
+}
+
+type mailer struct {
+	Mailer
+
+	m *Metrics
+}
+
+func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
+	err := w.Mailer.Send(ctx, mail)
+	kind := mail.Kind
+	if kind == "" {
+		kind = "other"
+	}
+	w.m.mails.WithLabelValues(kind, sent(err)).Inc()
+	return err
+}
+
+func sent(err error) string {
+	var refused *notify.Permanent
+	switch {
+	case err == nil:
+		return "sent"
+	case errors.As(err, &refused):
+		return "refused"
+	}
+	return "failed"
+}
+
+// SMS counts the text messages that next sends; nil stays nil.
+func (m *Metrics) SMS(next notify.SMS) notify.SMS {
+	if m == nil || next == nil {
+		return next
+	}
+	return sms{next, m}
+}
+
+type sms struct {
+	notify.SMS
+
+	m *Metrics
+}
+
+func (w sms) Send(ctx context.Context, to, text string) error {
+	err := w.SMS.Send(ctx, to, text)
+	w.m.mails.WithLabelValues("sms", sent(err)).Inc()
+	return err
+}
+
+// Sealer measures what next seals.
+func (m *Metrics) Sealer(next Sealer, now func() time.Time) Sealer {
+	if m == nil {
+		return next
+	}
+	return sealer{next, m, now}
+}
+
+type sealer struct {
+	next Sealer
+	m    *Metrics
+	now  func() time.Time
+}
+
+func (w sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error) {
+	start, result := w.now(), "sealed"
+	res, err := w.next.Seal(ctx, out, job)
+	if err != nil {
+		result = "failed"
+	}
+	w.m.seals.WithLabelValues(result).Observe(w.now().Sub(start).Seconds())
+	return res, err
+}
+
+// Deliverer counts and measures what next delivers.
+func (m *Metrics) Deliverer(next Deliverer) Deliverer {
+	if m == nil {
+		return next
+	}
+	return deliverer{next, m}
+}
+
+type deliverer struct {
+	next Deliverer
+	m    *Metrics
+}
+
+func (w deliverer) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
+	res := w.next.Deliver(ctx, req)
+	result := "refused"
+	switch {
+	case res.OK():
+		result = "delivered"
+	case res.Gone:
+		result = "gone"
+	case res.Status == 0:
+		result = "unreachable"
+	}
+	w.m.deliveries.WithLabelValues(result).Inc()
+	w.m.deliverySeconds.Observe(res.Latency.Seconds())
+	return res
+}

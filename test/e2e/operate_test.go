@@ -1,0 +1,99 @@
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var metricsAddress = regexp.MustCompile(`"metrics are shown","address":"([^"]+)"`)
+
+// operators is the base of a process's own address for operators.
+func (p *process) operators(t *testing.T) string {
+	t.Helper()
+	var at []string
+	eventually(t, "the address of the metrics", func() bool {
+		at = metricsAddress.FindStringSubmatch(p.out.String())
+		return at != nil
+	})
+	return "http://" + at[1]
+}
+
+func show(t *testing.T, url string, want int) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, want, res.StatusCode, "%s: %s", url, b)
+	return string(b)
+}
+
+// shows waits until a page says all of it.
+func shows(t *testing.T, url string, want ...string) {
+	t.Helper()
+	missing := ""
+	assert.Eventually(t, func() bool {
+		page := show(t, url, http.StatusOK)
+		i := slices.IndexFunc(want, func(w string) bool { return !strings.Contains(page, w) })
+		if i >= 0 {
+			missing = want[i]
+		}
+		return i < 0
+	}, patience, 100*time.Millisecond)
+	if t.Failed() {
+		t.Fatalf("%s does not show %s", url, missing)
+	}
+}
+
+// checkMetrics looks at what the processes have counted after the main job.
+func checkMetrics(t *testing.T, s *service) {
+	t.Helper()
+	api, worker := s.api.operators(t), s.worker.operators(t)
+	shows(t, api+"/metrics",
+		`countersign_http_requests_total{code="201",method="POST",route="/v1/envelopes"} 1`,
+		`countersign_http_requests_total{code="200",method="POST",route="/v1/signing/:token/sign"} 3`,
+		`countersign_http_request_duration_seconds_count{method="POST",route="/v1/signing/:token/sign"} `,
+		`countersign_mails_total{kind="code",result="sent"} 1`,
+		`countersign_mails_total{kind="sms",result="sent"} 1`,
+		`countersign_outbox_rows `, `countersign_outbox_oldest_age_seconds `, `go_sql_open_connections{db_name="countersign"}`,
+		`temporal_request{`)
+	shows(t, worker+"/metrics",
+		`countersign_seal_duration_seconds_count{result="sealed"} 1`,
+		`countersign_mails_total{kind="invitation",result="sent"} 3`,
+		`countersign_mails_total{kind="completed",result="sent"} 3`,
+		`countersign_delivery_attempts_total{result="delivered"} 9`,
+		`countersign_seal_certificate_not_after_seconds `,
+		`temporal_activity_execution_latency_seconds_bucket{activity_type="Seal"`)
+	assert.NotContains(t, show(t, api+"/metrics", http.StatusOK), "/ey", "a path with a token")
+
+	assert.JSONEq(t, `{"database":"ok","files":"ok","temporal":"ok","seal_key":"ok"}`, show(t, worker+"/readyz", http.StatusOK))
+	assert.JSONEq(t, `{"database":"ok","files":"ok","temporal":"ok"}`, show(t, api+"/readyz", http.StatusOK))
+	assert.Contains(t, show(t, worker+"/healthz", http.StatusOK), `"status":"ok"`)
+	show(t, s.BaseURL+"/metrics", http.StatusNotFound)
+}
+
+// checkCertificateWarning starts another worker, whose certificate ends soon.
+func checkCertificateWarning(t *testing.T, s *service) {
+	t.Helper()
+	dir := t.TempDir()
+	key, cert := filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
+	tool(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "10",
+		"-subj", "/CN=Short", "-keyout", key, "-out", cert)
+	p := start(t, append(s.env, "COUNTERSIGN_SEAL_KEY="+key, "COUNTERSIGN_SEAL_CERT="+cert), "worker")
+	eventually(t, "the warning", func() bool {
+		return strings.Contains(p.out.String(), "sealing certificate ends soon") && strings.Contains(p.out.String(), `"days_left":9`)
+	})
+	p.stop(t)
+}
