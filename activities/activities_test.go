@@ -172,7 +172,7 @@ func (h *house) signAll(e *models.Envelope) {
 
 func (h *house) events(e *models.Envelope, name models.EventName) (n int) {
 	h.t.Helper()
-	log, err := h.Store.AuditEvents(h.t.Context(), e.ID)
+	_, log, err := h.Store.Whole(h.t.Context(), h.app.ID, e.ID)
 	require.NoError(h.t, err)
 	for i := range log {
 		if log[i].Name == name {

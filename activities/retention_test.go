@@ -67,7 +67,7 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 			require.ErrorIs(h.t, err, fs.ErrNotExist)
 		}
 		assert.Equal(h.t, 4, h.events(e, models.EventDocumentPurged))
-		log, err := h.Store.AuditEvents(ctx, e.ID)
+		log, err := h.Store.AuditEvents(ctx, e)
 		require.NoError(h.t, err)
 		require.NoError(h.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead), "the audit chain stays whole")
 	})

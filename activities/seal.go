@@ -111,7 +111,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 // job gathers what is the same for all documents of the envelope.
 func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, error) {
 	values, err1 := a.Store.Values(ctx, e.ID)
-	events, err2 := a.Store.AuditEvents(ctx, e.ID)
+	events, err2 := a.Store.AuditEvents(ctx, e)
 	if err := errors.Join(err1, err2); err != nil {
 		return seal.Job{}, err
 	}

@@ -177,7 +177,7 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	ctx := c.Request.Context()
-	log, err1 := s.Store.AuditEvents(ctx, e.ID)
+	log, err1 := s.Store.AuditEvents(ctx, e)
 	mails, err2 := s.Store.Mails(ctx, e.ID)
 	deliveries, _, err3 := s.Store.Deliveries(ctx, store.DeliveryFilter{App: app.ID, Envelope: e.ID, Page: 1, Size: 100})
 	if err := errors.Join(err1, err2, err3); err != nil {

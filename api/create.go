@@ -113,7 +113,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 		}
 		return err
 	}
-	log, err := s.Store.AuditEvents(c.Request.Context(), e.ID)
+	log, err := s.Store.AuditEvents(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 
 // answer renders the whole envelope.
 func (s *Server) answer(c *gin.Context, e *models.Envelope, status int) error {
-	log, err := s.Store.AuditEvents(c.Request.Context(), e.ID)
+	log, err := s.Store.AuditEvents(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.Store.AuditEvents(c.Request.Context(), e.ID)
+	log, err := s.Store.AuditEvents(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ const (
 // OutboxRow is a fact that Temporal has not been told yet. Rows of one Key are
 // told in order.
 type OutboxRow struct {
-	Seq       int64     `gorm:"primaryKey;autoIncrement"`
+	Seq       int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
 	ID        uuid.UUID // the request id that lets Temporal drop repeats
 	Key       uuid.UUID // envelope or delivery
 	Kind      OutboxKind

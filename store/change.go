@@ -24,12 +24,14 @@ var errLostUpdate = errors.New("store: the envelope was changed without its lock
 // models.ErrNotFound.
 func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	var e *models.Envelope
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		var err error
-		if e, err = load(s.locked(tx), tx, app, id); err != nil {
+	want := wants{lock: true, hooks: true}
+	err := s.write(ctx, func(tx *gorm.DB) error {
+		w, err := s.load(tx, app, id, want)
+		if err != nil {
 			return err
 		}
-		before := snapshot(e)
+		e = w.envelope
+		before := snapshot(w)
 		if err := fn(e); err != nil {
 			return err
 		}
@@ -44,7 +46,7 @@ func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.E
 
 // Create stores a new envelope with all that it recorded.
 func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
-	err := s.tx(ctx, func(tx *gorm.DB) error { return s.save(tx, e, nil) })
+	err := s.write(ctx, func(tx *gorm.DB) error { return s.save(tx, e, nil) })
 	if err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
 	}
@@ -67,17 +69,20 @@ func (s *Store) locked(tx *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// before is what an envelope looked like when it was loaded.
+// before is what an envelope looked like when it was loaded, and who is told of
+// its changes.
 type before struct {
+	hooks     []*models.Webhook
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
 	fields    map[uuid.UUID]models.Field
 	documents map[uuid.UUID]models.Document
 }
 
-func snapshot(e *models.Envelope) *before {
+func snapshot(w *whole) *before {
+	e := w.envelope
 	b := &before{
-		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
+		hooks: w.hooks, envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
 		fields: make(map[uuid.UUID]models.Field, len(e.Fields)), documents: make(map[uuid.UUID]models.Document, len(e.Documents)),
 	}
 	for _, v := range e.Signers {
@@ -109,15 +114,13 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 		if err := tx.Create(e).Error; err != nil {
 			return fmt.Errorf("insert envelope: %w", err)
 		}
-		b = &before{}
-	} else {
-		res := tx.Model(e).Where("version = ?", b.envelope.Version).Select("*").Updates(e)
-		if res.Error != nil {
-			return fmt.Errorf("update envelope: %w", res.Error)
+		hooks, err := activeHooks(tx, e.AppID)
+		if err != nil {
+			return err
 		}
-		if res.RowsAffected != 1 {
-			return errLostUpdate
-		}
+		b = &before{hooks: hooks}
+	} else if err := changedOne(tx.Model(e).Where("version = ?", b.envelope.Version).Select("*").Updates(e)); err != nil {
+		return fmt.Errorf("update envelope: %w", err)
 	}
 	if err := countMove(tx, e, from); err != nil {
 		return err
@@ -147,7 +150,20 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 	if err := tx.CreateInBatches(e.Events, 200).Error; err != nil {
 		return fmt.Errorf("append to the audit chain: %w", err)
 	}
-	return s.tell(tx, e)
+	return s.tell(tx, e, b.hooks)
+}
+
+// changedOne is an error if a statement did not change exactly one row. In a
+// pipe it will be one.
+func changedOne(res *gorm.DB) error {
+	if p, ok := res.Statement.ConnPool.(*pipe); ok && res.Error == nil {
+		p.mustChangeOne()
+		return nil
+	}
+	if res.Error == nil && res.RowsAffected != 1 {
+		return errLostUpdate
+	}
+	return res.Error
 }
 
 func unchanged(e *models.Envelope, b *before) bool {
@@ -172,12 +188,8 @@ func saveRows[T any](tx *gorm.DB, rows []*T, old map[uuid.UUID]T, id func(*T) uu
 		case !ok:
 			added = append(added, row)
 		case !reflect.DeepEqual(was, *row):
-			res := tx.Model(row).Select("*").Updates(row)
-			if res.Error != nil {
-				return res.Error
-			}
-			if res.RowsAffected != 1 {
-				return errLostUpdate
+			if err := changedOne(tx.Model(row).Select("*").Updates(row)); err != nil {
+				return err
 			}
 		}
 	}

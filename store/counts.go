@@ -17,7 +17,7 @@ import (
 // ever inserted, so that envelopes of one tenant do not wait for each other; a
 // reader adds them up, and folds them into envelope_counts when there are many.
 type envelopeCountChange struct {
-	Seq      int64     `gorm:"primaryKey;autoIncrement"`
+	Seq      int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
 	AppID    uuid.UUID `gorm:"not null"`
 	TenantID string
 	Status   models.Status

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,12 +14,120 @@ import (
 
 // Envelope loads an app's envelope with its signers, fields and documents.
 func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
-	db := s.db.WithContext(ctx)
-	e, err := load(db, db, app, id)
+	w, err := s.whole(ctx, app, id, wants{})
+	if err != nil {
+		return nil, err
+	}
+	return w.envelope, nil
+}
+
+// Whole loads an app's envelope with its audit chain, as they are at one moment.
+func (s *Store) Whole(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
+	w, err := s.whole(ctx, app, id, wants{log: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.envelope, w.log, nil
+}
+
+// wants is what is to be loaded beside an envelope.
+type wants struct {
+	lock  bool // hold the envelope until the transaction ends
+	log   bool // its audit chain
+	hooks bool // the active webhooks of its app
+}
+
+// whole is an envelope with what was wanted beside it.
+type whole struct {
+	envelope *models.Envelope
+	log      []models.Event
+	hooks    []*models.Webhook
+}
+
+func (s *Store) whole(ctx context.Context, app, id uuid.UUID, want wants) (*whole, error) {
+	var w *whole
+	err := s.read(ctx, func(tx *gorm.DB) (err error) {
+		w, err = s.load(tx, app, id, want)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("load envelope %s: %w", id, err)
 	}
-	return e, nil
+	return w, nil
+}
+
+func (s *Store) load(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
+	if p, ok := tx.Statement.ConnPool.(*pipe); ok {
+		return s.loadPiped(tx.Statement.Context, p, app, id, want)
+	}
+	return loadPlain(tx, app, id, want)
+}
+
+// loadPiped asks for everything in one round trip. Whoever locks the envelope
+// asks for the rest after that, so nothing of it can be older.
+func (s *Store) loadPiped(ctx context.Context, p *pipe, app, id uuid.UUID, want wants) (*whole, error) {
+	lock := ""
+	if want.lock {
+		lock = " FOR UPDATE"
+	}
+	var roots []*models.Envelope
+	var e models.Envelope
+	var log []*models.Event
+	w := &whole{}
+	root, err1 := rowsOf(ctx, s, &roots, "id = $1 AND app_id = $2"+lock, id, app)
+	signers, err2 := rowsOf(ctx, s, &e.Signers, "envelope_id = $1 ORDER BY position", id)
+	fields, err3 := rowsOf(ctx, s, &e.Fields, "envelope_id = $1 ORDER BY position", id)
+	documents, err4 := rowsOf(ctx, s, &e.Documents, "envelope_id = $1 ORDER BY kind, document_order", id)
+	events, err5 := rowsOf(ctx, s, &log, "envelope_id = $1 ORDER BY seq", id)
+	hooks, err6 := rowsOf(ctx, s, &w.hooks, "app_id = $1 AND active ORDER BY created_at, id", app)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+		return nil, err
+	}
+	queries := []query{root, signers, fields, documents}
+	if want.log {
+		queries = append(queries, events)
+	}
+	if want.hooks {
+		queries = append(queries, hooks)
+	}
+	send := p.end // nothing comes after it
+	if want.lock {
+		send = p.send
+	}
+	if err := send(ctx, queries...); err != nil {
+		return nil, err
+	}
+	if len(roots) == 0 {
+		return nil, models.ErrNotFound
+	}
+	w.envelope = roots[0]
+	w.envelope.Signers, w.envelope.Fields, w.envelope.Documents = e.Signers, e.Fields, e.Documents
+	for _, ev := range log {
+		w.log = append(w.log, *ev)
+	}
+	return w, nil
+}
+
+// loadPlain asks for one thing after the other; on SQLite the transaction is the lock.
+func loadPlain(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
+	w := &whole{envelope: &models.Envelope{}}
+	if err := tx.Where("id = ? AND app_id = ?", id, app).Take(w.envelope).Error; err != nil {
+		return nil, found(err)
+	}
+	if err := attach(tx, map[uuid.UUID]*models.Envelope{id: w.envelope}); err != nil {
+		return nil, err
+	}
+	if want.log {
+		if err := tx.Where("envelope_id = ?", id).Order("seq").Find(&w.log).Error; err != nil {
+			return nil, fmt.Errorf("load audit chain: %w", err)
+		}
+	}
+	if !want.hooks {
+		return w, nil
+	}
+	var err error
+	w.hooks, err = activeHooks(tx, app)
+	return w, err
 }
 
 // TenantOf is the tenant that an app's envelope belongs to.
@@ -28,15 +137,6 @@ func (s *Store) TenantOf(ctx context.Context, app, id uuid.UUID) (string, error)
 		return "", fmt.Errorf("load envelope %s: %w", id, found(err))
 	}
 	return e.TenantID, nil
-}
-
-// load reads the envelope's row with root and the rest with db.
-func load(root, db *gorm.DB, app, id uuid.UUID) (*models.Envelope, error) {
-	e := &models.Envelope{}
-	if err := root.Where("id = ? AND app_id = ?", id, app).Take(e).Error; err != nil {
-		return nil, found(err)
-	}
-	return e, attach(db, map[uuid.UUID]*models.Envelope{e.ID: e})
 }
 
 // attach loads the signers, fields and documents of several envelopes.
@@ -133,17 +233,20 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 		return nil, total, nil
 	}
 	var list []*models.Envelope
-	if err := db.Where("id IN (?)", f.ids(db, offset)).Order("id DESC").Find(&list).Error; err != nil {
+	err = s.read(ctx, func(tx *gorm.DB) error {
+		if err := tx.Where("id IN (?)", f.ids(tx, offset)).Order("id DESC").Find(&list).Error; err != nil || len(list) == 0 {
+			return err
+		}
+		byID := make(map[uuid.UUID]*models.Envelope, len(list))
+		for _, e := range list {
+			byID[e.ID] = e
+		}
+		return attach(tx, byID)
+	})
+	if err != nil {
 		return nil, 0, fmt.Errorf("list envelopes: %w", err)
 	}
-	byID := make(map[uuid.UUID]*models.Envelope, len(list))
-	for _, e := range list {
-		byID[e.ID] = e
-	}
-	if len(byID) == 0 {
-		return list, total, nil
-	}
-	return list, total, attach(db, byID)
+	return list, total, nil
 }
 
 // ids selects the ids of the page, each part of it in the order of an index:
@@ -163,11 +266,12 @@ func (f Filter) ids(db *gorm.DB, offset int) *gorm.DB {
 		a, b, f.Size, offset).Select("id")
 }
 
-// AuditEvents is the whole audit chain of an envelope, in order.
-func (s *Store) AuditEvents(ctx context.Context, envelope uuid.UUID) ([]models.Event, error) {
+// AuditEvents is the audit chain of an envelope as it was when e was loaded, in
+// order.
+func (s *Store) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
 	var out []models.Event
-	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("seq").Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("load audit chain of %s: %w", envelope, err)
+	if err := s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("load audit chain of %s: %w", e.ID, err)
 	}
 	return out, nil
 }

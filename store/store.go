@@ -152,6 +152,23 @@ func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	}, &sql.TxOptions{})
 }
 
+// write runs fn in one transaction that mostly writes: on PostgreSQL a pipe, in
+// which no result tells how many rows it changed.
+func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	if s.postgres {
+		return s.piped(ctx, beginChange, fn)
+	}
+	return s.tx(ctx, fn)
+}
+
+// read runs fn on one snapshot of the database: what it reads belongs together.
+func (s *Store) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	if s.postgres {
+		return s.piped(ctx, beginRead, fn)
+	}
+	return s.db.WithContext(ctx).Transaction(fn, &sql.TxOptions{ReadOnly: true})
+}
+
 // found turns gorm's not-found into ours.
 func found(err error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {

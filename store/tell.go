@@ -13,7 +13,7 @@ import (
 // tell writes, from the recorded events alone, what others are to learn of
 // them: webhook events with a delivery per subscribed endpoint, outbox rows for
 // the workflows, the mails that went out, and the month's usage.
-func (s *Store) tell(tx *gorm.DB, e *models.Envelope) error {
+func (s *Store) tell(tx *gorm.DB, e *models.Envelope, hooks []*models.Webhook) error {
 	var rows []models.OutboxRow
 	for i := range e.Events {
 		ev := &e.Events[i]
@@ -35,7 +35,7 @@ func (s *Store) tell(tx *gorm.DB, e *models.Envelope) error {
 			}
 		}
 	}
-	deliveries, err := s.notify(tx, e)
+	deliveries, err := s.notify(tx, e, hooks)
 	if err != nil {
 		return err
 	}
@@ -69,19 +69,15 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 }
 
 // notify writes the webhook events and a delivery for each subscribed endpoint.
-func (s *Store) notify(tx *gorm.DB, e *models.Envelope) ([]models.OutboxRow, error) {
+func (s *Store) notify(tx *gorm.DB, e *models.Envelope, hooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var told []*models.Event
 	for i := range e.Events {
 		if e.Events[i].Name.Told() {
 			told = append(told, &e.Events[i])
 		}
 	}
-	if len(told) == 0 {
+	if len(told) == 0 || len(hooks) == 0 {
 		return nil, nil
-	}
-	var hooks []models.Webhook
-	if err := tx.Where("app_id = ? AND active", e.AppID).Order("created_at, id").Find(&hooks).Error; err != nil {
-		return nil, fmt.Errorf("load webhooks: %w", err)
 	}
 	var (
 		events     []models.WebhookEvent
@@ -124,6 +120,15 @@ func (s *Store) notify(tx *gorm.DB, e *models.Envelope) ([]models.OutboxRow, err
 		return nil, fmt.Errorf("insert deliveries: %w", err)
 	}
 	return rows, nil
+}
+
+// activeHooks are the endpoints of an app that want to be told of anything.
+func activeHooks(tx *gorm.DB, app uuid.UUID) ([]*models.Webhook, error) {
+	var hooks []*models.Webhook
+	if err := tx.Where("app_id = ? AND active", app).Order("created_at, id").Find(&hooks).Error; err != nil {
+		return nil, fmt.Errorf("load webhooks: %w", err)
+	}
+	return hooks, nil
 }
 
 func (s *Store) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -43,9 +44,10 @@ func TestWhole(t *testing.T) {
 		})
 		require.NoError(t, err)
 
-		want, err := s.Envelope(t.Context(), app.ID, made.ID)
+		list, _, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Page: 1, Size: 1})
 		require.NoError(t, err)
-		log, err := s.AuditEvents(t.Context(), made.ID)
+		want := list[0]
+		log, err := s.AuditEvents(t.Context(), want)
 		require.NoError(t, err)
 		got, gotLog, err := s.Whole(t.Context(), app.ID, made.ID)
 		require.NoError(t, err)
@@ -54,5 +56,55 @@ func TestWhole(t *testing.T) {
 		require.NoError(t, models.VerifyChain(gotLog, got.AuditSeq, got.AuditHead))
 		_, _, err = s.Whole(t.Context(), uuid.New(), made.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
+	})
+}
+
+// TestOneMoment: what is read while others write belongs together.
+func TestOneMoment(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		id := draft(t, s, app.ID, "t", "Moment").ID
+		first, _, err := s.Whole(t.Context(), app.ID, id)
+		require.NoError(t, err)
+		before := first.AuditSeq - int64(len(first.Signers)) // each signer that is added is one event
+
+		const more = 30
+		written := make(chan error, 1)
+		go func() {
+			for i := range more {
+				_, err := s.Change(t.Context(), app.ID, id, func(e *models.Envelope) error {
+					act := models.Act{At: clock(), Actor: "system", NewID: uuid.New}
+					_, err := e.AddSigner(act, models.SignerInput{
+						Name: "N", Email: fmt.Sprintf("n%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone,
+					})
+					return err
+				})
+				if err != nil {
+					written <- err
+					return
+				}
+			}
+			written <- nil
+		}()
+		for reading := true; reading; {
+			select {
+			case err := <-written:
+				require.NoError(t, err)
+				reading = false
+			default:
+			}
+			e, log, err := s.Whole(t.Context(), app.ID, id)
+			require.NoError(t, err)
+			require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
+			require.Equal(t, e.AuditSeq, before+int64(len(e.Signers)))
+			list, _, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Page: 1, Size: 10})
+			require.NoError(t, err)
+			require.Equal(t, list[0].AuditSeq, before+int64(len(list[0].Signers)))
+		}
+		last, err := s.Envelope(t.Context(), app.ID, id)
+		require.NoError(t, err)
+		require.Len(t, last.Signers, len(first.Signers)+more)
 	})
 }
