@@ -28,7 +28,7 @@ func (s *Server) downloadable(c *gin.Context) (credential.DownloadLink, *models.
 		return l, nil, nil, invalid
 	}
 	if d.PurgeStatus == models.PurgePurged {
-		return l, nil, nil, models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
+		return l, nil, nil, models.ErrPurged
 	}
 	return l, e, d, nil
 }
@@ -50,11 +50,16 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	f, err := s.openFile(c.Request.Context(), e, d)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
 	_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
 		return e.Downloaded(s.act(c, models.SignerActor(l.Recipient)), l.Document)
 	})
 	if err != nil {
 		return err
 	}
-	return s.sendFile(c, e, d, "attachment")
+	return serveFile(c, e, d, f, "attachment")
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -257,14 +258,33 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 
 // sendFile streams a stored PDF, with ranges.
 func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
-	if d.PurgeStatus == models.PurgePurged {
-		return models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
-	}
-	f, err := s.Blobs.Open(c.Request.Context(), d.BlobKey)
+	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
-		return fmt.Errorf("document %s: %w", d.ID, err)
+		return err
 	}
 	defer func() { _ = f.Close() }() // read only
+	return serveFile(c, e, d, f, disposition)
+}
+
+// openFile opens a document's file. One that is being purged is open in whole or
+// not at all.
+func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.File, error) {
+	if d.PurgeStatus == models.PurgePurged {
+		return nil, models.ErrPurged
+	}
+	f, err := s.Blobs.Open(ctx, d.BlobKey)
+	if errors.Is(err, fs.ErrNotExist) { // it may have been purged since e was loaded
+		if fresh, err := s.Store.Envelope(ctx, e.AppID, e.ID); err == nil && fresh.Document(d.ID).PurgeStatus == models.PurgePurged {
+			return nil, models.ErrPurged
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("document %s: %w", d.ID, err)
+	}
+	return f, nil
+}
+
+func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f *blob.File, disposition string) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", d.MimeType)
 	h.Set("Content-Disposition", contentDisposition(disposition, e.FileName(d)))

@@ -196,11 +196,17 @@ func (e *Envelope) Purge(act Act) error {
 	return nil
 }
 
-// Downloaded records that a recipient fetched a sealed document.
+// ErrPurged is the answer to who asks for a document that is not kept any more.
+var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
+
+// Downloaded records that a recipient fetches a sealed document.
 func (e *Envelope) Downloaded(act Act, document uuid.UUID) error {
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentSealed {
 		return ErrNotFound
+	}
+	if d.PurgeStatus == PurgePurged {
+		return ErrPurged
 	}
 	e.record(act, EventDocumentDownloaded, uuid.Nil, Detail{"documentId": d.ID.String(), "sha256": d.SHA256})
 	return nil
