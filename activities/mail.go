@@ -216,7 +216,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 
 // reason is what the audit trail says of why the envelope was closed.
 func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, error) {
-	events, err := a.Store.AuditEvents(ctx, e.ID)
+	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
 		return "", err
 	}

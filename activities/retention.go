@@ -113,7 +113,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 
 // downloads finds, in the audit trail, who has downloaded.
 func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[uuid.UUID]bool, error) {
-	events, err := a.Store.AuditEvents(ctx, e.ID)
+	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
 		return nil, err
 	}
