@@ -87,6 +87,7 @@ func operations() map[string]operation {
 			}
 		},
 		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000"}),
+		"POST /v1/signing/{token}/consent":    signer("/consent", object{"version": "2026-11-en"}),
 		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script"}),
 		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
 		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),

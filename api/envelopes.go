@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/store"
+	"countersign/temporal"
 )
 
 type jsonNumber = json.Number
@@ -246,6 +248,15 @@ func (s *Server) progress(c *gin.Context, app caller) error {
 		s.log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
 		return models.Refuse(models.KindUnavailable, "workflow_unavailable", "The workflow does not answer right now.")
 	}
-	c.JSON(http.StatusOK, p)
+	answer := struct {
+		temporal.Progress
+
+		WorkflowURL *string `json:"workflowUrl"`
+	}{Progress: p}
+	if s.WorkflowsURL != "" {
+		at := s.WorkflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID))
+		answer.WorkflowURL = &at
+	}
+	c.JSON(http.StatusOK, answer)
 	return nil
 }

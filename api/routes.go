@@ -113,6 +113,8 @@ func (s *Server) routes() []route {
 		sig(get, "/documents/:docId", s.signingDocumentByID),
 		sig(post, "/page-view", s.pageView),
 
+		pub(get, "/v1/receipts/:token", s.receipt),
+
 		pub(get, "/v1/download/:token", s.download),
 		pub(get, "/v1/download/:token/document", s.downloadDocument),
 	}

@@ -47,7 +47,9 @@ type Config struct {
 	Pages     http.Handler // the pages for people, for every path that is not the API's
 
 	BaseURL, SigningURL, EmbedURL string
-	UploadLimit                   int64 // bytes
+	// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty: none is shown.
+	WorkflowsURL string
+	UploadLimit  int64 // bytes
 	// Admission bounds the examination of uploaded PDFs; the zero value is seal.DefaultLimits.
 	Admission         seal.Limits
 	RateLimit         int  // requests per minute

@@ -64,8 +64,9 @@ type contextDoc struct {
 }
 
 type consentView struct {
-	Version string `json:"version"`
-	Text    string `json:"text"`
+	Version  string `json:"version"`
+	Language string `json:"language"`
+	Text     string `json:"text"`
 }
 
 // signingContext is what a signer's page needs. The first time it is asked for,
@@ -97,12 +98,13 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
+	shown := models.DisclosureIn(c.Query("language"))
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
 		SenderName: *chosen.SenderName, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
 		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.OTPVerifiedAt != nil, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
-		Consent: consentView{Version: models.ConsentVersion, Text: models.ConsentText},
+		Consent: consentView{shown.Version, shown.Language, shown.Text},
 	}
 	for _, f := range e.Fields {
 		if f.SignerID == signer.ID {
@@ -225,10 +227,26 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	return nil
 }
 
+// consent takes the version of the disclosure that was shown; a client that
+// names none shows the English one.
 func (s *Server) consent(c *gin.Context, l signerLink) error {
+	o, err := readObject(c, maxJSON, true)
+	if err != nil {
+		return err
+	}
+	shown := models.DisclosureIn("en")
+	if version := o.optStr("version"); version != nil {
+		var ok bool
+		if shown, ok = models.DisclosureOf(*version); !ok {
+			o.bad("version", "is not that of a text which the signing context gives")
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
 	var signer *models.Signer
-	_, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.Consent(s.act(c, models.SignerActor(l.SignerID)), l.Link)
+	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+		signer, err = e.Consent(s.act(c, models.SignerActor(l.SignerID)), l.Link, shown)
 		return err
 	})
 	if err != nil {
@@ -248,6 +266,10 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	}
 	sub := submission(o)
 	invalid := o.err()
+	receipt, err := s.Tokens.Receipt(l)
+	if err != nil {
+		return err
+	}
 	var signer *models.Signer
 	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		act := s.act(c, models.SignerActor(l.SignerID))
@@ -260,7 +282,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return hideNotFound(err)
 	}
-	c.JSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": stamp(signer.SignedAt)})
+	c.JSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt})
 	return nil
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	TemporalAPIKey  Secret `env:"TEMPORAL_API_KEY"`
 	TemporalTLSCert string `env:"TEMPORAL_TLS_CERT"`
 	TemporalTLSKey  string `env:"TEMPORAL_TLS_KEY"`
+	// TemporalUIURL begins the addresses of the Temporal UI, to which the console links; empty: no links.
+	TemporalUIURL string `env:"TEMPORAL_UI_URL"`
 	// BlobURL is where the PDFs are: file:///dir, s3://bucket?… or azblob://container.
 	BlobURL string `env:"BLOB_URL"`
 	// SMTPURL is smtp:// or smtps://user:password@host:port.
@@ -130,6 +132,7 @@ func Load(environ []string, defaults Config) (Config, error) {
 	if c.EmbedURL == "" {
 		c.EmbedURL = c.BaseURL + "/embed"
 	}
+	c.TemporalUIURL = strings.TrimRight(c.TemporalUIURL, "/")
 	c.SigningURL, c.EmbedURL = strings.TrimRight(c.SigningURL, "/"), strings.TrimRight(c.EmbedURL, "/")
 	if err := errors.Join(append(problems, c.check()...)...); err != nil {
 		return Config{}, fmt.Errorf("settings are wrong:\n%w", err)
@@ -186,7 +189,7 @@ func (c *Config) check() []error {
 			bad(name, "must be host:port")
 		}
 	}
-	for name, v := range map[string]string{"BASE_URL": c.BaseURL, "SIGNING_URL": c.SigningURL, "EMBED_URL": c.EmbedURL, "TSA_URL": c.TSAURL} {
+	for name, v := range map[string]string{"BASE_URL": c.BaseURL, "SIGNING_URL": c.SigningURL, "EMBED_URL": c.EmbedURL, "TSA_URL": c.TSAURL, "TEMPORAL_UI_URL": c.TemporalUIURL} {
 		if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
 			bad(name, "must be an http or https address")
 		}
@@ -245,6 +248,15 @@ func (c *Config) check() []error {
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out
+}
+
+// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty if
+// that has none.
+func (c Config) WorkflowsURL() string {
+	if c.TemporalUIURL == "" {
+		return ""
+	}
+	return c.TemporalUIURL + "/namespaces/" + url.PathEscape(c.TemporalNamespace) + "/workflows"
 }
 
 // Require reports which of the named settings are missing. Production commands

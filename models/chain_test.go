@@ -118,7 +118,7 @@ func TestAnySequenceOfActions(t *testing.T) {
 			"open": func(*rapid.T) { i := pick(); step(func() error { return ignoreRepeat(e.Open(act(at), link(e, i))) }) },
 			"consent": func(*rapid.T) {
 				i := pick()
-				step(func() error { _, err := e.Consent(act(at), link(e, i)); return err })
+				step(func() error { _, err := e.Consent(act(at), link(e, i), models.DisclosureIn("en")); return err })
 			},
 			"sign": func(*rapid.T) {
 				i := pick()

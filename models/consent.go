@@ -2,22 +2,55 @@ package models
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
+	"strings"
 )
 
-// ConsentVersion names the edition of ConsentText. A change of the text is a
-// new version.
-const ConsentVersion = "2026-11"
+// consentEdition names the edition of the texts in consent/. A change of any of
+// them is a new edition.
+const consentEdition = "2026-11"
 
-// ConsentText is what a signer agrees to before signing.
-const ConsentText = `You are asked to sign electronically. If you agree, your electronic signature has the same effect as one on paper, and the documents, your signature and the record of this signing (times, IP addresses, browser and how you proved who you are) are kept with the sealed documents.
+//go:embed consent/*.txt
+var consentTexts embed.FS
 
-You do not have to agree. You may ask the sender for the documents on paper and sign them by hand, and you may withdraw your consent at any time before you sign by declining or by telling the sender; what you signed before stays valid. To read and keep the documents you need a current web browser, a program that shows PDF files, and an e-mail address. After everyone has signed you receive a copy; you may ask the sender for another.
+// Disclosure is what a signer is shown, and agrees to, before signing.
+type Disclosure struct {
+	Language string // ISO 639-1
+	Version  string // edition and language: what the record keeps
+	Text     string // paragraphs, separated by empty lines
+}
 
-The seal that closes the documents is the service's own. It shows that nothing was changed since; it is not a personal certificate of yours.`
+// DisclosureIn is the disclosure in a language, which may be any tag of BCP 47.
+// What there is no text in is shown in English.
+func DisclosureIn(tag string) Disclosure {
+	language, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	if d, ok := disclosure(language); ok {
+		return d
+	}
+	d, _ := disclosure("en")
+	return d
+}
 
-// ConsentHash is the SHA-256 of ConsentText, in lowercase hex.
-func ConsentHash() string {
-	sum := sha256.Sum256([]byte(ConsentText))
+// DisclosureOf is the disclosure of a version, if that is still shown.
+func DisclosureOf(version string) (Disclosure, bool) {
+	language, ok := strings.CutPrefix(version, consentEdition+"-")
+	if !ok {
+		return Disclosure{}, false
+	}
+	return disclosure(language)
+}
+
+func disclosure(language string) (Disclosure, bool) {
+	text, err := consentTexts.ReadFile("consent/" + language + ".txt")
+	if err != nil {
+		return Disclosure{}, false
+	}
+	return Disclosure{Language: language, Version: consentEdition + "-" + language, Text: strings.TrimSpace(string(text))}, true
+}
+
+// Hash is the SHA-256 of the text, in lowercase hex.
+func (d Disclosure) Hash() string {
+	sum := sha256.Sum256([]byte(d.Text))
 	return hex.EncodeToString(sum[:])
 }

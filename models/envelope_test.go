@@ -71,7 +71,7 @@ func text(e *models.Envelope, i int, s string) models.Submission {
 }
 
 func signs(t require.TestingT, e *models.Envelope, i int, at time.Time) {
-	_, err := e.Consent(act(at), link(e, i))
+	_, err := e.Consent(act(at), link(e, i), models.DisclosureIn("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(at), link(e, i), text(e, i, "yes"))
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestOneTimeCodes(t *testing.T) {
 	right, wrong := []byte("right"), []byte("wrong")
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	l, at := link(e, 0), start
-	_, err := e.Consent(act(at), l)
+	_, err := e.Consent(act(at), l, models.DisclosureIn("en"))
 	assert.Equal(t, "otp_required", code(t, err))
 	verify := func(hash []byte) bool {
 		ok, err := e.VerifyCode(act(at), l, hash)
@@ -175,7 +175,7 @@ func TestOneTimeCodes(t *testing.T) {
 	require.NoError(t, request())
 	assert.True(t, verify(right))
 	assert.False(t, verify(right), "is good once")
-	_, err = e.Consent(act(at), l)
+	_, err = e.Consent(act(at), l, models.DisclosureIn("en"))
 	require.NoError(t, err)
 
 	for range models.OTPRequestLimit - 2 { // two were made in this window
@@ -235,7 +235,7 @@ func TestSpentLinks(t *testing.T) {
 	assert.Equal(t, "signing_link_used", code(t, err))
 	_, err = e.Reader(l, start, false)
 	assert.Equal(t, "signing_link_invalid", code(t, err))
-	_, err = e.Consent(act(start), l)
+	_, err = e.Consent(act(start), l, models.DisclosureIn("en"))
 	assert.Equal(t, "consent_given", code(t, err))
 	_, err = e.Sign(act(start), l, models.Submission{})
 	assert.Equal(t, "already_signed", code(t, err))
@@ -297,7 +297,7 @@ func TestSubmittedValues(t *testing.T) {
 			fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPath)
 			require.NoError(t, err)
 			require.NoError(t, e.Send(act(start), nil))
-			_, err = e.Consent(act(start), link(e, 0))
+			_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
 			require.NoError(t, err)
 			var sub models.Submission
 			if c.in != nil {
@@ -327,7 +327,7 @@ func TestSubmittedValues(t *testing.T) {
 func TestFieldsOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
-	_, err := e.Consent(act(start), link(e, 0))
+	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(start), link(e, 0), text(e, 1, "mine now"))
 	assert.Equal(t, "validation_error", code(t, err))

@@ -140,8 +140,8 @@ func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
 }
 
 // Consent records that the signer agreed to sign electronically, having been
-// shown the current ConsentText.
-func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
+// shown a disclosure.
+func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
 	s, err := e.holder(l, act.At, ActionConsent, given)
 	if err != nil {
@@ -155,9 +155,9 @@ func (e *Envelope) Consent(act Act, l Link) (*Signer, error) {
 	}
 	at := act.At
 	e.move(ActionConsent)
-	s.ConsentAt, s.ConsentVersion = &at, ConsentVersion
+	s.ConsentAt, s.ConsentVersion = &at, shown.Version
 	e.record(act, EventConsentGiven, s.ID, Detail{
-		"signerId": s.ID.String(), "version": ConsentVersion, "textSha256": ConsentHash(),
+		"signerId": s.ID.String(), "version": shown.Version, "language": shown.Language, "textSha256": shown.Hash(),
 	})
 	return s, nil
 }

@@ -175,6 +175,9 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 		return "", nil, err
 	}
 	cfg.TemporalAddress = srv.Address
+	if cfg.TemporalUIURL == "" {
+		cfg.TemporalUIURL = srv.UI
+	}
 	go func() {
 		select {
 		case <-srv.Ended():

@@ -143,7 +143,7 @@ func (p *parts) api() (http.Handler, error) {
 	return api.New(api.Config{
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
 		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
-		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, UploadLimit: p.cfg.UploadLimit, Admission: admission,
+		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, WorkflowsURL: p.cfg.WorkflowsURL(), UploadLimit: p.cfg.UploadLimit, Admission: admission,
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: p.roots(),
@@ -200,20 +200,9 @@ func (p *parts) housekeep(ctx context.Context) {
 // workers puts the Temporal workers together. The seal makes a trial signature
 // here, so that a missing or expired key is noticed before anyone has signed.
 func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
-	signer, chain, err := sealKey(p.cfg)
+	sealer, err := newSealer(ctx, p.cfg, p.store)
 	if err != nil {
 		return nil, err
-	}
-	manifestKeys, err := p.store.Keys(ctx, models.KeyManifests)
-	if err != nil {
-		return nil, err
-	}
-	sealer, err := seal.New(seal.Config{
-		Signer: signer, Chain: chain, ManifestSigner: manifestKeys[0].Private, ManifestKeyID: manifestKeys[0].ID, TSAURL: p.cfg.TSAURL,
-		HTTPClient: &http.Client{Timeout: 30 * time.Second}, ServiceName: "Countersign", Now: now, Rand: rand.Reader,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("seal key: %w", err)
 	}
 	p.sealer = sealer
 	p.metrics.Certificate(sealer.NotAfter)
@@ -223,6 +212,26 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
 	}), nil
+}
+
+// newSealer reads the seal's key and makes a trial signature with it.
+func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*seal.Sealer, error) {
+	signer, chain, err := sealKey(cfg)
+	if err != nil {
+		return nil, err
+	}
+	manifestKeys, err := s.Keys(ctx, models.KeyManifests)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := seal.New(seal.Config{
+		Signer: signer, Chain: chain, ManifestSigner: manifestKeys[0].Private, ManifestKeyID: manifestKeys[0].ID, TSAURL: cfg.TSAURL,
+		HTTPClient: &http.Client{Timeout: 30 * time.Second}, ServiceName: "Countersign", Now: now, Rand: rand.Reader,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("seal key: %w", err)
+	}
+	return sealer, nil
 }
 
 // dispatcher tells Temporal what was committed.

@@ -22,11 +22,15 @@ const (
 	audienceSigning  = "countersign:signing"
 	audienceDownload = "countersign:download"
 	audienceConsole  = "countersign:console"
+	audienceReceipt  = "countersign:receipt"
 )
 
 // DownloadLifetime is how long a download link is good where retention does not
 // end it sooner.
 const DownloadLifetime = 365 * 24 * time.Hour
+
+// ReceiptLifetime is how long a signer who has signed may ask what became of it.
+const ReceiptLifetime = 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
 const AccessLifetime = time.Hour
@@ -224,6 +228,29 @@ func (t *Tokens) Downloadable(token string) (DownloadLink, error) {
 	}
 	doc, err := uuid.Parse(c.Subject)
 	return DownloadLink{App: c.App, Envelope: c.Envelope, Document: doc, Recipient: c.Signer, Until: c.ExpiresAt.Time}, err
+}
+
+// Receipt issues what a signer gets for signing: it shows what becomes of the
+// envelope, and the sealed copy when it is there. The link itself is spent.
+func (t *Tokens) Receipt(l SigningLink) (string, error) {
+	now := t.now()
+	return t.sign(claims{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Subject: l.SignerID.String(), Audience: jwt.ClaimStrings{audienceReceipt},
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ReceiptLifetime)),
+		},
+		App: l.App, Envelope: l.EnvelopeID,
+	})
+}
+
+// Receipted returns the app, the envelope and the signer of a receipt token.
+func (t *Tokens) Receipted(token string) (app, envelope, signer uuid.UUID, err error) {
+	c, err := t.parse(token, audienceReceipt)
+	if err != nil {
+		return uuid.Nil, uuid.Nil, uuid.Nil, err
+	}
+	signer, err = uuid.Parse(c.Subject)
+	return c.App, c.Envelope, signer, err
 }
 
 // IsExpired reports whether err says that a token was good once.

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+type receiptDocument struct {
+	Name        string `json:"name"`
+	Size        int64  `json:"size"`
+	SHA256      string `json:"sha256"`
+	DownloadURL string `json:"downloadUrl"` // of the portal, for this signer
+}
+
+// receipt tells a signer who has signed what became of the envelope, and where
+// the sealed documents are once they are. Its token came with the answer to the
+// signature, so that the spent link opens nothing.
+func (s *Server) receipt(c *gin.Context) error {
+	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
+	app, envelope, signer, err := s.Tokens.Receipted(c.Param("token"))
+	if err != nil {
+		return invalid
+	}
+	e, err := s.Store.Envelope(c.Request.Context(), app, envelope)
+	if isNotFound(err) {
+		return invalid
+	}
+	if err != nil {
+		return err
+	}
+	if g := e.Signer(signer); g == nil || g.Status != models.SignerSigned {
+		return invalid // it was issued for a signature that was refused
+	}
+	docs := []receiptDocument{}
+	for _, d := range e.Sealed() {
+		if d.PurgeStatus == models.PurgePurged {
+			return models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
+		}
+		link, err := s.Tokens.Download(e, d, signer)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, receiptDocument{Name: e.FileName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
+	}
+	c.JSON(http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": stamp(e.CompletedAt), "documents": docs})
+	return nil
+}
