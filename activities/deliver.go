@@ -27,23 +27,33 @@ type DeliverInput struct {
 
 // Deliver makes one attempt at a delivery and records it. After a failed one
 // the next follows on the schedule. A delivery that is settled already, or
-// whose endpoint is gone, needs nothing.
+// whose endpoint is gone, needs nothing. One that the endpoint has no place for
+// comes back later, which is no attempt.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
+	attempt, idle := attempts(ctx)
+	if attempt > len(in.Delays) {
+		return notDelivered(nil) // the last one was cut off
+	}
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
+		activity.RecordHeartbeat(ctx, idle+1)
 		return err
 	}
 	if job.Delivery.Run != in.Run {
 		return nil // it was sent again meanwhile, and that is another workflow's work
 	}
-	attempt := int(activity.GetInfo(ctx).Attempt)
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
-		URL: job.URL, EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, PreviousSecrets: job.PreviousSecrets, At: at,
+		URL: job.URL, Endpoint: job.Delivery.WebhookID.String(), Failing: job.FailingSince != nil,
+		EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, PreviousSecrets: job.PreviousSecrets, At: at,
 	})
+	if res.Wait > 0 {
+		activity.RecordHeartbeat(ctx, idle+1)
+		return notDelivered(&res.Wait)
+	}
 	failpoint.Hit("deliver.posted")
 	if ctx.Err() != nil {
 		return ctx.Err() // cut off: it says nothing about the endpoint
@@ -67,14 +77,31 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	if res.OK() {
 		return nil
 	}
-	if last && attempt < len(in.Delays) {
-		return sdktemporal.NewApplicationErrorWithOptions("endpoint is gone", "Gone", sdktemporal.ApplicationErrorOptions{
-			Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: true,
-		})
+	if last {
+		return notDelivered(nil)
 	}
-	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign}
-	if !last {
-		opts.NextRetryDelay = max(in.Delays[attempt], res.RetryAfter)
+	next := max(in.Delays[attempt], res.RetryAfter)
+	return notDelivered(&next)
+}
+
+// attempts is the number of this attempt, from 1, and how many starts of the
+// activity before it were none, because they did not get to the endpoint.
+// Temporal keeps that number from start to start.
+func attempts(ctx context.Context) (attempt, idle int) {
+	if activity.HasHeartbeatDetails(ctx) {
+		if err := activity.GetHeartbeatDetails(ctx, &idle); err != nil {
+			idle = 0 // not ours: every start counts
+		}
+	}
+	return int(activity.GetInfo(ctx).Attempt) - idle, idle
+}
+
+// notDelivered is the failure after which the activity is started again in a
+// while, or never.
+func notDelivered(again *time.Duration) error {
+	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil}
+	if again != nil {
+		opts.NextRetryDelay = *again
 	}
 	return sdktemporal.NewApplicationErrorWithOptions("endpoint did not take the event", "NotDelivered", opts)
 }

@@ -43,7 +43,13 @@ type ClientConfig struct {
 
 // Request is one attempt to deliver one event to one endpoint.
 type Request struct {
-	URL     string
+	URL string
+	// Endpoint names who shares the places for deliveries under way, such as the
+	// webhook's id; "" asks for none.
+	Endpoint string
+	// Failing says that the endpoint did not take its last delivery: it is given
+	// fewer places.
+	Failing bool
 	EventID string
 	Body    []byte
 	Secret  []byte
@@ -62,6 +68,9 @@ type Result struct {
 	RetryAfter time.Duration // 0 when the answer asks for no delay; at most 24 h
 	Gone       bool          // 410: the endpoint wants no more deliveries
 	Err        error         // why no usable answer came; the text is safe to store and show
+	// Wait says that nothing was tried, because as many deliveries as may be were
+	// under way to the endpoint; after that time a place should be free.
+	Wait time.Duration
 }
 
 // OK reports whether the endpoint took the event: an answer of 2xx, complete
@@ -76,6 +85,7 @@ type Client struct {
 	userAgent    string
 	allowPrivate bool
 	now          func() time.Time
+	places       places
 }
 
 // NewClient builds a Client.
@@ -90,6 +100,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if c.now == nil {
 		c.now = time.Now //nolint:forbidigo // the default of an injected clock
 	}
+	c.places = places{now: c.now, of: make(map[string]*queue)}
 	dialer := &net.Dialer{Resolver: cfg.Resolver, KeepAlive: 30 * time.Second}
 	if !cfg.AllowPrivate {
 		dialer.Control = guard().Safe
@@ -114,9 +125,21 @@ func NewClient(cfg ClientConfig) *Client {
 // Close gives back the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Deliver posts the event once. When ctx ended the attempt, Result.Err wraps
-// ctx's error and the attempt says nothing of the endpoint.
+// Deliver posts the event once, if the endpoint has a place free. When ctx ended
+// the attempt, Result.Err wraps ctx's error and the attempt says nothing of the
+// endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
+	if req.Endpoint != "" {
+		limit := placesIfWell
+		if req.Failing {
+			limit = placesIfFailing
+		}
+		leave, wait := c.places.take(req.Endpoint, limit)
+		if leave == nil {
+			return Result{Wait: wait}
+		}
+		defer leave()
+	}
 	start := c.now()
 	result := c.exchange(ctx, req)
 	result.Latency = max(0, c.now().Sub(start))

@@ -31,11 +31,10 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
 		// The exchange is bounded by 10 s; the rest is for the database. Retry-After may stretch the schedule.
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: 2*total + 7*24*time.Hour,
-		RetryPolicy: &sdktemporal.RetryPolicy{
-			// Every failure names its own delay; this one is for attempts that were cut off.
-			InitialInterval: time.Minute, BackoffCoefficient: 1, MaximumAttempts: int32(len(in.Delays)), //nolint:gosec // five
-		},
-		// One slow endpoint does not hold up the others.
+		// Every failure names its own delay, and the last one that it is the last; this one is for attempts
+		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
+		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Minute, BackoffCoefficient: 1},
+		// Endpoints take turns when there is more to do than can be done at once.
 		Priority: sdktemporal.Priority{FairnessKey: in.WebhookID.String()},
 	})
 	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Run: in.Run}).Get(ctx, nil)

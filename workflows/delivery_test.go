@@ -37,7 +37,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 		if attempt == takes {
 			return nil
 		}
-		opts := sdktemporal.ApplicationErrorOptions{}
+		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as the activity does
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}

@@ -1,0 +1,100 @@
+package worker_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+	"countersign/temporal"
+	"countersign/webhook"
+	"countersign/worker"
+)
+
+// TestSlowEndpointHoldsUpNobody: fewer activities at a time than there are
+// deliveries to an endpoint that hangs, on a real Temporal; one to another
+// endpoint arrives all the same, and each is sent in the end, at its first attempt.
+func TestSlowEndpointHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	const slots, deliveries, places = 25, 60, 20
+	clock := testkit.NewClock()
+	s := testkit.Store(t, "sqlite", clock.Now)
+	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	acts := &activities.Activities{
+		Store: s, Webhooks: webhook.NewClient(webhook.ClientConfig{AllowPrivate: true, Timeout: time.Hour}), Now: clock.Now, NewID: uuid.New,
+	}
+	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
+	worker.Register(main, acts)
+	hooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{MaxConcurrentActivityExecutionSize: slots, DisableWorkflowWorker: true})
+	hooks.RegisterActivity(acts.Deliver)
+	running := worker.Workers{main, hooks}
+	require.NoError(t, running.Start())
+	t.Cleanup(running.Stop)
+
+	var mu sync.Mutex
+	now, most, let := 0, 0, make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		<-let
+		mu.Lock()
+		now--
+		mu.Unlock()
+	}))
+	well := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	release := sync.OnceFunc(func() { close(let) })
+	t.Cleanup(func() { release(); slow.Close(); well.Close() })
+
+	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	hook := func(url string) uuid.UUID {
+		w, err := s.CreateWebhook(t.Context(), app.ID, url, []models.EventName{models.EventEnvelopeSent}, "secret secret")
+		require.NoError(t, err)
+		return w.ID
+	}
+	send := func(to uuid.UUID) uuid.UUID {
+		d, err := s.PingWebhook(t.Context(), app.ID, to)
+		require.NoError(t, err)
+		_, err = c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: temporal.DeliveryWorkflowID(d.ID, 0), TaskQueue: temporal.QueueMain},
+			temporal.WorkflowDelivery, temporal.DeliveryInput{DeliveryID: d.ID, WebhookID: to, Delays: make([]time.Duration, 5)})
+		require.NoError(t, err)
+		return d.ID
+	}
+	delivered := func(webhook uuid.UUID) int64 {
+		_, n, err := s.Deliveries(t.Context(), store.DeliveryFilter{App: app.ID, Webhook: webhook, Status: models.DeliveryDelivered, Page: 1, Size: 1})
+		require.NoError(t, err)
+		return n
+	}
+	hangs, works := hook(slow.URL), hook(well.URL)
+	for range deliveries {
+		send(hangs)
+	}
+	const patience, often = time.Minute, 20 * time.Millisecond
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return now == places }, patience, often, "its own places are taken")
+	send(works)
+	require.Eventually(t, func() bool { return delivered(works) == 1 }, patience, often, "it waits for nobody")
+	release()
+	require.Eventually(t, func() bool { return delivered(hangs) == deliveries }, 3*patience, often, "whatever waited comes back")
+	mu.Lock()
+	defer mu.Unlock()
+	require.LessOrEqual(t, most, places)
+	list, _, err := s.Deliveries(t.Context(), store.DeliveryFilter{App: app.ID, Webhook: hangs, Page: 1, Size: deliveries})
+	require.NoError(t, err)
+	for _, d := range list {
+		require.Equal(t, 1, d.Attempts, "a start that found no place is no attempt")
+	}
+}
