@@ -11,6 +11,9 @@ import (
 	"countersign/models"
 )
 
+// MaxWebhooks is how many endpoints an app may register.
+const MaxWebhooks = 100
+
 // CreateWebhook registers an endpoint. With secret "" its deliveries are
 // signed with the app's client secret.
 func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string) (*models.Webhook, error) {
@@ -18,7 +21,20 @@ func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, ev
 	if secret != "" {
 		w.Secret = s.vault.Seal([]byte(secret), labelWebhookSecret)
 	}
-	if err := s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(w).Error }); err != nil {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
+			return found(err)
+		}
+		var n int64
+		if err := tx.Model(&models.Webhook{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
+			return err
+		}
+		if n >= MaxWebhooks {
+			return models.Refuse(models.KindConflict, "too_many_webhooks", "An app may register %d endpoints; delete one first.", MaxWebhooks)
+		}
+		return tx.Create(w).Error
+	})
+	if err != nil {
 		return nil, fmt.Errorf("create webhook: %w", err)
 	}
 	return w, nil

@@ -33,7 +33,7 @@ func New(c client.Client, a *activities.Activities) Workers {
 	})
 	sealing.RegisterActivity(a.Seal)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
-		MaxConcurrentActivityExecutionSize: 200, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 	})
 	webhooks.RegisterActivity(a.Deliver)
 	return Workers{main, sealing, webhooks}
