@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"countersign/config"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+type doctorCommand struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// The outcomes of an examination. A warning does not make the exit code 1.
+const (
+	healthy = "ok"
+	warning = "warning"
+	failing = "failed"
+	skipped = "skipped" // it rests on something that failed
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	// Advice says what to do; empty when all is well.
+	Advice string `json:"advice,omitempty"`
+}
+
+var errUnwell = errors.New("something is wrong: see above")
+
+// examineLimit bounds one question to another service.
+const examineLimit = 15 * time.Second
+
+// Run examines everything that the settings name, also after a part has failed.
+func (d doctorCommand) Run(ctx context.Context) error {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings say it
+	x := &examination{}
+	cfg, err := config.Load(os.Environ(), config.Default())
+	if err == nil {
+		err = cfg.Require("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
+	}
+	if err != nil {
+		x.fail("settings", err, "Mend the settings named above; docs/operations.md describes each.")
+	} else {
+		x.ok("settings", "complete, for "+cfg.BaseURL)
+		x.run(ctx, cfg)
+	}
+	return x.report(os.Stdout, d.JSON)
+}
+
+// examination collects the findings, in the order in which they are made.
+type examination struct{ findings []finding }
+
+func (x *examination) add(check, status, detail, advice string) {
+	x.findings = append(x.findings, finding{check, status, detail, advice})
+}
+func (x *examination) ok(check, detail string) { x.add(check, healthy, detail, "") }
+func (x *examination) fail(check string, err error, advice string) {
+	x.add(check, failing, strings.Join(strings.Fields(err.Error()), " "), advice)
+}
+
+func (x *examination) run(ctx context.Context, cfg config.Config) {
+	s := x.database(ctx, cfg)
+	if s != nil {
+		defer func() { _ = s.Close() }() // nothing was written
+	}
+	x.temporal(ctx, cfg)
+	x.files(ctx, cfg)
+	x.mail(ctx, cfg)
+	x.seal(ctx, cfg, s)
+}
+
+// database returns nil unless the database can be used.
+func (x *examination) database(ctx context.Context, cfg config.Config) *store.Store {
+	const rest = "not looked at without a database"
+	within, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	s, _, err := openStore(within, cfg)
+	if err != nil {
+		x.fail("database", err, "See that the server of COUNTERSIGN_DATABASE_URL runs, is reachable from here and knows the user, password and database.")
+		x.add("migrations", skipped, rest, "")
+		x.add("master_key", skipped, rest, "")
+		x.add("clock", skipped, rest, "")
+		return nil
+	}
+	x.ok("database", "answers")
+	x.clock(within, s)
+	if err := s.Migrated(within); err != nil {
+		x.fail("migrations", err, "Run `countersign migrate`, and then start the service again.")
+		x.add("master_key", skipped, "not looked at before the migrations", "")
+		_ = s.Close() // nothing was written
+		return nil
+	}
+	x.ok("migrations", "up to date")
+	x.masterKey(within, s)
+	return s
+}
+
+func (x *examination) masterKey(ctx context.Context, s *store.Store) {
+	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
+		if _, err := s.Keys(ctx, purpose); err != nil {
+			x.fail("master_key", err, "COUNTERSIGN_MASTER_KEY is not the key that this database was written with: add the former one after a comma.")
+			return
+		}
+	}
+	x.ok("master_key", "opens the service's keys")
+}
+
+// The differences of clocks that are warned of, and that are too much: links,
+// codes and the order of the audit trail go by them.
+const (
+	skewNotice = time.Second
+	skewLimit  = 30 * time.Second
+)
+
+func (x *examination) clock(ctx context.Context, s *store.Store) {
+	const advice = "Let this machine and the database's set their clocks by NTP."
+	ahead, within, err := s.Skew(ctx)
+	if err != nil {
+		x.fail("clock", err, "See the database.")
+		return
+	}
+	detail := fmt.Sprintf("the database's is %s ahead of ours (± %s)", ahead.Round(time.Millisecond), within.Round(time.Millisecond))
+	switch off := ahead.Abs() - within; {
+	case off > skewLimit:
+		x.add("clock", failing, detail, advice)
+	case off > skewNotice:
+		x.add("clock", warning, detail, advice)
+	default:
+		x.ok("clock", detail)
+	}
+}
+
+func (x *examination) temporal(ctx context.Context, cfg config.Config) {
+	const rest = "not looked at without Temporal"
+	c, err := temporal.Dial(cfg, slog.New(slog.DiscardHandler), temporal.Observer{})
+	if err == nil {
+		defer c.Close()
+		within, cancel := context.WithTimeout(ctx, examineLimit)
+		defer cancel()
+		err = temporal.Check(within, c)
+	}
+	if err != nil {
+		x.fail("temporal", err, "See that COUNTERSIGN_TEMPORAL_ADDRESS is right and reachable from here; for Temporal Cloud, the API key or certificate too. Signing goes on without it; all else waits.")
+		for _, check := range []string{"namespace", "search_attributes", "workers"} {
+			x.add(check, skipped, rest, "")
+		}
+		return
+	}
+	x.ok("temporal", cfg.TemporalAddress+" answers")
+	x.namespace(ctx, c, cfg.TemporalNamespace)
+}
+
+func (x *examination) namespace(ctx context.Context, c client.Client, name string) {
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
+		x.fail("namespace", err, "Create it: temporal operator namespace create --namespace "+name+" --retention 72h")
+		x.add("search_attributes", skipped, "not looked at without the namespace", "")
+		x.add("workers", skipped, "not looked at without the namespace", "")
+		return
+	}
+	x.ok("namespace", name+" is there")
+	missing, err := temporal.MissingAttributes(ctx, c, name)
+	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
+	switch {
+	case errors.Is(err, temporal.ErrNotAllowed):
+		x.add("search_attributes", warning, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId and EnvelopeStatus are there as Keyword.")
+	case err != nil:
+		x.fail("search_attributes", err, "See the Temporal server's log.")
+	case len(missing) > 0:
+		x.add("search_attributes", failing, "missing: "+strings.Join(missing, ", "), add)
+	default:
+		x.ok("search_attributes", "AppId, TenantId and EnvelopeStatus are there")
+	}
+	unserved, err := temporal.Unserved(ctx, c, name)
+	switch {
+	case err != nil:
+		x.fail("workers", err, "See the Temporal server's log.")
+	case len(unserved) > 0:
+		x.add("workers", warning, fmt.Sprintf("%d of 3 task queues have no worker", len(unserved)), "Start `countersign worker`.")
+	default:
+		x.ok("workers", "ask for work on every task queue")
+	}
+}
+
+func (x *examination) files(ctx context.Context, cfg config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	b, err := blob.Open(ctx, cfg.BlobURL)
+	if err == nil {
+		err = b.Check(ctx)
+	}
+	if err != nil {
+		x.fail("files", err, "See that COUNTERSIGN_BLOB_URL is right, that there is space, and that this user may write, read, list and delete there.")
+		return
+	}
+	x.ok("files", "a file was written, read and deleted")
+}
+
+func (x *examination) mail(ctx context.Context, cfg config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	m, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
+	if err == nil {
+		err = m.Check(ctx)
+	}
+	if err != nil {
+		x.fail("mail", err, "See COUNTERSIGN_SMTP_URL: host, port, TLS, user and password. Until it works, invitations wait and codes are refused.")
+		return
+	}
+	x.ok("mail", m.String()+" takes the login; no mail was sent")
+}
+
+func (x *examination) seal(ctx context.Context, cfg config.Config, s *store.Store) {
+	const renew = "Put a new key and certificate in place (COUNTERSIGN_SEAL_KEY, COUNTERSIGN_SEAL_CERT) and restart the workers."
+	switch {
+	case cfg.SealKey == "":
+		x.add("seal_key", warning, "COUNTERSIGN_SEAL_KEY is not set here", "The API needs none; examine the worker with its own settings.")
+		return
+	case s == nil:
+		x.add("seal_key", skipped, "not looked at without a database that is up to date", "")
+		return
+	}
+	sealer, err := newSealer(ctx, cfg, s)
+	if err != nil {
+		x.fail("seal_key", err, renew)
+		return
+	}
+	end := sealer.NotAfter()
+	detail := "a trial signature verifies; the certificate ends on " + end.UTC().Format(time.DateOnly)
+	if end.Sub(now()) < certificateNotice {
+		x.add("seal_key", warning, detail, renew)
+		return
+	}
+	x.ok("seal_key", detail)
+}
+
+// report prints the findings; the error makes the exit code 1.
+func (x *examination) report(w io.Writer, asJSON bool) error {
+	unwell := false
+	for _, f := range x.findings {
+		unwell = unwell || f.Status == failing
+	}
+	if asJSON {
+		if err := json.NewEncoder(w).Encode(map[string]any{"ok": !unwell, "findings": x.findings}); err != nil {
+			return err
+		}
+	} else {
+		marks := map[string]string{healthy: "✓", warning: "!", failing: "✗", skipped: "–"}
+		for _, f := range x.findings {
+			if _, err := fmt.Fprintf(w, "%s %-18s %s\n", marks[f.Status], f.Check, f.Detail); err != nil {
+				return err
+			}
+			if f.Advice == "" {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "  %-18s → %s\n", "", f.Advice); err != nil {
+				return err
+			}
+		}
+	}
+	if unwell {
+		return errUnwell
+	}
+	return nil
+}
