@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/png"
 	"strconv"
+	"sync"
 
 	xdraw "golang.org/x/image/draw"
 
@@ -44,12 +45,28 @@ func CheckPNG(b []byte) ([]byte, error) {
 		return nil, &Refusal{PNGInvalid, "The picture is empty: every pixel is transparent."}
 	}
 	var out bytes.Buffer
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
+	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: encoders}
 	if err := enc.Encode(&out, img); err != nil {
 		return nil, fmt.Errorf("seal: encoding a picture: %w", err)
 	}
 	return out.Bytes(), nil
 }
+
+// encoders are the encoder's buffers, most of what encoding a small picture costs.
+//
+//nolint:gochecknoglobals // a pool is shared or it is none
+var encoders = &encoderPool{}
+
+type encoderPool struct{ sync.Pool }
+
+// Get is of png.EncoderBufferPool.
+func (p *encoderPool) Get() *png.EncoderBuffer {
+	b, _ := p.Pool.Get().(*png.EncoderBuffer)
+	return b // nil: the encoder makes one
+}
+
+// Put is of png.EncoderBufferPool.
+func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
 
 func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if len(b) > maxPNGBytes {

@@ -28,35 +28,37 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, totalLimit)
 	defer cancel()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, os.Args[1:]); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) (err error) {
+// run takes the measurements named in only; none named means all.
+func run(ctx context.Context, only []string) error {
 	w, err := setUp(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.tearDown()
-	if err := w.measureStart(ctx); err != nil {
-		return fmt.Errorf("start: %w", err)
+	steps := []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"start", w.measureStart},
+		{"service", w.startService},
+		{"memory", w.measureMemory},
+		{"sign", w.measureSign},
+		{"throughput", w.measureThroughput},
+		{"actions", w.measureActions},
 	}
-	if err := w.startService(ctx); err != nil {
-		return fmt.Errorf("service: %w", err)
-	}
-	if err := w.measureMemory(ctx); err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	if err := w.measureSign(ctx); err != nil {
-		return fmt.Errorf("sign: %w", err)
-	}
-	if err := w.measureThroughput(ctx); err != nil {
-		return fmt.Errorf("throughput: %w", err)
-	}
-	if err := w.measureActions(ctx); err != nil {
-		return fmt.Errorf("actions: %w", err)
+	for _, step := range steps {
+		if len(only) > 0 && step.name != "service" && !slices.Contains(only, step.name) {
+			continue
+		}
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
 	}
 	return nil
 }
