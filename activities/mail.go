@@ -339,6 +339,3 @@ func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.A
 		return f, nil
 	}}
 }
-
-// heartbeat is how often a long activity says that it is alive.
-const heartbeat = 5 * time.Second

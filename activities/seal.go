@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
 	"countersign/internal/failpoint"
 	"countersign/models"
@@ -22,7 +21,6 @@ import (
 // files and completes the envelope. Only the run whose files are recorded
 // counts; what another left behind is removed.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error {
-	defer keepAlive(ctx)()
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
 		return final(err)
@@ -189,22 +187,4 @@ func (a *Activities) sweep(ctx context.Context, e *models.Envelope) error {
 		}
 	}
 	return nil
-}
-
-// keepAlive sends heartbeats until the returned function is called.
-func keepAlive(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		t := time.NewTicker(heartbeat)
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-t.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	return func() { close(done) }
 }

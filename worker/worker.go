@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -24,12 +25,15 @@ const stopLimit = 20 * time.Second
 
 // New makes the workers without starting them.
 func New(c client.Client, a *activities.Activities) Workers {
+	alive := []interceptor.WorkerInterceptor{&activities.KeepAlive{}}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit,
+		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	sealing.RegisterActivity(a.Seal)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{

@@ -33,7 +33,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: 2*total + 7*24*time.Hour,
 		// Every failure names its own delay, and the last one that it is the last; this one is for attempts
 		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
-		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Minute, BackoffCoefficient: 1},
+		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 		// Endpoints take turns when there is more to do than can be done at once.
 		Priority: sdktemporal.Priority{FairnessKey: in.WebhookID.String()},
 	})

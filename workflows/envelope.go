@@ -227,7 +227,7 @@ func (w *envelope) seal(ctx workflow.Context) error {
 	w.step = stepSealing
 	w.describe(ctx)
 	opts := options("Seal the documents", time.Hour)
-	opts.TaskQueue, opts.HeartbeatTimeout = temporal.QueueSeal, 30*time.Second
+	opts.TaskQueue = temporal.QueueSeal
 	if err := run(ctx, opts, acts.Seal, w.EnvelopeInput).Get(ctx, nil); err != nil {
 		return err
 	}
@@ -336,9 +336,11 @@ func (w *envelope) describe(ctx workflow.Context) {
 }
 
 // options are those of an activity that is tried until it works; limit bounds
-// each try.
+// each try. One whose worker has died is noticed by its silence.
 func options(summary string, limit time.Duration) workflow.ActivityOptions {
-	return workflow.ActivityOptions{StartToCloseTimeout: limit, RetryPolicy: patient(), Summary: summary}
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: limit, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), Summary: summary,
+	}
 }
 
 func run(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {

@@ -35,7 +35,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 			return err
 		}
 		remind := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			StartToCloseTimeout: 5 * time.Minute, RetryPolicy: patient(), ScheduleToCloseTimeout: 12 * time.Hour,
+			StartToCloseTimeout: 5 * time.Minute, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), ScheduleToCloseTimeout: 12 * time.Hour,
 			Summary: fmt.Sprintf("Remind that %d day(s) are left", days),
 		})
 		// A reminder that cannot be sent does not keep the files from being purged.
@@ -47,7 +47,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		return err
 	}
 	purge := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 5 * time.Minute, RetryPolicy: patient(), Summary: "Purge the files",
+		StartToCloseTimeout: 5 * time.Minute, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), Summary: "Purge the files",
 	})
 	if err := workflow.ExecuteActivity(purge, acts.Purge, in).Get(ctx, nil); err != nil {
 		return err
