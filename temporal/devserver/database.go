@@ -25,10 +25,12 @@ const (
 	checkTimeout = 2 * time.Second // of the consistency check; a file too large for it is taken as sound
 )
 
-// database is the SQLite store of one server.
+// database is the store of one server.
 type database struct {
-	config *config.SQL
-	lock   *os.File // nil in memory
+	config     *config.SQL
+	visibility *config.SQL // nil: the same
+	shards     int32       // of the history
+	lock       *os.File    // of an SQLite file; otherwise nil
 }
 
 // openDatabase prepares the file and gives its configuration: creates it with Temporal's schema if
@@ -36,7 +38,7 @@ type database struct {
 // something else. The file name "" keeps everything in memory.
 func openDatabase(ctx context.Context, file string, pragmas map[string]string) (*database, error) {
 	if file == "" {
-		return &database{config: &config.SQL{
+		return &database{shards: 1, config: &config.SQL{
 			PluginName:        sqlite.PluginName,
 			DatabaseName:      "countersign",
 			ConnectAttributes: map[string]string{"mode": "memory", "cache": "shared"},
@@ -50,7 +52,7 @@ func openDatabase(ctx context.Context, file string, pragmas map[string]string) (
 	if err != nil {
 		return nil, err
 	}
-	db := &database{config: fileConfig(file, pragmas), lock: lock}
+	db := &database{shards: 1, config: fileConfig(file, pragmas), lock: lock}
 	if err := prepareFile(ctx, file); err != nil {
 		return nil, errors.Join(err, db.close())
 	}

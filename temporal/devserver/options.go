@@ -28,6 +28,7 @@ type options struct {
 	uiPort     int        // Web UI port; 0 chooses a free one
 	headless   bool       // no Web UI
 	dbFilename string     // SQLite file; empty keeps everything in memory
+	postgres   string     // address of a PostgreSQL database instead
 
 	namespaces       []string
 	searchAttributes map[string]enums.IndexedValueType
@@ -59,6 +60,7 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 	fs.IntVar(&opts.uiPort, "ui-port", -1, "`port` of the Web UI; 0 chooses a free one (default: frontend port + 1000)")
 	fs.BoolVar(&opts.headless, "headless", false, "run without the Web UI")
 	fs.StringVar(&opts.dbFilename, "db-filename", "", "SQLite `file` to keep the state in (default: memory only)")
+	fs.StringVar(&opts.postgres, "postgres", "", "`URL` of a PostgreSQL database to keep the state in; beside it there must be one named with _visibility after it")
 	fs.StringVar(&opts.logLevel, "log-level", "error", "debug, info, warn, error or never")
 	fs.StringVar(&opts.logFormat, "log-format", "text", "text, pretty or json")
 	fs.StringVar(&opts.codecEndpoint, "ui-codec-endpoint", "", "payload codec `URL` for the Web UI")
@@ -107,6 +109,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--port and --ui-port are both %d", o.port)
 	case len(o.namespaces) > maxNamespaces:
 		return fmt.Errorf("more than %d namespaces", maxNamespaces)
+	case o.postgres != "" && o.dbFilename != "":
+		return errors.New("--postgres and --db-filename exclude each other")
 	case !slices.Contains([]string{"debug", "info", "warn", "error", "never"}, o.logLevel):
 		return fmt.Errorf("--log-level %q is not debug, info, warn, error or never", o.logLevel)
 	case !slices.Contains([]string{"text", "pretty", "json"}, o.logFormat):

@@ -51,6 +51,7 @@ func TestParseOptions(t *testing.T) {
 		"pragma":               {[]string{"--sqlite-pragma", "foreign_keys=1"}, "want journal_mode"},
 		"log level":            {[]string{"--log-level", "loud"}, "--log-level"},
 		"log format":           {[]string{"--log-format", "xml"}, "--log-format"},
+		"two stores":           {[]string{"--postgres", "postgres://h/d", "--db-filename", "f"}, "exclude each other"},
 		"empty namespace":      {[]string{"--namespace", ""}, "empty name"},
 		"rest":                 {[]string{"more"}, `unexpected argument "more"`},
 	} {

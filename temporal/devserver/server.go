@@ -29,7 +29,8 @@ import (
 
 const (
 	clusterName  = "active"
-	storeName    = "sqlite"
+	storeName    = "store"
+	visibility   = "visibility"
 	readyTimeout = 30 * time.Second
 	readyPoll    = 25 * time.Millisecond
 	stopTimeout  = 15 * time.Second // Temporal stops in about 2.5 s
@@ -50,7 +51,7 @@ type server struct {
 // startServer starts Temporal and its Web UI and returns once both answer. On an error, or when ctx
 // ends first (context.Canceled), everything that was started has been stopped again.
 func startServer(ctx context.Context, opts options) (_ *server, err error) {
-	db, err := openDatabase(ctx, opts.dbFilename, opts.pragmas)
+	db, err := opts.database(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +84,13 @@ func startServer(ctx context.Context, opts options) (_ *server, err error) {
 		s.startUI(ports.ui)
 	}
 	return s, s.waitReady(ctx)
+}
+
+func (o *options) database(ctx context.Context) (*database, error) {
+	if o.postgres != "" {
+		return openPostgres(ctx, o.postgres)
+	}
+	return openDatabase(ctx, o.dbFilename, o.pragmas)
 }
 
 // stop ends the Web UI, then Temporal, then releases the database file. It gives up after
@@ -154,14 +162,18 @@ func (s *server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// serverOptions is the whole configuration of Temporal: one cluster, one shard, all four services in
+// serverOptions is the whole configuration of Temporal: one cluster, all four services in
 // this process, no archival.
 func (s *server) serverOptions(ports *ports) []temporal.ServerOption {
 	c := &config.Config{}
 	c.Global.Membership = config.Membership{MaxJoinDuration: readyTimeout, BroadcastAddress: "127.0.0.1"}
 	c.Persistence = config.Persistence{
-		NumHistoryShards: 1, DefaultStore: storeName, VisibilityStore: storeName,
+		NumHistoryShards: s.db.shards, DefaultStore: storeName, VisibilityStore: storeName,
 		DataStores: map[string]config.DataStore{storeName: {SQL: s.db.config}},
+	}
+	if s.db.visibility != nil {
+		c.Persistence.VisibilityStore = visibility
+		c.Persistence.DataStores[visibility] = config.DataStore{SQL: s.db.visibility}
 	}
 	c.ClusterMetadata = &cluster.Config{
 		FailoverVersionIncrement: 10, MasterClusterName: clusterName, CurrentClusterName: clusterName,

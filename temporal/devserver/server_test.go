@@ -77,7 +77,7 @@ func TestUnderTheSDK(t *testing.T) {
 			Query: `AppId = "app-1" AND TenantId = "tenant-1" AND EnvelopeStatus = "sent" AND Pages > 2`,
 		})
 		return err == nil && len(list.GetExecutions()) == 1
-	}, 10*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 
 	require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "go", "done"))
 	var answer string
