@@ -28,6 +28,7 @@ type commands struct {
 	Key     keyCommand     `cmd:"" help:"Replace the keys that sign tokens or manifests."`
 	Tenant  tenantCommand  `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Doctor  doctorCommand  `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
+	Audit   auditCommand   `cmd:"" help:"Prove that the audit trail is what was recorded."`
 	Verify  verifyCommand  `cmd:"" help:"Check a sealed PDF, offline."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 

@@ -36,6 +36,7 @@ func TestMainJob(t *testing.T) {
 		s := production(t)
 		mainJob(t, s)
 		checkMetrics(t, s)
+		checkAudit(t, s)
 		checkCertificateWarning(t, s)
 	})
 }

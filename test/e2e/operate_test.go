@@ -97,3 +97,17 @@ func checkCertificateWarning(t *testing.T, s *service) {
 	})
 	p.stop(t)
 }
+
+// checkAudit verifies the audit trail of what was done, with the command.
+func checkAudit(t *testing.T, s *service) {
+	t.Helper()
+	out, err := run(t, s.env, "audit", "verify", "--all")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "1 envelope(s)")
+	assert.Contains(t, out, "1 sealed file(s): 0 with problems")
+	out, err = run(t, s.env, "audit", "verify", "--envelope", "019ffff0-0000-7000-8000-000000000000")
+	require.Error(t, err, out)
+	out, err = run(t, append(s.env, "COUNTERSIGN_BLOB_URL=file://"+t.TempDir()), "audit", "verify", "--all", "--json")
+	require.Error(t, err, "the files are elsewhere")
+	assert.Contains(t, out, "has no file")
+}

@@ -1,0 +1,248 @@
+// Package audit proves that the audit trail is what was recorded: it computes
+// every chain again, and compares it with what the sealed files say. Whoever may
+// change the database at will can make a chain that agrees with itself, but not
+// one that agrees with files signed by keys that the database does not show.
+package audit
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// Verifier compares the database with the files.
+type Verifier struct {
+	Store *store.Store
+	Blobs blob.Store
+	Now   func() time.Time
+}
+
+// Report is what was found about one envelope.
+type Report struct {
+	EnvelopeID uuid.UUID `json:"envelopeId"`
+	Events     int       `json:"events"`
+	// Sealed is the number of sealed files that were compared.
+	Sealed   int      `json:"sealedFiles"`
+	Problems []string `json:"problems"`
+}
+
+// OK reports whether nothing is wrong.
+func (r *Report) OK() bool { return len(r.Problems) == 0 }
+
+func (r *Report) add(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// page is how many envelopes are listed at once.
+const page = 500
+
+// All verifies every envelope, and that no files are left of envelopes that the
+// database does not know. It tells each report; the envelopes of files without a
+// record have one of their own.
+func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
+	keys, err := v.keys(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[uuid.UUID]bool)
+	for after := uuid.Nil; ; {
+		refs, err := v.Store.AllEnvelopes(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, ref := range refs {
+			known[ref.ID] = true
+			r, err := v.envelope(ctx, ref, keys)
+			if err != nil {
+				return err
+			}
+			if err := tell(r); err != nil {
+				return err
+			}
+		}
+		if len(refs) < page {
+			break
+		}
+		after = refs[len(refs)-1].ID
+	}
+	return v.strays(ctx, known, tell)
+}
+
+// One verifies one envelope.
+func (v Verifier) One(ctx context.Context, id uuid.UUID) (*Report, error) {
+	ref, err := v.Store.AnyEnvelope(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := v.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.envelope(ctx, ref, keys)
+}
+
+// keys are those that sign manifests. Their private halves are sealed with the
+// master key, so that the database alone cannot make up another.
+func (v Verifier) keys(ctx context.Context) (map[string]crypto.PublicKey, error) {
+	all, err := v.Store.Keys(ctx, models.KeyManifests)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]crypto.PublicKey, len(all))
+	for _, k := range all {
+		out[k.ID] = k.Private.Public()
+	}
+	return out, nil
+}
+
+func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]crypto.PublicKey) (*Report, error) {
+	e, events, err := v.Store.Whole(ctx, ref.AppID, ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{EnvelopeID: e.ID, Events: len(events), Problems: []string{}}
+	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
+		r.add("%s", err)
+	}
+	checkState(r, e, events)
+	for _, d := range e.Sealed() {
+		if d.PurgeStatus == models.PurgePurged {
+			continue
+		}
+		if err := v.file(ctx, r, e, events, d, keys); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// checkState compares what the envelope is with what the chain says became of
+// it: a chain that was cut off, and its record with it, no longer tells the end.
+func checkState(r *Report, e *models.Envelope, events []models.Event) {
+	count := make(map[models.EventName]int)
+	for i := range events {
+		count[events[i].Name]++
+	}
+	want := map[models.EventName]int{models.EventEnvelopeCreated: 1}
+	switch e.Status {
+	case models.StatusCompleted:
+		want[models.EventEnvelopeCompleted], want[models.EventDocumentSealed] = 1, len(e.Sealed())
+	case models.StatusDeclined:
+		want[models.EventEnvelopeDeclined] = 1
+	case models.StatusVoided:
+		want[models.EventEnvelopeVoided] = 1
+	case models.StatusExpired:
+		want[models.EventEnvelopeExpired] = 1
+	case models.StatusDraft, models.StatusSent, models.StatusInProgress, models.StatusSealing:
+	}
+	if e.SentAt != nil {
+		want[models.EventEnvelopeSent] = 1
+	}
+	for _, s := range e.Signers {
+		if s.SignedAt != nil {
+			want[models.EventSignerSigned]++
+		}
+	}
+	for _, d := range e.Documents {
+		if d.PurgeStatus == models.PurgePurged {
+			want[models.EventDocumentPurged]++
+		}
+	}
+	want[models.EventSignerAdded], want[models.EventDocumentAdded] = len(e.Signers), len(e.Originals())
+	for name, n := range want {
+		if count[name] != n {
+			r.add("the envelope is %s, but its chain has %d of %d events %s", e.Status, count[name], n, name)
+		}
+	}
+}
+
+// file compares a sealed file with its record and with the chain.
+func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]crypto.PublicKey) error {
+	f, err := v.Blobs.Open(ctx, d.BlobKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.add("sealed document %s has no file", d.ID)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	r.Sealed++
+	rep, err := seal.Verify(ctx, f, f.Size, seal.VerifyOptions{ManifestKeys: keys, Now: v.Now})
+	if err != nil {
+		return fmt.Errorf("read sealed document %s: %w", d.ID, err)
+	}
+	// Whether the certificate is trusted is another question: the record inside
+	// is signed with a key of ours.
+	for _, c := range rep.Findings {
+		if c.Status == seal.Failed || c.Check == seal.CheckManifestKey && c.Status != seal.Passed {
+			r.add("sealed document %s: %s", d.ID, c.Detail)
+		}
+	}
+	if rep.SHA256 != d.SHA256 {
+		r.add("sealed document %s is recorded with another hash than its file has", d.ID)
+	}
+	if rep.EnvelopeID != e.ID.String() {
+		r.add("sealed document %s is of envelope %s", d.ID, rep.EnvelopeID)
+		return nil
+	}
+	switch n := rep.Events; {
+	case n == 0 || n > len(events):
+		r.add("the chain ends at event %d, but was sealed with %d", len(events), n)
+	case events[n-1].Hash != rep.ChainHead:
+		r.add("the chain's first %d events are not those that were sealed", n)
+	}
+	if !recordedSeal(events, d.SHA256) {
+		r.add("no event tells of sealed document %s", d.ID)
+	}
+	return nil
+}
+
+func recordedSeal(events []models.Event, sum string) bool {
+	for i := range events {
+		if events[i].Name == models.EventDocumentSealed && events[i].Detail["sha256"] == sum {
+			return true
+		}
+	}
+	return false
+}
+
+const envelopeFolder = "envelopes/"
+
+// strays finds files of envelopes that the database does not know. One that was
+// begun while the list was made is looked up again.
+func (v Verifier) strays(ctx context.Context, known map[uuid.UUID]bool, tell func(*Report) error) error {
+	keys, err := v.Blobs.List(ctx, envelopeFolder)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(key, envelopeFolder), "/")
+		id, err := uuid.Parse(folder)
+		if err != nil || known[id] || !strings.Contains(key, "/sealed/") {
+			continue // an upload that was not finished leaves an original without a record
+		}
+		known[id] = true
+		_, err = v.Store.AnyEnvelope(ctx, id)
+		if errors.Is(err, models.ErrNotFound) {
+			r := &Report{EnvelopeID: id}
+			r.add("there are sealed files of this envelope, but no record")
+			err = tell(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

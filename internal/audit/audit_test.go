@@ -1,0 +1,325 @@
+package audit_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/internal/audit"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// archive is a database with one sealed and one open envelope, and somebody who
+// may do everything with it.
+type archive struct {
+	t            *testing.T
+	db           *sql.DB
+	postgres     bool
+	blobs        blob.Store
+	app          uuid.UUID
+	sealed, open uuid.UUID
+	audit.Verifier
+}
+
+func newArchive(t *testing.T, kind string) *archive {
+	t.Helper()
+	clock := testkit.NewClock()
+	s := testkit.Store(t, kind, clock.Now)
+	blobs, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	db, err := s.Pool()
+	require.NoError(t, err)
+	a := &archive{
+		t: t, db: db, postgres: kind == "postgres", blobs: blobs, app: app.ID,
+		Verifier: audit.Verifier{Store: s, Blobs: blobs, Now: clock.Now},
+	}
+	_, certPEM, keyPEM, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
+	require.NoError(t, err)
+	signer, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	require.NoError(t, err)
+	keys, err := s.Keys(t.Context(), models.KeyManifests)
+	require.NoError(t, err)
+	sealer, err := seal.New(seal.Config{
+		Signer: signer, Chain: chain, ManifestSigner: keys[0].Private, ManifestKeyID: keys[0].ID, Now: clock.Now, Rand: rand.Reader, TempDir: t.TempDir(),
+	})
+	require.NoError(t, err)
+	acts := &activities.Activities{Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New}
+
+	a.open, a.sealed = a.envelope(s, clock), a.envelope(s, clock)
+	a.signAll(s, clock)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(acts)
+	_, err = env.ExecuteActivity(acts.Seal, temporal.EnvelopeInput{AppID: app.ID, EnvelopeID: a.sealed})
+	require.NoError(t, err)
+	return a
+}
+
+func act(clock *testkit.Clock) models.Act {
+	clock.Add(time.Second)
+	return models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+}
+
+// envelope stores one that waits for two signers.
+func (a *archive) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
+	a.t.Helper()
+	days := 30
+	e, err := models.NewEnvelope(act(clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	require.NoError(a.t, err)
+	pdf := testkit.OnePage()
+	sum := sha256.Sum256(pdf)
+	key := fmt.Sprintf("envelopes/%s/original/1.pdf", e.ID)
+	keep(a.t, a.blobs, key, pdf)
+	_, err = e.AddDocument(act(clock), models.DocumentInput{
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+	}, 1)
+	require.NoError(a.t, err)
+	for i := range 2 {
+		signer, err := e.AddSigner(act(clock), models.SignerInput{Name: "Name", Email: fmt.Sprintf("s%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
+		require.NoError(a.t, err)
+		_, err = e.AddFields(act(clock), []models.FieldInput{{
+			SignerRef: signer.ID.String(), Type: models.FieldText, Page: 1, X: 50, Y: 50, W: 90, H: 20, Required: true, Origin: models.OriginTopLeft,
+		}}, models.NoPath)
+		require.NoError(a.t, err)
+	}
+	require.NoError(a.t, e.Send(act(clock), nil))
+	require.NoError(a.t, s.Create(a.t.Context(), e))
+	return e.ID
+}
+
+func (a *archive) signAll(s *store.Store, clock *testkit.Clock) {
+	a.t.Helper()
+	e, err := s.Envelope(a.t.Context(), a.app, a.sealed)
+	require.NoError(a.t, err)
+	value := "yes"
+	for i, signer := range e.Signers {
+		l := models.Link{EnvelopeID: e.ID, SignerID: signer.ID, ID: *signer.LinkID}
+		_, err := s.Change(a.t.Context(), a.app, e.ID, func(e *models.Envelope) error {
+			if _, err := e.Consent(act(clock), l, models.DisclosureIn("en")); err != nil {
+				return err
+			}
+			_, err := e.Sign(act(clock), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
+			return err
+		})
+		require.NoError(a.t, err)
+	}
+}
+
+func keep(t *testing.T, s blob.Store, key string, content []byte) {
+	t.Helper()
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, s.Keep(t.Context(), f, key))
+}
+
+// exec runs a statement past the guard of the table, as a superuser can.
+func (a *archive) exec(query string, args ...any) {
+	a.t.Helper()
+	ctx := a.t.Context()
+	if !a.postgres {
+		for _, name := range []string{"audit_events_no_update", "audit_events_no_delete"} {
+			_, err := a.db.ExecContext(ctx, "DROP TRIGGER IF EXISTS "+name)
+			require.NoError(a.t, err)
+		}
+		for i := range args {
+			query = strings.Replace(query, fmt.Sprintf("$%d", i+1), fmt.Sprintf("?%d", i+1), -1)
+		}
+	} else {
+		_, err := a.db.ExecContext(ctx, "ALTER TABLE audit_events DISABLE TRIGGER ALL")
+		require.NoError(a.t, err)
+	}
+	res, err := a.db.ExecContext(ctx, query, args...)
+	require.NoError(a.t, err, query)
+	n, err := res.RowsAffected()
+	require.NoError(a.t, err)
+	require.NotZero(a.t, n, "the attack changes something: %s", query)
+}
+
+// forge makes the chain agree with itself again from event seq on, and the
+// envelope with it: an attacker knows how hashes are made.
+func (a *archive) forge(id uuid.UUID) {
+	a.t.Helper()
+	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	require.NoError(a.t, err)
+	prev := models.ChainStart
+	for i := range events {
+		ev := &events[i]
+		old := ev.Seq
+		ev.Seq, ev.PrevHash = int64(i)+1, prev
+		ev.Hash, err = ev.Digest()
+		require.NoError(a.t, err)
+		prev = ev.Hash
+		a.exec("UPDATE audit_events SET seq = $1, prev_hash = $2, hash = $3 WHERE envelope_id = $4 AND seq = $5", ev.Seq, ev.PrevHash, ev.Hash, id, old)
+	}
+	a.exec("UPDATE envelopes SET audit_seq = $1, audit_head = $2 WHERE id = $3", len(events), prev, id)
+	_, events, err = a.Store.Whole(a.t.Context(), a.app, id)
+	require.NoError(a.t, err)
+	require.NoError(a.t, models.VerifyChain(events, int64(len(events)), prev), "the forged chain agrees with itself")
+}
+
+// seqOf is the place of the first event of a name.
+func (a *archive) seqOf(id uuid.UUID, name models.EventName) int64 {
+	a.t.Helper()
+	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	require.NoError(a.t, err)
+	for i := range events {
+		if events[i].Name == name {
+			return events[i].Seq
+		}
+	}
+	a.t.Fatalf("no event %s", name)
+	return 0
+}
+
+func (a *archive) last(id uuid.UUID) int64 {
+	a.t.Helper()
+	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	require.NoError(a.t, err)
+	return int64(len(events))
+}
+
+// problems verifies everything.
+func (a *archive) problems() (all []string, reports int) {
+	a.t.Helper()
+	require.NoError(a.t, a.All(a.t.Context(), func(r *audit.Report) error {
+		reports++
+		all = append(all, r.Problems...)
+		return nil
+	}))
+	return all, reports
+}
+
+func (a *archive) swap(id uuid.UUID, x, y int64) {
+	a.exec("UPDATE audit_events SET seq = -1 WHERE envelope_id = $1 AND seq = $2", id, x)
+	a.exec("UPDATE audit_events SET seq = $3 WHERE envelope_id = $1 AND seq = $2", id, y, x)
+	a.exec("UPDATE audit_events SET seq = $2 WHERE envelope_id = $1 AND seq = -1", id, y)
+}
+
+func (a *archive) sealedFile() string {
+	e, err := a.Store.Envelope(a.t.Context(), a.app, a.sealed)
+	require.NoError(a.t, err)
+	return e.Sealed()[0].BlobKey
+}
+
+// TestASuperuserIsFoundOut does to the database what its superuser can, with
+// the triggers off, and, where it says so, makes the chain agree with itself.
+func TestASuperuserIsFoundOut(t *testing.T) {
+	t.Parallel()
+	for name, attack := range map[string]struct {
+		do   func(a *archive)
+		want string
+	}{
+		"an event is edited": {func(a *archive) {
+			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
+		}, "event 3 was changed"},
+		"of an open envelope": {func(a *archive) {
+			a.exec("UPDATE audit_events SET actor = 'system2' WHERE envelope_id = $1 AND seq = 2", a.open)
+		}, "event 2 was changed"},
+		"an event is edited, the chain forged": {func(a *archive) {
+			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
+			a.forge(a.sealed)
+		}, "are not those that were sealed"},
+		"an event is deleted": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = 4", a.sealed)
+		}, "event 4 is missing"},
+		"an event is deleted, the chain forged": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
+			a.forge(a.sealed)
+		}, "are not those that were sealed"},
+		"events are reordered": {func(a *archive) { a.swap(a.sealed, 3, 5) }, "event 3 does not link"},
+		"events are reordered, the chain forged": {func(a *archive) {
+			a.swap(a.sealed, 3, 5)
+			a.forge(a.sealed)
+		}, "are not those that were sealed"},
+		"the end is cut off": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
+		}, "were recorded"},
+		"the end is cut off, the envelope agrees": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
+			a.forge(a.sealed)
+		}, "0 of 1 events envelope.completed"},
+		"cut off before the seal": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq >= $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
+			a.forge(a.sealed)
+		}, "but was sealed with"},
+		"of an open envelope, the envelope agrees": {func(a *archive) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.seqOf(a.open, models.EventEnvelopeSent))
+			a.forge(a.open)
+		}, "0 of 1 events envelope.sent"},
+		"another file is named": {func(a *archive) {
+			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed, strings.Repeat("0", 64))
+		}, "another hash than its file"},
+		"said to be purged": {func(a *archive) {
+			a.exec("UPDATE documents SET purge_status = 'purged' WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed)
+		}, "0 of 1 events document.purged"},
+		"the whole envelope is gone": {func(a *archive) {
+			for _, table := range []string{"webhook_events", "field_values", "fields", "documents", "audit_events", "signers"} {
+				if table == "webhook_events" {
+					continue // nobody subscribed
+				}
+				a.exec("DELETE FROM "+table+" WHERE envelope_id = $1", a.sealed)
+			}
+			a.exec("DELETE FROM envelopes WHERE id = $1", a.sealed)
+		}, "but no record"},
+		"the file is changed": {func(a *archive) {
+			f, err := a.blobs.Open(a.t.Context(), a.sealedFile())
+			require.NoError(a.t, err)
+			b, err := os.ReadFile(f.Name())
+			require.NoError(a.t, err)
+			require.NoError(a.t, f.Close())
+			b[len(b)/2] ^= 1
+			keep(a.t, a.blobs, a.sealedFile(), b)
+		}, "another hash than its file"},
+		"the file is gone": {func(a *archive) {
+			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
+		}, "has no file"},
+	} {
+		for _, kind := range testkit.Databases {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				a := newArchive(t, kind)
+				found, n := a.problems()
+				require.Empty(t, found, "all is well before")
+				require.Equal(t, 2, n)
+				attack.do(a)
+				found, _ = a.problems()
+				assert.Contains(t, strings.Join(found, "\n"), attack.want)
+			})
+		}
+	}
+}
+
+func TestOne(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "sqlite")
+	r, err := a.One(t.Context(), a.sealed)
+	require.NoError(t, err)
+	assert.True(t, r.OK(), "%v", r.Problems)
+	assert.Equal(t, 1, r.Sealed)
+	assert.Positive(t, r.Events)
+	_, err = a.One(t.Context(), uuid.New())
+	require.ErrorIs(t, err, models.ErrNotFound)
+}
