@@ -8,6 +8,10 @@ import (
 	"countersign/models"
 )
 
+// outboxHorizon is further ahead than any row is put off. What is due later was
+// written before the clock was set back, and is due.
+const outboxHorizon = 5 * time.Minute
+
 // ClaimOutbox takes up to n rows that are due, at most one per key and always
 // the oldest of it, and keeps them from others for the length of lease.
 func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
@@ -20,9 +24,9 @@ func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]
 	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = ?, attempts = attempts + 1
 		WHERE seq IN (
 			SELECT seq FROM outbox AS o
-			WHERE not_before <= ? AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)
+			WHERE (not_before <= ? OR not_before > ?) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)
 			ORDER BY seq LIMIT ? `+skip+`)
-		RETURNING *`, now.Add(lease), now, n).Scan(&rows).Error
+		RETURNING *`, now.Add(lease), now, now.Add(outboxHorizon), n).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("claim outbox rows: %w", err)
 	}

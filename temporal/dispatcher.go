@@ -39,10 +39,10 @@ type Dispatcher struct {
 }
 
 const (
-	batch     = 64
-	telling   = 16          // rows told at the same time
-	lease     = time.Minute // longer than the calls of a batch may take
-	callLimit = 10 * time.Second
+	batch     = 32
+	telling   = 16               // rows told at the same time
+	lease     = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
+	callLimit = 8 * time.Second
 	poll      = time.Second // backstop where nobody woke us
 	maxWait   = 30 * time.Second
 )
@@ -90,6 +90,7 @@ func (d *Dispatcher) Once(ctx context.Context) (int, error) {
 }
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
+	ctx = context.WithoutCancel(ctx) // a shutdown waits for it, rather than leave the row to its lease
 	call, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	err := d.tell(call, row)
@@ -99,7 +100,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 		d.Log.WarnContext(ctx, "temporal could not be told", "kind", row.Kind, "key", row.Key, "attempt", row.Attempts, "error", err)
 		err = d.Outbox.RetryOutbox(ctx, row.Seq, min(time.Second<<min(row.Attempts, 10), maxWait))
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		// The lease runs out by itself and the row is told again.
 		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
 	}
