@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,7 @@ import (
 	"countersign/api"
 	"countersign/internal/credential"
 	"countersign/models"
+	"countersign/store"
 )
 
 // TestForgedTokens: a token is good for nothing but what it was issued for, and
@@ -127,32 +129,53 @@ func TestForgedTokens(t *testing.T) {
 	good.get("/v1/envelopes?tenantId=acme").refused(401, "token_expired")
 }
 
-// TestKeyRotation: what the old key signed stays good, and the new one signs.
+// TestKeyRotation: what the old key signed stays good, the new one signs, and
+// processes that run learn of it by themselves.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
+		asked := 0
+		follow := func() { // two processes that both started before the rotation
+			keys, err := s.store.Keys(t.Context(), models.KeyTokens)
+			require.NoError(t, err)
+			s.cfg.Tokens, err = credential.NewTokens(keys, s.clock.now)
+			require.NoError(t, err)
+			s.cfg.Tokens.Follow(func() ([]store.Key, error) {
+				asked++
+				return s.store.Keys(context.WithoutCancel(t.Context()), models.KeyTokens)
+			})
+		}
+		follow()
+		signer := s.cfg.Tokens
+		follow()
+		again, err := api.New(s.cfg)
+		require.NoError(t, err)
+		s.Config.Handler = again
+
 		old := s.client(t)
 		_, link := old.sent(contract())
 		id, err := s.store.RotateKey(t.Context(), models.KeyTokens)
 		require.NoError(t, err)
 		manifest, err := s.store.RotateKey(t.Context(), models.KeyManifests)
 		require.NoError(t, err)
-		keys, err := s.store.Keys(t.Context(), models.KeyTokens)
-		require.NoError(t, err)
-		require.Equal(t, id, keys[0].ID)
-		edit := s.cfg
-		edit.Tokens, err = credential.NewTokens(keys, s.clock.now) // as after a restart
-		require.NoError(t, err)
-		again, err := api.New(edit)
-		require.NoError(t, err)
-		s.Config.Handler, s.cfg = again, edit
 		old.get("/v1/webhooks").want(200)
 		(&client{t: t, s: s}).get("/v1/signing/" + link).want(200)
-		fresh := s.client(t)
-		head, err := base64.RawURLEncoding.DecodeString(strings.Split(fresh.token, ".")[0])
+		require.Zero(t, asked, "keys that are known are not asked for again")
+
+		s.clock.advance(31 * time.Second)
+		token, err := signer.Access(s.app.ID) // by the process that has seen the time pass
+		require.NoError(t, err)
+		head, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
 		require.NoError(t, err)
 		require.Contains(t, string(head), id)
-		fresh.get("/v1/webhooks").want(200)
+		(&client{t: t, s: s, token: token}).get("/v1/webhooks").want(200)
+		require.Equal(t, 2, asked, "each process asked once")
+		for range 20 {
+			forged := strings.Replace(token, strings.Split(token, ".")[0], base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256","kid":"`+uuid.NewString()+`"}`)), 1)
+			(&client{t: t, s: s, token: forged}).get("/v1/webhooks").want(401)
+		}
+		require.LessOrEqual(t, asked, 22)
+		old.get("/v1/webhooks").want(200)
 		set := (&client{t: t, s: s}).get("/.well-known/jwks.json").want(200)
 		require.Equal(t, manifest, set.body["keys"].([]any)[0].(object)["kid"])
 		require.Len(t, set.body["keys"], 2, "those before are still published")

@@ -58,7 +58,7 @@ type Config struct {
 	ReminderInterval  time.Duration
 	AllowPrivateHooks bool
 	Development       bool           // embedded pages of http://localhost are allowed
-	Roots             *x509.CertPool // trusted when a sealed document is verified; nil: none
+	Roots             *x509.CertPool // trusted when a sealed document is verified, beside the own seals' certificates; nil: none
 	TrustedProxies    []string
 	Version           string
 

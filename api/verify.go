@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,11 @@ func (s *Server) verify(c *gin.Context) error {
 		busy.RetryAfter = verifyWait
 		return busy
 	}
-	opt := seal.VerifyOptions{Roots: s.Roots, Now: s.Now}
+	roots, err := s.roots(ctx)
+	if err != nil {
+		return err
+	}
+	opt := seal.VerifyOptions{Roots: roots, Now: s.Now}
 	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
 	if err != nil {
 		return err
@@ -65,6 +70,20 @@ func (s *Server) verify(c *gin.Context) error {
 	}
 	c.JSON(http.StatusOK, report)
 	return nil
+}
+
+// roots are the certificates that a seal may lead to: those of the settings, and
+// those of this installation's own seals.
+func (s *Server) roots(ctx context.Context) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if s.Roots != nil {
+		pool = s.Roots.Clone()
+	}
+	own, err := s.Store.SealRoots(ctx)
+	for _, cert := range own {
+		pool.AddCert(cert)
+	}
+	return pool, err
 }
 
 // spool takes the file of a request into a temporary one. The caller discards it.

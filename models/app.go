@@ -221,6 +221,13 @@ type SigningKey struct {
 	RetiredAt *time.Time // still verifies, signs no more
 }
 
+// SealRoot is a certificate that this installation's seals lead to.
+type SealRoot struct {
+	ID        string `gorm:"primaryKey"` // SHA-256 of DER
+	DER       []byte `gorm:"column:der"`
+	CreatedAt time.Time
+}
+
 // KeyPurpose says what a key signs.
 type KeyPurpose string
 

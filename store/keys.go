@@ -94,9 +94,8 @@ func (s *Store) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 }
 
 // RotateKey makes a new key that signs from now on. The ones before still
-// verify what they have signed. Processes that run learn of it when they start
-// again; until then they sign with the one before and refuse what the new one
-// signed, so they are to be restarted one after the other right away.
+// verify what they have signed. Processes that run learn of it by themselves:
+// see credential.Tokens.Follow.
 func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
 		return "", err

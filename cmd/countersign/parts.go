@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,13 +48,16 @@ type parts struct {
 	client client.Client
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics
-	sealer  *seal.Sealer // of a process that has workers
+	sealer  *sealer // of a process that has workers
 }
 
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:forbidigo // the clock that all others are given
 
 // newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// keysLimit bounds how long a request waits for keys that were rotated.
+const keysLimit = 3 * time.Second
 
 // openStore opens the database alone.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vault, error) {
@@ -99,6 +100,11 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 	if p.tokens, err = credential.NewTokens(keys, now); err != nil {
 		return nil, err
 	}
+	p.tokens.Follow(func() ([]store.Key, error) {
+		ctx, cancel := context.WithTimeout(ctx, keysLimit)
+		defer cancel()
+		return p.store.Keys(ctx, models.KeyTokens)
+	})
 	mail, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
 	if err != nil {
 		return nil, err
@@ -146,37 +152,16 @@ func (p *parts) api() (http.Handler, error) {
 		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, WorkflowsURL: p.cfg.WorkflowsURL(), UploadLimit: p.cfg.UploadLimit, Admission: admission,
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
-		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: p.roots(),
+		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: roots(),
 		Version: version, Observe: p.metrics.Request, Log: p.log, Now: now, NewID: newID,
 	})
 }
 
-// roots are the certificates that a sealed document's must lead to: the
-// system's, and the last of our own chain.
-func (p *parts) roots() *x509.CertPool {
+// roots are the system's certificates.
+func roots() *x509.CertPool {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
-	}
-	name := p.cfg.SealCert
-	if name == "" {
-		name = p.cfg.SealKey
-	}
-	raw, err := os.ReadFile(name) //nolint:gosec // the operator names it
-	if err != nil {
-		p.log.Info("own seals will be reported as not trusted: the API has no COUNTERSIGN_SEAL_CERT")
-		return pool
-	}
-	var last *pem.Block
-	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "CERTIFICATE" {
-			last = block
-		}
-	}
-	if last != nil {
-		if cert, err := x509.ParseCertificate(last.Bytes); err == nil {
-			pool.AddCert(cert)
-		}
 	}
 	return pool
 }
@@ -204,6 +189,9 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.store.TrustSeals(ctx, sealer.root()); err != nil {
+		return nil, err
+	}
 	p.sealer = sealer
 	p.metrics.Certificate(sealer.NotAfter)
 	return worker.New(p.client, &activities.Activities{
@@ -212,26 +200,6 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
 	}), nil
-}
-
-// newSealer reads the seal's key and makes a trial signature with it.
-func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*seal.Sealer, error) {
-	signer, chain, err := sealKey(cfg)
-	if err != nil {
-		return nil, err
-	}
-	manifestKeys, err := s.Keys(ctx, models.KeyManifests)
-	if err != nil {
-		return nil, err
-	}
-	sealer, err := seal.New(seal.Config{
-		Signer: signer, Chain: chain, ManifestSigner: manifestKeys[0].Private, ManifestKeyID: manifestKeys[0].ID, TSAURL: cfg.TSAURL,
-		HTTPClient: &http.Client{Timeout: 30 * time.Second}, ServiceName: "Countersign", Now: now, Rand: rand.Reader,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("seal key: %w", err)
-	}
-	return sealer, nil
 }
 
 // dispatcher tells Temporal what was committed.

@@ -136,7 +136,7 @@ func (t tenantShow) Run(ctx context.Context) error {
 }
 
 type keyCommand struct {
-	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Restart the service afterwards."`
+	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
 }
 
 type keyRotate struct {
@@ -152,7 +152,7 @@ func (k keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Printf("%s signs once the service is started again\n", id) //nolint:forbidigo // this is what the command is for
+		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
 		return err
 	})
 }

@@ -40,7 +40,7 @@ const ConsoleLifetime = 8 * time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
 type Tokens struct {
-	keys []store.Key
+	ring *ring
 	now  func() time.Time
 	seen *seen
 }
@@ -48,11 +48,18 @@ type Tokens struct {
 // NewTokens takes the keys, the first of which signs. Tokens name no issuer: the
 // keys are the service's own, and links must outlive a change of its address.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
-	if len(keys) == 0 || keys[0].Retired {
-		return nil, errors.New("tokens: there is no key to sign with")
+	r, err := newRing(keys, now())
+	if err != nil {
+		return nil, err
 	}
-	return &Tokens{keys: keys, now: now, seen: &seen{}}, nil
+	return &Tokens{ring: r, now: now, seen: &seen{}}, nil
 }
+
+// Follow makes the tokens learn of new keys by themselves: load is asked again
+// once the keys are a while old, and when a token names one that is not known.
+// While it fails, the keys stay as they are. It is to be called before the
+// tokens are used.
+func (t *Tokens) Follow(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
 	jwt.RegisteredClaims
@@ -257,9 +264,10 @@ func (t *Tokens) Receipted(token string) (app, envelope, signer uuid.UUID, err e
 func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
 
 func (t *Tokens) sign(c claims) (string, error) {
+	key := t.ring.signer(t.now())
 	tok := jwt.NewWithClaims(jwt.SigningMethodES256, c)
-	tok.Header["kid"] = t.keys[0].ID
-	s, err := tok.SignedString(t.keys[0].Private)
+	tok.Header["kid"] = key.ID
+	s, err := tok.SignedString(key.Private)
 	if err != nil {
 		return "", fmt.Errorf("sign token: %w", err)
 	}
@@ -276,10 +284,8 @@ func (t *Tokens) parse(token, audience string) (*claims, error) {
 	c := &claims{}
 	_, err := jwt.ParseWithClaims(token, c, func(tok *jwt.Token) (any, error) {
 		kid, _ := tok.Header["kid"].(string)
-		for _, k := range t.keys {
-			if k.ID == kid {
-				return &k.Private.PublicKey, nil
-			}
+		if k, ok := t.ring.byID(kid, t.now()); ok {
+			return &k.Private.PublicKey, nil
 		}
 		return nil, errors.New("unknown key")
 	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience(audience),

@@ -121,6 +121,9 @@ type deliverer struct {
 
 func (w deliverer) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
 	res := w.next.Deliver(ctx, req)
+	if res.Wait > 0 { // nothing was tried
+		return res
+	}
 	result := "refused"
 	switch {
 	case res.OK():

@@ -148,6 +148,11 @@ func mainJob(t *testing.T, s *service) {
 	status, sealed := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
 	require.Equal(t, http.StatusOK, status)
 	checkSealed(t, full, pdf, sealed)
+	status, report := (&client{base: s.BaseURL}).do(t, http.MethodPost, "/v1/verify", "application/pdf", bytes.NewReader(sealed))
+	require.Equal(t, http.StatusOK, status, "%s", report)
+	var verified object
+	require.NoError(t, json.Unmarshal(report, &verified))
+	assert.Equal(t, "valid", verified.str("verdict"), "the service trusts its own seals: %s", report)
 	c.call(t, http.StatusBadRequest, http.MethodPost, "/v1/envelopes/"+id+"/void", nil)
 
 	for _, to := range []string{"ada@example.com", "lukasz@example.com", "cleo@example.com"} {

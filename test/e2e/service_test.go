@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -196,7 +197,8 @@ func production(t *testing.T, settings ...string) *service {
 	require.Contains(t, out, "countersign migrate", "a database that is not up to date is refused")
 	out, err = run(t, env, "migrate")
 	require.NoError(t, err, out)
-	s := &service{BaseURL: "http://" + address, InboxURL: page.URL, env: env, api: start(t, env, "api"), worker: start(t, env, "worker")}
+	unsealed := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "COUNTERSIGN_SEAL_") }) // the API needs no key
+	s := &service{BaseURL: "http://" + address, InboxURL: page.URL, env: env, api: start(t, unsealed, "api"), worker: start(t, env, "worker")}
 	ready(t, s.BaseURL)
 	s.newApp(t, env, "enterprise")
 	return s

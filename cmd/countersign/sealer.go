@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"countersign/config"
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+)
+
+// sealer seals documents, and signs their records with the manifest key of the
+// moment: after a rotation it is made anew.
+type sealer struct {
+	cfg  seal.Config
+	keys func(context.Context) ([]store.Key, error)
+
+	mu   sync.Mutex
+	made *seal.Sealer
+}
+
+// newSealer reads the seal's key and makes a trial signature with it.
+func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer, error) {
+	signer, chain, err := sealKey(cfg)
+	if err != nil {
+		return nil, err
+	}
+	out := &sealer{
+		cfg: seal.Config{
+			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, HTTPClient: &http.Client{Timeout: 30 * time.Second},
+			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
+		},
+		keys: func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },
+	}
+	if _, err := out.current(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// current is the sealer with the manifest key that signs now.
+func (s *sealer) current(ctx context.Context) (*seal.Sealer, error) {
+	keys, err := s.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made != nil && s.cfg.ManifestKeyID == keys[0].ID {
+		return s.made, nil
+	}
+	cfg := s.cfg
+	cfg.ManifestSigner, cfg.ManifestKeyID = keys[0].Private, keys[0].ID
+	made, err := seal.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("seal key: %w", err)
+	}
+	s.made, s.cfg = made, cfg
+	return made, nil
+}
+
+// Seal seals a document.
+func (s *sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error) {
+	now, err := s.current(ctx)
+	if err != nil {
+		return seal.Result{}, err
+	}
+	return now.Seal(ctx, out, job)
+}
+
+// Trial makes a trial signature.
+func (s *sealer) Trial() error { return s.last().Trial() }
+
+// NotAfter is when the seal's certificate ends.
+func (s *sealer) NotAfter() time.Time { return s.last().NotAfter() }
+
+// root is the certificate that the seals lead to, as far as the chain goes.
+func (s *sealer) root() *x509.Certificate { return s.cfg.Chain[len(s.cfg.Chain)-1] }
+
+func (s *sealer) last() *seal.Sealer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made
+}
