@@ -162,7 +162,7 @@ func (h *house) signAll(e *models.Envelope) {
 	value := "yes"
 	for i, s := range e.Signers {
 		l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
-		h.change(e, func(e *models.Envelope) error { _, err := e.Consent(h.act(), l); return err })
+		h.change(e, func(e *models.Envelope) error { _, err := e.Consent(h.act(), l, models.DisclosureIn("en")); return err })
 		h.change(e, func(e *models.Envelope) error {
 			_, err := e.Sign(h.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
 			return err

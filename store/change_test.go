@@ -61,7 +61,7 @@ func (f *fixture) sent(n int, days *int) *models.Envelope {
 	require.NoError(f.t, f.Create(f.t.Context(), e))
 	for i := range n {
 		_, err := f.Change(f.t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error {
-			_, err := e.Consent(f.act(), link(e, i))
+			_, err := e.Consent(f.act(), link(e, i), models.DisclosureIn("en"))
 			return err
 		})
 		require.NoError(f.t, err)
