@@ -3,6 +3,7 @@ package seal
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	qrcode "github.com/skip2/go-qrcode"
 )
@@ -14,9 +15,9 @@ type ahead struct {
 	qr      func() ([][]bool, error)
 }
 
-func prepareAhead(job *Job) *ahead {
+func prepareAhead(job *Job, codes *qrCodes) *ahead {
 	a := &ahead{rasters: map[string]func() (raster, error){}}
-	a.qr = sync.OnceValues(func() ([][]bool, error) { return qrBitmap(job.VerifyURL) })
+	a.qr = sync.OnceValues(func() ([][]bool, error) { return codes.of(job.VerifyURL) })
 	var order []func() (raster, error)
 	for _, v := range job.Values {
 		if len(v.PNG) == 0 {
@@ -53,11 +54,26 @@ func (a *ahead) raster(key string, png []byte) (raster, error) {
 	return prepare()
 }
 
-func qrBitmap(content string) ([][]bool, error) {
+// qrCodes remembers the last QR code: a deployment has one verification page.
+type qrCodes struct {
+	last atomic.Pointer[qrCode]
+}
+
+type qrCode struct {
+	content string
+	bits    [][]bool // rows from the top; true is dark
+}
+
+func (c *qrCodes) of(content string) ([][]bool, error) {
+	if last := c.last.Load(); last != nil && last.content == content {
+		return last.bits, nil
+	}
 	q, err := qrcode.New(content, qrcode.Medium)
 	if err != nil {
 		return nil, err
 	}
 	q.DisableBorder = true
-	return q.Bitmap(), nil
+	made := &qrCode{content, q.Bitmap()}
+	c.last.Store(made)
+	return made.bits, nil
 }

@@ -107,8 +107,11 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, size int64, h hash.Ha
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	res := Result{SHA256: hex.EncodeToString(h.Sum(nil)), Size: total, PageCount: pages}
-	return res, s.verifyOwn(ctx, out, res, nil)
+	report, err := s.verifyOwn(ctx, out, total, nil)
+	if err == nil && report.SHA256 != hex.EncodeToString(h.Sum(nil)) {
+		err = errors.New("seal: the file does not hold what was written")
+	}
+	return Result{SHA256: report.SHA256, Size: total, PageCount: pages}, err
 }
 
 // evidence gathers what is known about the certificates of every signature

@@ -47,14 +47,15 @@ const (
 	letterWidth, letterHeight = 612, 792
 )
 
-func newAssembly(job *Job, cfg *Config, lib *text.Library, w *pdf.Increment, f *pdf.File) (*assembly, error) {
+func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly, error) {
 	var nonce [8]byte
-	if _, err := io.ReadFull(cfg.Rand, nonce[:]); err != nil {
+	if _, err := io.ReadFull(s.cfg.Rand, nonce[:]); err != nil {
 		return nil, err
 	}
 	a := &assembly{
-		job: job, cfg: cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		t: &typesetter{lib: lib, fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job)},
+		job: job, cfg: &s.cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
+		contents: s.contents, signer: or(s.signer.Certificate().Subject.CommonName, s.cfg.ServiceName),
+		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job, &s.codes)},
 	}
 	a.t.font = w.Reserve()
 	return a, nil
@@ -123,6 +124,7 @@ func (a *assembly) drawOnPages() error {
 		assembly: a, line: line, lineWidth: lineWidth, values: values, signers: names,
 		open: a.w.AddStream(nil, []byte("q\n")), marks: map[pdf.Geometry]pdf.Ref{}, resources: map[string]pdf.Value{},
 	}
+	a.w.Grow(min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages) * rewrittenPage)
 	a.pages, err = a.file.Walk(p.page)
 	if err != nil {
 		return err
@@ -134,6 +136,9 @@ func (a *assembly) drawOnPages() error {
 	}
 	return nil
 }
+
+// rewrittenPage is how many bytes a page with the line takes, roughly.
+const rewrittenPage = 280
 
 // maxOpenStates bounds the graphics states that are closed for a page.
 const maxOpenStates = 4096

@@ -13,9 +13,8 @@ import (
 
 const copyBuffer = 256 << 10
 
-// copier writes the original into the sealed file while hashing it once, and
-// reads back what it wrote, on a second thread, to compare it with what was
-// hashed.
+// copier writes the original into the sealed file, reads back what it wrote,
+// and hashes that: the hash is of what the file holds.
 type copier struct {
 	out  *os.File
 	in   io.ReaderAt
@@ -26,85 +25,109 @@ type copier struct {
 	original []byte    // hash of the original alone
 }
 
-// prefix is the beginning of a file that is known to hold what was hashed.
+// prefix is the beginning of a file that has been read back and hashed.
 type prefix struct {
 	size     int64
 	hash     hash.Hash
 	original []byte // hash of the original in it
+	// walked tells that the pages of what has been written were read already.
+	walked bool
 }
 
 func (c *copier) written() prefix {
 	return prefix{size: int64(len(c.head)) + c.size, hash: c.file, original: c.original}
 }
 
-type chunk struct {
-	at   int64
-	data []byte
+// joined reads the original and what will follow it as one file.
+type joined struct {
+	original io.ReaderAt
+	size     int64
+	tail     []byte
+}
+
+func (j joined) ReadAt(b []byte, at int64) (int, error) {
+	n := 0
+	if at < j.size {
+		var err error
+		n, err = j.original.ReadAt(b[:min(int64(len(b)), j.size-at)], at)
+		if at+int64(n) < j.size {
+			return n, err
+		}
+	}
+	n += copy(b[n:], j.tail[min(at+int64(n)-j.size, int64(len(j.tail))):])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
 }
 
 func (c *copier) run(ctx context.Context) error {
 	c.file = sha256.New()
-	c.file.Write(c.head)
-	if _, err := c.out.WriteAt(c.head, 0); err != nil {
-		return fmt.Errorf("seal: writing: %w", err)
+	if err := writeBack(c.out, c.head, 0); err != nil {
+		return err
 	}
+	c.file.Write(c.head)
 	own := c.file // of the original alone
 	if len(c.head) > 0 {
 		own = sha256.New()
 	}
-	const buffers = 3
-	free, written := make(chan []byte, buffers), make(chan chunk, buffers)
-	for range buffers {
-		free <- make([]byte, min(copyBuffer, c.size))
-	}
-	compared := make(chan error, 1)
-	go func() { compared <- c.compare(written, free) }()
-	err := c.copyChunks(ctx, own, free, written)
-	close(written)
-	if err := errors.Join(err, <-compared); err != nil {
-		return err
+	buf := make([]byte, min(copyBuffer, c.size))
+	for at := int64(0); at < c.size; at += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("seal: %w", err)
+		}
+		buf = buf[:min(int64(len(buf)), c.size-at)]
+		if err := c.copy(buf, at); err != nil {
+			return err
+		}
+		c.file.Write(buf)
+		if own != c.file {
+			own.Write(buf)
+		}
 	}
 	c.original = own.Sum(nil)
 	return nil
 }
 
-func (c *copier) copyChunks(ctx context.Context, own hash.Hash, free chan []byte, written chan<- chunk) error {
-	for at := int64(0); at < c.size; {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("seal: %w", err)
-		}
-		buf := <-free
-		b := buf[:min(int64(len(buf)), c.size-at)]
-		if n, err := c.in.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("seal: reading the original: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		}
-		c.file.Write(b)
-		if own != c.file {
-			own.Write(b)
-		}
-		to := int64(len(c.head)) + at
-		if _, err := c.out.WriteAt(b, to); err != nil {
-			return fmt.Errorf("seal: writing: %w", err)
-		}
-		written <- chunk{to, b}
-		at += int64(len(b))
+// copy copies the original's bytes at a position and leaves in buf what the
+// file then holds.
+func (c *copier) copy(buf []byte, at int64) error {
+	if err := readFull(c.in, buf, at); err != nil {
+		return fmt.Errorf("seal: reading the original: %w", err)
+	}
+	to := int64(len(c.head)) + at
+	if _, err := c.out.WriteAt(buf, to); err != nil {
+		return fmt.Errorf("seal: writing: %w", err)
+	}
+	if err := readFull(c.out, buf, to); err != nil {
+		return fmt.Errorf("seal: reading back: %w", err)
 	}
 	return nil
 }
 
-// compare reads back each chunk and hands its buffer on. It goes on after an
-// error, so that the writer never waits for a buffer.
-func (c *copier) compare(written <-chan chunk, free chan<- []byte) error {
-	var failed error
-	back := make([]byte, min(copyBuffer, c.size))
-	for w := range written {
-		b := back[:len(w.data)]
-		if n, err := c.out.ReadAt(b, w.at); n < len(b) {
-			failed = fmt.Errorf("seal: reading back: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		} else if !bytes.Equal(b, w.data) {
-			failed = errors.New("seal: the file does not hold what was written")
-		}
-		free <- w.data[:cap(w.data)]
+// writeBack writes b at a position, reads it back and compares.
+func writeBack(out *os.File, b []byte, at int64) error {
+	if _, err := out.WriteAt(b, at); err != nil {
+		return fmt.Errorf("seal: writing: %w", err)
 	}
-	return failed
+	back := make([]byte, min(copyBuffer, len(b)))
+	for len(b) > 0 {
+		part := back[:min(len(back), len(b))]
+		if err := readFull(out, part, at); err != nil {
+			return fmt.Errorf("seal: reading back: %w", err)
+		}
+		if !bytes.Equal(part, b[:len(part)]) {
+			return errors.New("seal: the file does not hold what was written")
+		}
+		b, at = b[len(part):], at+int64(len(part))
+	}
+	return nil
+}
+
+// readFull fills b with what r has at a position.
+func readFull(r io.ReaderAt, b []byte, at int64) error {
+	if n, err := r.ReadAt(b, at); n < len(b) {
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	return nil
 }

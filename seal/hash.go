@@ -89,8 +89,8 @@ func readRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at
 			return ctx.Err()
 		}
 		b := buf[:min(int64(len(buf)), to-at)]
-		if n, err := r.ReadAt(b, at); n < len(b) {
-			return fmt.Errorf("seal: reading: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		if err := readFull(r, b, at); err != nil {
+			return fmt.Errorf("seal: reading: %w", err)
 		}
 		if err := visit(at, b); err != nil {
 			return err

@@ -129,12 +129,13 @@ func (t *typesetter) image(b []byte) (placed, error) {
 		{Key: "Width", Value: pdf.Value(strconv.Itoa(r.w))},
 		{Key: "Height", Value: pdf.Value(strconv.Itoa(r.h))},
 		{Key: "ColorSpace", Value: pdf.Value(r.space)},
-		{Key: "BitsPerComponent", Value: pdf.Value("8")},
+		{Key: "BitsPerComponent", Value: pdf.Value(strconv.Itoa(r.bits))},
 		{Key: "Filter", Value: pdf.Value("/FlateDecode")},
 	}
 	if r.alpha != nil {
 		mask := d.Clone()
 		mask.Set("ColorSpace", pdf.Value("/DeviceGray"))
+		mask.Set("BitsPerComponent", pdf.Value("8"))
 		d.Set("SMask", t.w.AddStream(mask, r.alpha).Value())
 	}
 	p := placed{t.w.AddStream(d, r.pixels), r.w, r.h}
@@ -146,6 +147,7 @@ func (t *typesetter) image(b []byte) (placed, error) {
 type raster struct {
 	w, h          int
 	space         string
+	bits          int    // per component
 	pixels, alpha []byte // alpha is nil if all is opaque
 }
 
@@ -154,38 +156,61 @@ func rasterOf(b []byte) (raster, error) {
 	if err != nil {
 		return raster{}, err
 	}
-	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), space: "/DeviceRGB"}
-	n := 3
-	if isGrey(img) {
-		n, r.space = 1, "/DeviceGray"
+	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), bits: 8}
+	alpha, opaque := make([]byte, 0, r.w*r.h), true
+	for i := 3; i < len(img.Pix); i += 4 {
+		alpha = append(alpha, img.Pix[i])
+		opaque = opaque && img.Pix[i] == 255
 	}
-	pixels, alpha := make([]byte, 0, r.w*r.h*n), make([]byte, 0, r.w*r.h)
-	opaque := true
-	for i := 0; i+3 < len(img.Pix); i += 4 {
-		p := img.Pix[i : i+4 : i+4]
-		pixels = append(pixels, p[:n]...)
-		alpha = append(alpha, p[3])
-		opaque = opaque && p[3] == 255
-	}
-	r.pixels = pdf.Deflate(pixels)
 	if !opaque {
 		r.alpha = pdf.Deflate(alpha)
 	}
+	colour, one, grey := colours(img)
+	var pixels []byte
+	switch {
+	case one: // a pen's: nothing but its transparency varies
+		r.space, r.bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", colour[0], colour[1], colour[2]), 1
+		pixels = make([]byte, (r.w+7)/8*r.h)
+	case grey:
+		r.space, pixels = "/DeviceGray", samples(img, 1)
+	default:
+		r.space, pixels = "/DeviceRGB", samples(img, 3)
+	}
+	r.pixels = pdf.Deflate(pixels)
 	return r, nil
 }
 
-// isGrey reports whether every visible pixel is grey, and makes the invisible
-// ones black: their colour cannot be seen but costs space.
-func isGrey(img *image.NRGBA) bool {
-	grey := true
+// samples returns the first n of each pixel's components. Those of invisible
+// pixels are 0: they cannot be seen but cost space.
+func samples(img *image.NRGBA, n int) []byte {
+	out := make([]byte, 0, img.Rect.Dx()*img.Rect.Dy()*n)
 	for i := 0; i+3 < len(img.Pix); i += 4 {
 		p := img.Pix[i : i+4 : i+4]
 		if p[3] == 0 {
 			p[0], p[1], p[2] = 0, 0, 0
 		}
+		out = append(out, p[:n]...)
+	}
+	return out
+}
+
+// colours tells whether the visible pixels have one colour, and which, and
+// whether all are grey.
+func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
+	seen := false
+	one, grey = true, true
+	for i := 0; i+3 < len(img.Pix) && (one || grey); i += 4 {
+		p := img.Pix[i : i+4 : i+4]
+		if p[3] == 0 {
+			continue
+		}
+		if !seen {
+			first, seen = [3]byte(p[:3]), true
+		}
+		one = one && first == [3]byte(p[:3])
 		grey = grey && p[0] == p[1] && p[1] == p[2]
 	}
-	return grey
+	return first, one, grey
 }
 
 func sumOf(b []byte) []byte {

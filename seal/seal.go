@@ -45,6 +45,7 @@ type Sealer struct {
 	tsa      *cms.Authority // nil: none
 	anchors  *x509.CertPool
 	contents int // bytes reserved for the signature
+	codes    qrCodes
 }
 
 // New validates the configuration and makes a trial signature, so that a bad
@@ -149,20 +150,19 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		w := pdf.NewDocument()
 		ref := w.Reserve()
 		original = &ref
-		a, err = newAssembly(&job, &s.cfg, library(), w, nil)
+		a, err = s.newAssembly(&job, w, nil)
 		if err == nil {
 			head = a.beginOriginal(ref)
 		}
 	} else {
 		var w *pdf.Increment
 		if w, err = pdf.NewIncrement(f); err == nil {
-			a, err = newAssembly(&job, &s.cfg, library(), w, f)
+			a, err = s.newAssembly(&job, w, f)
 		}
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	a.contents, a.signer = s.contents, or(s.signer.Certificate().Subject.CommonName, s.cfg.ServiceName)
 
 	// The original is copied and hashed while the rest is being made.
 	ctx, cancel := context.WithCancel(ctx)
@@ -170,7 +170,12 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	copied := make(chan error, 1)
 	c := &copier{out: out, in: job.Original, size: job.Size, head: head}
 	go func() { copied <- c.run(ctx) }()
-	if err := a.build(original); err != nil {
+	walked := false
+	err = a.build(original)
+	if err == nil {
+		walked, err = a.walk(ctx)
+	}
+	if err != nil {
 		cancel()
 		return Result{}, fmt.Errorf("seal: %w", errors.Join(err, ended(<-copied)))
 	}
@@ -180,7 +185,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if hex.EncodeToString(c.original) != job.OriginalSHA256 {
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
 	}
-	return s.finish(ctx, out, a, c.written())
+	done := c.written()
+	done.walked = walked
+	return s.finish(ctx, out, a, done)
 }
 
 func (j *Job) validate() error {
@@ -195,6 +202,17 @@ func (j *Job) validate() error {
 	return nil
 }
 
+// walk reads the pages of the file that results, while the original is being
+// copied, unless they are few. That the file then holds just this is shown by
+// reading it back.
+func (a *assembly) walk(ctx context.Context) (walked bool, err error) {
+	if a.file == nil {
+		return false, nil
+	}
+	_, err = openPages(ctx, joined{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset(), true)
+	return true, err
+}
+
 // beginOriginal opens the stream that holds an original on which nothing may
 // be drawn, and returns what precedes its bytes.
 func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
@@ -207,19 +225,21 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 	return head
 }
 
-// finish signs and writes what follows the original, and verifies the file.
+// finish writes what follows the original, signs, and verifies the file.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done prefix) (Result, error) {
 	tail, total, base := a.w.Bytes(), a.w.Offset(), done.size
 	if total-int64(len(tail)) != base {
 		return Result{}, errors.New("seal: the parts of the file do not meet")
 	}
-	file, err := cloneHash(done.hash)
-	if err != nil {
+	a.sig.fill(tail, base, total)
+	if err := writeBack(out, tail, base); err != nil {
 		return Result{}, err
 	}
-	a.sig.fill(tail, base, total)
-	file.Write(tail[:a.sig.contents-base])
-	covered, err := cloneHash(file)
+	// What precedes the signature begins the hash of what it covers and that of
+	// the whole file.
+	done.hash.Write(tail[:a.sig.contents-base])
+	done.size = a.sig.contents
+	covered, err := cloneHash(done.hash)
 	if err != nil {
 		return Result{}, err
 	}
@@ -231,20 +251,19 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 	if len(der) > a.contents {
 		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), a.contents)
 	}
-	hex.Encode(tail[a.sig.contents-base+1:], der)
-	file.Write(tail[a.sig.contents-base:])
-	if _, err := out.WriteAt(tail, base); err != nil {
-		return Result{}, fmt.Errorf("seal: writing: %w", err)
+	hole := tail[a.sig.contents-base : a.sig.contentsEnd-base]
+	hex.Encode(hole[1:], der)
+	if err := writeBack(out, hole, a.sig.contents); err != nil {
+		return Result{}, err
 	}
 	if s.cfg.LongTerm && stamped {
-		res, err := s.extend(ctx, out, total, file)
+		done.hash.Write(tail[a.sig.contents-base:])
+		res, err := s.extend(ctx, out, total, done.hash)
 		res.Stamped = true
 		return res, err
 	}
-	res := Result{
-		SHA256: hex.EncodeToString(file.Sum(nil)), Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped,
-	}
-	return res, s.verifyOwn(ctx, out, res, &done)
+	report, err := s.verifyOwn(ctx, out, total, &done)
+	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped}, err
 }
 
 // sign makes the signature, with a time-stamp if there is an authority.
@@ -276,25 +295,22 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error)
 	return token, nil
 }
 
-// verifyOwn reads the sealed file back: what cannot be verified is never
-// stored. A time-stamp authority need not be trusted here to be asked. The
-// first bytes may have been read back and hashed already.
-func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, res Result, done *prefix) error {
-	report, err := verify(ctx, out, res.Size, VerifyOptions{
+// verifyOwn verifies the sealed file: what cannot be verified is never stored.
+// A time-stamp authority need not be trusted here to be asked. The beginning
+// may have been read back and hashed already.
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *prefix) (Report, error) {
+	report, err := verify(ctx, out, size, VerifyOptions{
 		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
 	}, done)
 	if err != nil {
-		return fmt.Errorf("seal: verifying the sealed file: %w", err)
+		return report, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
 	for _, f := range report.Findings {
 		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp && f.Check != CheckArchive {
-			return fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
+			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}
-	if report.SHA256 != res.SHA256 {
-		return errors.New("seal: the sealed file is not what was written")
-	}
-	return nil
+	return report, nil
 }
 
 func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }

@@ -99,9 +99,7 @@ func (v *verifier) checkStructure(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if v.file, err = pdf.Open(v.r, v.size, pdf.DefaultLimits()); err == nil {
-		_, err = v.file.Walk(func(*pdf.Page) error { return ctx.Err() })
-	}
+	v.file, err = openPages(ctx, v.r, v.size, v.done == nil || !v.done.walked)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -110,6 +108,15 @@ func (v *verifier) checkStructure(ctx context.Context) error {
 	}
 	v.report.add(CheckStructure, Passed, "A readable PDF of %d bytes.", v.size)
 	return nil
+}
+
+// openPages opens a file and reads every page of it.
+func openPages(ctx context.Context, r io.ReaderAt, size int64, walk bool) (*pdf.File, error) {
+	f, err := pdf.Open(r, size, pdf.DefaultLimits())
+	if err == nil && walk {
+		_, err = f.Walk(func(*pdf.Page) error { return ctx.Err() })
+	}
+	return f, err
 }
 
 // findSignature looks for the certification signature that the catalog's

@@ -30,13 +30,19 @@ func main() {
 	one := flag.String("one", "", "seal this file and print the peak of resident memory (used by bench itself)")
 	many := flag.Int("many", 1, "with -one: how many at once")
 	pages := flag.Int("pages", 1, "with -one: pages of the file")
-	rounds := flag.Int("rounds", 15, "rounds per measurement")
+	rounds := flag.Int("rounds", 40, "rounds per measurement")
+	others := flag.Bool("peers", true, "measure the other programs, too")
+	kind := flag.String("profile", "", "only profile sealing this kind of document, named by its beginning (\"4,000\")")
+	cpu := flag.String("o", "seal.prof", "with -profile: the file to write")
 	flag.Parse()
 	var err error
-	if *one != "" {
+	switch {
+	case *one != "":
 		err = sealOnce(context.Background(), os.Stdout, *one, *pages, *many)
-	} else {
-		err = run(context.Background(), os.Stdout, *rounds)
+	case *kind != "":
+		err = profile(context.Background(), os.Stdout, *kind, *cpu, 5*time.Second)
+	default:
+		err = run(context.Background(), os.Stdout, *rounds, *others)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +50,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, rounds int) error {
+func run(ctx context.Context, w io.Writer, rounds int, others bool) error {
 	dir, err := os.MkdirTemp("", "bench-seal")
 	if err != nil {
 		return err
@@ -54,9 +60,11 @@ func run(ctx context.Context, w io.Writer, rounds int) error {
 	if err != nil {
 		return err
 	}
-	p, err := newPeers(ctx, dir)
-	if err != nil {
-		return err
+	p := &peers{}
+	if others {
+		if p, err = newPeers(ctx, dir); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(w, "%d CPUs, %s, median of %d\n\n", runtime.NumCPU(), runtime.Version(), rounds)
 	for _, d := range documents() {
@@ -79,34 +87,45 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 	}
 	defer func() { _ = in.Close() }()
 	job.Original = in
-	// Taken in turns, so that a busy machine is busy for both.
-	var floors, seals []time.Duration
-	var floorCPU, sealCPU time.Duration
-	for range rounds {
-		start := cpuTime()
-		f, err := timed(dir, func(out *os.File) error { return floor(in, out, size, s.key) })
-		if err != nil {
+	// Taken in turns, so that a busy machine is busy for all.
+	var figures []figure
+	var grown int64
+	for _, what := range []struct {
+		name string
+		run  func(out *os.File) error
+	}{
+		{"floor", func(out *os.File) error { return floor(in, out, size, nil, s.key) }},
+		{"Countersign seal", func(out *os.File) error {
+			res, err := s.Seal(ctx, out, job)
+			grown = res.Size - size
 			return err
-		}
-		middle := cpuTime()
-		t, err := timed(dir, func(out *os.File) error { _, err := s.Seal(ctx, out, job); return err })
-		if err != nil {
-			return err
-		}
-		floors, seals = append(floors, f), append(seals, t)
-		floorCPU += middle - start
-		sealCPU += cpuTime() - middle
+		}},
+		{"floor + what is added", func(out *os.File) error { return floor(in, out, size, make([]byte, grown), s.key) }},
+	} {
+		figures = append(figures, figure{name: what.name, run: what.run})
 	}
-	base, own := median(floors), median(seals)
+	for range rounds {
+		for i := range figures {
+			if err := figures[i].take(dir); err != nil {
+				return err
+			}
+		}
+	}
+	base := figures[0].median()
 	peak, err := childPeak(ctx, name, d.pages, 1)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s (%d bytes)\n", d.name, size)
-	n := time.Duration(rounds)
-	fmt.Fprintf(w, "  %-24s %9.2f ms  %18s best %.2f ms, CPU %.2f ms\n", "floor", ms(base), "", ms(slices.Min(floors)), ms(floorCPU/n))
-	fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    best %.2f ms, CPU %.2f ms, peak memory + %s\n", "Countersign seal", ms(own),
-		float64(own)/float64(base), ms(slices.Min(seals)), ms(sealCPU/n), peak)
+	fmt.Fprintf(w, "%s (%d bytes, %d more when sealed)\n", d.name, size, grown)
+	for i := range figures {
+		f := &figures[i]
+		fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    best %.2f ms, %.2f × floor, CPU %.2f ms", f.name, ms(f.median()),
+			float64(f.median())/float64(base), ms(f.best()), float64(f.best())/float64(figures[0].best()), ms(f.cpu)/float64(rounds))
+		if i == 1 {
+			fmt.Fprintf(w, ", peak memory + %s", peak)
+		}
+		fmt.Fprintln(w)
+	}
 	for _, peer := range p.list {
 		took, err := p.median(ctx, peer, name, min(rounds, 3))
 		if err != nil {
@@ -118,6 +137,25 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 	fmt.Fprintln(w)
 	return nil
 }
+
+// figure is one thing that is measured again and again.
+type figure struct {
+	name string
+	run  func(out *os.File) error
+	took []time.Duration
+	cpu  time.Duration
+}
+
+func (f *figure) take(dir string) error {
+	start := cpuTime()
+	took, err := timed(dir, f.run)
+	f.cpu += cpuTime() - start
+	f.took = append(f.took, took)
+	return err
+}
+
+func (f *figure) median() time.Duration { return median(f.took) }
+func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
 func prepare(name string, d document) (seal.Job, int64, error) {
 	b := d.build()

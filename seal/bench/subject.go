@@ -18,11 +18,15 @@ import (
 	"countersign/seal"
 )
 
-// floor is what any seal must cost: reading, hashing, writing, signing.
-func floor(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
+// floor is what any seal must cost: reading, hashing, writing, signing; of the
+// original alone, or also of what is added.
+func floor(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()
 	both := struct{ io.Writer }{io.MultiWriter(h, out)}
 	if _, err := io.CopyBuffer(both, io.NewSectionReader(in, 0, size), make([]byte, 256<<10)); err != nil {
+		return err
+	}
+	if _, err := both.Write(added); err != nil {
 		return err
 	}
 	_, err := ecdsa.SignASN1(rand.Reader, key, h.Sum(nil))
@@ -59,7 +63,7 @@ func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
 		Original: in, Size: size, OriginalSHA256: hash, SealedAt: now,
 		Envelope:  seal.Envelope{ID: envelope, Subject: "Agreement", CreatedAt: now, SentAt: now, OriginalHash: hash},
 		Document:  seal.Document{ID: "d", Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pages},
-		VerifyURL: "https://sign.example.org/verify/" + envelope,
+		VerifyURL: "https://sign.example.org/verify",
 	}
 	j.Documents = []seal.Document{j.Document}
 	for i, picture := range [][]byte{scrawl(23), scrawl(17)} {

@@ -182,6 +182,9 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 	}
 }
 
+// peekSize is enough for the header of an object.
+const peekSize = 48
+
 // startsArray tells without reading the object whether an uncompressed object
 // is an array; compressed tells that only reading it can tell.
 func (f *File) startsArray(ref Ref) (array bool, err error) {
@@ -190,7 +193,7 @@ func (f *File) startsArray(ref Ref) (array bool, err error) {
 		return false, err
 	}
 	if e.kind == entryInUse && e.offset > 0 && e.offset < f.size {
-		b, err := f.in.peek(e.offset)
+		b, err := f.in.glance(e.offset, min(peekSize, f.size-e.offset))
 		if err != nil {
 			return false, err
 		}
@@ -262,8 +265,9 @@ type window struct {
 	size   int64
 	blocks [16]block
 	clock  uint64
-	buf    []byte
-	small  [48]byte
+	buf    []byte // of a read beyond one block
+	far    []byte // what glance read at farAt, outside the blocks
+	farAt  int64
 }
 
 const blockSize = 4096
@@ -317,30 +321,52 @@ func (w *window) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// peek returns some bytes at off, valid until the next call. What is not cached
-// yet is not cached for it: nothing near is likely to be read.
-func (w *window) peek(off int64) ([]byte, error) {
-	first := off / blockSize * blockSize
+// glance is read of what is likely to lie far from all that was read before,
+// like the pages of a document: no block is cached for it, unless it lies close
+// to what the last glance read.
+func (w *window) glance(off, n int64) ([]byte, error) {
+	if off < 0 || n < 0 || off+n > w.size {
+		return nil, damaged("read beyond the end")
+	}
+	d := off - w.farAt
+	if d >= 0 && d+n <= int64(len(w.far)) {
+		return w.far[d:][:n:n], nil
+	}
+	if n > blockSize || d > 0 && d < blockSize || w.cached(off/blockSize*blockSize) != nil {
+		w.farAt, w.far = off, w.far[:0]
+		return w.read(off, n)
+	}
+	if w.far == nil {
+		w.far = make([]byte, 0, blockSize)
+	}
+	w.far, w.farAt = w.far[:n], off
+	if err := readFull(w.r, w.far, off); err != nil {
+		w.far = w.far[:0]
+		return nil, err
+	}
+	return w.far[:n:n], nil
+}
+
+// cached returns the block that begins at a position, nil if it is not there.
+func (w *window) cached(at int64) *block {
 	for i := range w.blocks {
-		if bl := &w.blocks[i]; bl.at == first && off-first+int64(len(w.small)) <= int64(bl.n) {
-			return bl.data[off-first:][:len(w.small)], nil
+		if w.blocks[i].at == at {
+			return &w.blocks[i]
 		}
 	}
-	b := w.small[:min(int64(len(w.small)), w.size-off)]
-	return b, readFull(w.r, b, off)
+	return nil
 }
 
 func (w *window) block(at int64) ([]byte, error) {
 	w.clock++
+	if bl := w.cached(at); bl != nil {
+		bl.used = w.clock
+		return bl.data[:bl.n], nil
+	}
 	oldest := &w.blocks[0]
 	for i := range w.blocks {
-		bl := &w.blocks[i]
-		if bl.at == at {
-			bl.used = w.clock
-			return bl.data[:bl.n], nil
-		}
-		if bl.used < oldest.used {
-			oldest = bl
+		if w.blocks[i].used < oldest.used {
+			oldest = &w.blocks[i]
 		}
 	}
 	if oldest.data == nil {

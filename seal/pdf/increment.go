@@ -127,6 +127,13 @@ func (w *Increment) Add(v Value) Ref {
 	return ref
 }
 
+// worthDeflating is the size in bytes from which compression saves more than it
+// costs.
+const worthDeflating = 512
+
+// Grow makes room for n more bytes.
+func (w *Increment) Grow(n int) { w.buf = slices.Grow(w.buf, n) }
+
 // AddStream writes a new stream, compressed if that makes it smaller.
 func (w *Increment) AddStream(d Dict, data []byte) Ref {
 	ref := w.Reserve()
@@ -137,7 +144,7 @@ func (w *Increment) AddStream(d Dict, data []byte) Ref {
 // PutStream writes a stream, compressed if that makes it smaller.
 func (w *Increment) PutStream(ref Ref, d Dict, data []byte) {
 	d = d.Clone()
-	if len(data) > 128 && d.Get("Filter") == nil {
+	if len(data) > worthDeflating && d.Get("Filter") == nil {
 		if z := Deflate(data); len(z) < len(data) {
 			d.Set("Filter", Value("/FlateDecode"))
 			data = z

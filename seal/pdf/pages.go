@@ -40,7 +40,7 @@ func (f *File) Walk(visit func(*Page) error) (int, error) {
 	if !ok {
 		return 0, damaged("no page tree")
 	}
-	w := walker{f: f, visit: visit, seen: map[Ref]bool{}}
+	w := walker{f: f, visit: visit}
 	err = w.node(root, &Page{}, 0)
 	return w.pages, err
 }
@@ -48,7 +48,8 @@ func (f *File) Walk(visit func(*Page) error) (int, error) {
 type walker struct {
 	f     *File
 	visit func(*Page) error
-	seen  map[Ref]bool
+	seen  []uint64 // a bit for each object number
+	count int      // of nodes seen
 	pages int
 	nodes []node // memory for the nodes, by depth
 	page  Page
@@ -67,7 +68,7 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 		return nil, err
 	}
 	if e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < w.f.size {
-		b, err := w.f.in.read(e.offset, min(nodeSize, w.f.size-e.offset))
+		b, err := w.f.in.glance(e.offset, min(nodeSize, w.f.size-e.offset))
 		if err != nil {
 			return nil, err
 		}
@@ -113,14 +114,30 @@ func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	return d, i+6 <= len(b) && string(b[i:i+6]) == "endobj"
 }
 
+// first reports whether an object number is met for the first time.
+func (w *walker) first(num int) bool {
+	word, bit := num/64, uint64(1)<<(num%64)
+	if len(w.seen) <= word {
+		w.seen = append(w.seen, make([]uint64, word+1-len(w.seen))...)
+	}
+	if w.seen[word]&bit != 0 {
+		return false
+	}
+	w.seen[word] |= bit
+	w.count++
+	return true
+}
+
 func (w *walker) node(ref Ref, inherited *Page, depth int) error {
-	if depth > maxTreeDepth || len(w.seen) > w.f.lim.MaxPages*maxTreeNodes {
+	if depth > maxTreeDepth || w.count > w.f.lim.MaxPages*maxTreeNodes {
 		return fmt.Errorf("%w: page tree", ErrLimit)
 	}
-	if w.seen[ref] {
+	if ref.Num > maxObjectNum {
+		return damaged("page tree: there is no object %d", ref.Num)
+	}
+	if !w.first(ref.Num) {
 		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
 	}
-	w.seen[ref] = true
 	d, err := w.dict(ref, depth)
 	if err != nil {
 		return err
