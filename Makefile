@@ -112,6 +112,14 @@ clients: ## Generate Go and TypeScript clients from the contract and compile the
 bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench
 
+.PHONY: load
+load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at once, 20,000 deliveries to a dead endpoint
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench load burst backlog
+
+.PHONY: soak
+soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench soak
+
 .PHONY: bench-scale
 bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 envelopes (several minutes)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale

@@ -88,6 +88,9 @@ func (s *Server) read(line string) {
 	}
 }
 
+// PID is the server's process id.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
 // Ended is closed when the server has ended, for whatever reason.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 

@@ -1,7 +1,8 @@
 // Command bench measures the service beside its floor, both in one run: the
 // sign call beside a bare transaction of the same rows, envelopes per second
 // beside a bare Temporal workflow of the same shape, and what an envelope, a
-// start and an idle service cost. It talks to loopback only and ends by itself.
+// start and an idle service cost; and, when asked by name, what a steady load, a
+// burst and a backlog do to it. It talks to loopback only and ends by itself.
 package main
 
 import (
@@ -20,7 +21,7 @@ const (
 	signCalls  = 150
 	envelopes  = 60
 	parallel   = 8
-	totalLimit = 10 * time.Minute
+	totalLimit = 40 * time.Minute
 )
 
 func main() {
@@ -34,30 +35,49 @@ func main() {
 	}
 }
 
-// run takes the measurements named in only; none named means all.
+// step is one measurement.
+type step struct {
+	name string
+	load bool // on Temporal on PostgreSQL, and only when named
+	do   func(*workbench, context.Context) error
+}
+
+func steps() []step {
+	return []step{
+		{"start", false, (*workbench).measureStart},
+		{"service", false, (*workbench).startService}, // always: the others need it
+		{"memory", false, (*workbench).measureMemory},
+		{"sign", false, (*workbench).measureSign},
+		{"throughput", false, (*workbench).measureThroughput},
+		{"actions", false, (*workbench).measureActions},
+		{"load", true, (*workbench).measureLoad},
+		{"soak", true, (*workbench).measureSoak},
+		{"burst", true, (*workbench).measureBurst},
+		{"backlog", true, (*workbench).measureBacklog},
+	}
+}
+
+// run takes the measurements named in only; none named means all but the loads.
 func run(ctx context.Context, only []string) error {
-	w, err := setUp(ctx)
+	all := steps()
+	for _, name := range only {
+		if !slices.ContainsFunc(all, func(s step) bool { return s.name == name }) {
+			return fmt.Errorf("unknown measurement %q", name)
+		}
+	}
+	loads := slices.ContainsFunc(all, func(s step) bool { return s.load && slices.Contains(only, s.name) })
+	w, err := setUp(ctx, loads)
 	if err != nil {
 		return err
 	}
 	defer w.tearDown()
-	steps := []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"start", w.measureStart},
-		{"service", w.startService},
-		{"memory", w.measureMemory},
-		{"sign", w.measureSign},
-		{"throughput", w.measureThroughput},
-		{"actions", w.measureActions},
-	}
-	for _, step := range steps {
-		if len(only) > 0 && step.name != "service" && !slices.Contains(only, step.name) {
+	for _, s := range all {
+		wanted := slices.Contains(only, s.name) || len(only) == 0 && !s.load
+		if !wanted && s.name != "service" {
 			continue
 		}
-		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+		if err := s.do(w, ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	return nil

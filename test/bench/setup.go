@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,24 +19,25 @@ import (
 	"time"
 
 	"countersign/internal/bundled"
-	"countersign/internal/inbox"
 	"countersign/internal/testkit"
 )
 
 // workbench is a service in separate processes, on PostgreSQL and Temporal.
 type workbench struct {
-	dir, bin string
-	pg       string // URL
-	temporal string // host:port
-	env      []string
-	base     string
-	client   *client
-	api      *exec.Cmd
-	worker   *exec.Cmd
-	ends     []func()
+	dir, bin    string
+	pg          string // URL
+	temporal    string // host:port
+	temporalPID int
+	mails       mailbox
+	env         []string
+	base        string
+	client      *client
+	api         *exec.Cmd
+	worker      *exec.Cmd
+	ends        []func()
 }
 
-func setUp(ctx context.Context) (_ *workbench, err error) {
+func setUp(ctx context.Context, onPostgres bool) (_ *workbench, err error) {
 	w := &workbench{}
 	defer func() {
 		if err != nil {
@@ -56,13 +59,40 @@ func setUp(ctx context.Context) (_ *workbench, err error) {
 		w.pg = pg.URL
 		w.ends = append(w.ends, func() { _ = pg.Stop(context.WithoutCancel(ctx)) })
 	}
-	t, err := bundled.Start(ctx, filepath.Join(filepath.Dir(w.bin), bundled.Binary), "--port", "0", "--headless", "--db-filename", filepath.Join(w.dir, "temporal.db"))
+	store, err := w.temporalStore(ctx, onPostgres)
 	if err != nil {
 		return nil, err
 	}
-	w.temporal = t.Address
+	t, err := bundled.Start(ctx, filepath.Join(filepath.Dir(w.bin), bundled.Binary), append(store, "--port", "0", "--headless")...)
+	if err != nil {
+		return nil, err
+	}
+	w.temporal, w.temporalPID = t.Address, t.PID()
 	w.ends = append(w.ends, func() { _ = t.Stop() })
 	return w, nil
+}
+
+// temporalStore is where Temporal keeps its state: SQLite as in development, or
+// PostgreSQL as in production.
+func (w *workbench) temporalStore(ctx context.Context, onPostgres bool) ([]string, error) {
+	if !onPostgres {
+		return []string{"--db-filename", filepath.Join(w.dir, "temporal.db")}, nil
+	}
+	db, err := sql.Open("pgx", w.pg)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"temporal", "temporal_visibility"} {
+		if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	u, err := url.Parse(w.pg)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	u.Path = "/temporal"
+	return []string{"--postgres", u.String()}, db.Close()
 }
 
 func (w *workbench) tearDown() {
@@ -84,18 +114,14 @@ func (w *workbench) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// startService runs migrate, api and worker, with an inbox in this process.
+// startService runs migrate, api and worker, with a mail server in this process.
 func (w *workbench) startService(ctx context.Context) error {
-	box, err := inbox.Open(filepath.Join(w.dir, "inbox"), now)
-	if err != nil {
-		return err
-	}
 	smtp, err1 := listen(ctx)
 	api, err2 := listen(ctx)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	go func() { _ = box.ServeSMTP(ctx, smtp) }() // ends with the run
+	go w.mails.serve(smtp) // ends with the run
 	address := api.Addr().String()
 	if err := api.Close(); err != nil {
 		return err
@@ -109,7 +135,7 @@ func (w *workbench) startService(ctx context.Context) error {
 	w.env = []string{
 		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + w.pg, "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(w.dir, "files"),
 		"COUNTERSIGN_TEMPORAL_ADDRESS=" + w.temporal, "COUNTERSIGN_SMTP_URL=smtp://" + smtp.Addr().String() + "?tls=none",
-		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)), "COUNTERSIGN_RATE_LIMIT=1000000",
+		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)), "COUNTERSIGN_RATE_LIMIT=10000000", "COUNTERSIGN_WEBHOOK_ALLOW_PRIVATE=true",
 		"COUNTERSIGN_SEAL_KEY=" + filepath.Join(keys, "seal.key.pem"), "COUNTERSIGN_SEAL_CERT=" + filepath.Join(keys, "seal.cert.pem"),
 	}
 	if out, err := w.command(ctx, "migrate").CombinedOutput(); err != nil {
@@ -122,16 +148,21 @@ func (w *workbench) startService(ctx context.Context) error {
 	if err := waitReady(ctx, w.base); err != nil {
 		return err
 	}
-	out, err = w.command(ctx, "app", "create", "--name", "Bench", "--plan", "enterprise", "--json").Output()
+	w.client, err = w.app(ctx, "Bench")
+	return err
+}
+
+// app makes an app and signs in as it.
+func (w *workbench) app(ctx context.Context, name string) (*client, error) {
+	out, err := w.command(ctx, "app", "create", "--name", name, "--plan", "enterprise", "--json").Output()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var app struct{ ClientID, ClientSecret string }
 	if err := json.Unmarshal(out, &app); err != nil {
-		return err
+		return nil, err
 	}
-	w.client, err = login(ctx, w.base, app.ClientID, app.ClientSecret)
-	return err
+	return login(ctx, w.base, app.ClientID, app.ClientSecret)
 }
 
 // measureStart times `dev` from its start to readyz, on an empty directory.

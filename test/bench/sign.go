@@ -25,7 +25,7 @@ func (w *workbench) measureSign(ctx context.Context) error {
 	}
 	var calls, bare []time.Duration
 	for range signCalls {
-		e, err := w.client.send(ctx, 2)
+		e, err := w.client.send(ctx)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (w *workbench) measureThroughput(ctx context.Context) error {
 }
 
 func (w *workbench) complete(ctx context.Context, _ int) error {
-	e, err := w.client.send(ctx, 2)
+	e, err := w.client.send(ctx)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (w *workbench) bareWorkflows(ctx context.Context) (float64, error) {
 // start, signals, activity attempts, timers, batches of local activities and
 // upserts of search attributes.
 func (w *workbench) measureActions(ctx context.Context) error {
-	e, err := w.client.send(ctx, 2)
+	e, err := w.client.send(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+// The sizes of the bursts.
+const (
+	burst      = 2000
+	backlog    = 20000
+	burstLimit = 10 * time.Minute
+	pings      = 20 // to the healthy endpoint, each time
+	hanging    = 30 * time.Second
+)
+
+// measureBurst sends many envelopes at once and waits until every invitation
+// has reached the mail server.
+func (w *workbench) measureBurst(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, burstLimit)
+	defer cancel()
+	drafts := make([]*envelope, burst)
+	err := atOnce(ctx, burst, func(ctx context.Context, i int) (err error) {
+		drafts[i], err = w.client.draft(ctx, 1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	before := w.mails.count()
+	start := now()
+	err = atOnce(ctx, burst, func(ctx context.Context, i int) error {
+		return w.client.post(ctx, "/v1/envelopes/"+drafts[i].ID+"/send", anyMap{}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	accepted := now().Sub(start)
+	for w.mails.count()-before < burst {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d invitations went out", w.mails.count()-before, burst)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	took := now().Sub(start)
+	if n := w.mails.count() - before; n > burst {
+		return fmt.Errorf("%d mails for %d invitations", n, burst)
+	}
+	report("burst: %d envelopes sent              all accepted after %.1f s, all invited after %.1f s: %.0f invitations a second",
+		burst, accepted.Seconds(), took.Seconds(), burst/took.Seconds())
+	return nil
+}
+
+// measureBacklog gives an endpoint that never answers a heap of deliveries, and
+// times those to an endpoint that answers, of another app, before and meanwhile.
+func (w *workbench) measureBacklog(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*burstLimit)
+	defer cancel()
+	healthy, err := newEndpoint(ctx, 0)
+	if err != nil {
+		return err
+	}
+	dead, err := newEndpoint(ctx, hanging)
+	if err != nil {
+		return err
+	}
+	other, err := w.app(ctx, "Healthy")
+	if err != nil {
+		return err
+	}
+	good, err := other.endpoint(ctx, healthy.url)
+	if err != nil {
+		return err
+	}
+	bad, err := w.client.endpoint(ctx, dead.url)
+	if err != nil {
+		return err
+	}
+	quiet, err := other.pings(ctx, good, healthy)
+	if err != nil {
+		return err
+	}
+	start := now()
+	if err := atOnce(ctx, backlog, func(ctx context.Context, _ int) error { return w.client.ping(ctx, bad) }); err != nil {
+		return err
+	}
+	took := now().Sub(start)
+	busy, err := other.pings(ctx, good, healthy)
+	if err != nil {
+		return err
+	}
+	var waiting struct{ Total int }
+	if err := w.client.do(ctx, "GET", "/v1/console/webhook-deliveries?status=pending&pageSize=1", "", nil, &waiting); err != nil {
+		return err
+	}
+	report("backlog: a dead endpoint                %d deliveries made in %.0f s; %d tried, %d pending", backlog, took.Seconds(), dead.calls.Load(), waiting.Total)
+	report("a healthy endpoint's delivery, p50      %s before, %s with the backlog: %.2f times", ms(median(quiet)), ms(median(busy)), float64(median(busy))/float64(median(quiet)))
+	return nil
+}
+
+// endpoint is a webhook receiver that answers after a time.
+type endpoint struct {
+	url   string
+	came  chan struct{} // a token for each request, up to its capacity
+	calls atomic.Int64
+}
+
+func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
+	l, err := listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{url: "http://" + l.Addr().String() + "/", came: make(chan struct{}, pings)}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		e.calls.Add(1)
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(after):
+		}
+		rw.WriteHeader(http.StatusNoContent)
+		select {
+		case e.came <- struct{}{}:
+		default:
+		}
+	})}
+	go func() { _ = server.Serve(l) }() // ends with the run
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	return e, nil
+}
+
+// endpoint registers a webhook and returns its id.
+func (c *client) endpoint(ctx context.Context, url string) (string, error) {
+	var out struct{ ID string }
+	err := c.post(ctx, "/v1/webhooks", anyMap{"url": url, "events": []string{"envelope.completed"}}, &out)
+	return out.ID, err
+}
+
+func (c *client) ping(ctx context.Context, id string) error {
+	return c.post(ctx, "/v1/console/webhooks/"+id+"/ping", anyMap{}, nil)
+}
+
+// pings times deliveries from the call that causes them to their arrival.
+func (c *client) pings(ctx context.Context, id string, at *endpoint) ([]time.Duration, error) {
+	var out []time.Duration
+	for range pings {
+		start := now()
+		if err := c.ping(ctx, id); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("a delivery to the healthy endpoint did not arrive: %w", context.Cause(ctx))
+		case <-at.came:
+		}
+		out = append(out, now().Sub(start))
+	}
+	return out, nil
+}
+
+// mailbox counts mails and forgets them.
+type mailbox struct{ total atomic.Int64 }
+
+func (b *mailbox) serve(l net.Listener) {
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &counting{box: b}, nil }))
+	server.Domain = "localhost"
+	_ = server.Serve(l) // ends with the run
+}
+
+func (b *mailbox) count() int { return int(b.total.Load()) }
+
+type counting struct{ box *mailbox }
+
+// Mail is of smtp.Session.
+func (s *counting) Mail(string, *smtp.MailOptions) error { return nil }
+
+// Rcpt is of smtp.Session.
+func (s *counting) Rcpt(string, *smtp.RcptOptions) error { return nil }
+
+// Data is of smtp.Session.
+func (s *counting) Data(r io.Reader) error {
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
+	}
+	s.box.total.Add(1)
+	return nil
+}
+
+// Reset is of smtp.Session.
+func (s *counting) Reset() {}
+
+// Logout is of smtp.Session.
+func (s *counting) Logout() error { return nil }

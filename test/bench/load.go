@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// How long the mix runs, and how many clients it has.
+const (
+	loadTime = time.Minute
+	soakTime = 10 * time.Minute
+	clients  = 8
+)
+
+func (w *workbench) measureLoad(ctx context.Context) error { return w.mix(ctx, loadTime) }
+func (w *workbench) measureSoak(ctx context.Context) error { return w.mix(ctx, soakTime) }
+
+// mix lets clients do all that an envelope needs, one envelope after the other,
+// for some time, and prints what each endpoint took and each process used.
+func (w *workbench) mix(ctx context.Context, length time.Duration) error {
+	times := newTimings()
+	w.client.observe = times.add
+	defer func() { w.client.observe = nil }()
+	use, err := w.watch(ctx)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var failed []error
+	done := 0
+	start := now()
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for now().Sub(start) < length && ctx.Err() == nil {
+				err := w.whole(ctx)
+				mu.Lock()
+				if done++; err != nil {
+					failed = append(failed, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	took := now().Sub(start)
+	used, err := use.end()
+	if err != nil {
+		return err
+	}
+	bare, err := w.bareWorkflows(ctx)
+	if err != nil {
+		return err
+	}
+	perSecond := float64(done) / took.Seconds()
+	report("mix: %d clients for %.0f s             %d envelopes of 2 signers, %d errors", clients, took.Seconds(), done, len(failed))
+	report("envelopes completed per second          %.1f; bare workflows of the same shape %.1f; ratio %.2f", perSecond, bare, perSecond/bare)
+	report("%-38s  %8s %9s %9s %9s", "endpoint", "requests", "p50", "p99", "most")
+	for _, name := range slices.Sorted(maps.Keys(times.of)) {
+		d := times.of[name]
+		report("%-38s  %8d %9s %9s %9s", name, len(d), ms(quantile(d, 0.5)), ms(quantile(d, 0.99)), ms(slices.Max(d)))
+	}
+	report("%-38s  %9s %22s", "process", "cores", "own MB at a quarter, end")
+	for _, u := range used {
+		report("%-38s  %9.2f %11d %10d", u.name, u.cores, u.early>>20, u.late>>20)
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d envelopes failed; the first: %w", len(failed), done, failed[0])
+	}
+	return nil
+}
+
+// whole is the life of one envelope as its people see it.
+func (w *workbench) whole(ctx context.Context) error {
+	e, err := w.client.send(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range 2 {
+		link := "/v1/signing/" + token(e, i)
+		steps := []error{
+			w.client.do(ctx, "GET", link, "", nil, nil),
+			w.client.do(ctx, "GET", link+"/document", "", nil, nil),
+			w.client.consent(ctx, e, i),
+			w.client.sign(ctx, e, i),
+		}
+		if err := errors.Join(steps...); err != nil {
+			return err
+		}
+	}
+	if err := w.client.do(ctx, "GET", "/v1/envelopes?tenantId=bench&pageSize=20", "", nil, nil); err != nil {
+		return err
+	}
+	return w.await(ctx, e)
+}
+
+// timings are what requests took, by endpoint.
+type timings struct {
+	mu sync.Mutex
+	of map[string][]time.Duration
+}
+
+func newTimings() *timings { return &timings{of: make(map[string][]time.Duration)} }
+
+// variable are the parts of a path that differ between requests.
+var variable = regexp.MustCompile(`\?.*$|/signing/[^/]+|[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+func (t *timings) add(method, path string, took time.Duration) {
+	name := method + " " + variable.ReplaceAllStringFunc(path, func(s string) string {
+		switch s[0] {
+		case '?':
+			return ""
+		case '/':
+			return "/signing/:token"
+		default:
+			return ":id"
+		}
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of[name] = append(t.of[name], took)
+}

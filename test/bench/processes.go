@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// family is a process with all that it started.
+type family struct {
+	name string
+	root int
+}
+
+// usage is what a family used: processor time as a number of cores, and
+// resident bytes without those that are shared with other processes.
+type usage struct {
+	name        string
+	cores       float64
+	early, late int64 // after a quarter of the time, and at the end
+}
+
+// watching follows the processes of a run.
+type watching struct {
+	families []family
+	before   map[string]time.Duration
+	start    time.Time
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+	memory   map[string][]int64 // a sample each second
+}
+
+// watch begins to follow the service, Temporal, PostgreSQL and this program.
+func (w *workbench) watch(ctx context.Context) (*watching, error) {
+	pg, err := w.postmaster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u := &watching{
+		families: []family{
+			{"api", w.api.Process.Pid},
+			{"worker", w.worker.Process.Pid},
+			{"Temporal", w.temporalPID},
+			{"PostgreSQL, of both", pg},
+			{"the clients", os.Getpid()},
+		},
+		start: now(), memory: make(map[string][]int64),
+	}
+	cpu, _, err := u.sample()
+	if err != nil {
+		return nil, err
+	}
+	u.before = cpu
+	ctx, u.stop = context.WithCancel(ctx)
+	u.done.Go(func() {
+		for ticks := time.NewTicker(time.Second); ; {
+			select {
+			case <-ctx.Done():
+				ticks.Stop()
+				return
+			case <-ticks.C:
+			}
+			_, memory, err := u.sample()
+			if err != nil {
+				continue // a process has ended; the run will say so
+			}
+			for name, n := range memory {
+				u.memory[name] = append(u.memory[name], n)
+			}
+		}
+	})
+	return u, nil
+}
+
+func (u *watching) end() ([]usage, error) {
+	u.stop()
+	u.done.Wait()
+	took := now().Sub(u.start)
+	cpu, memory, err := u.sample()
+	if err != nil {
+		return nil, err
+	}
+	var out []usage
+	for _, f := range u.families {
+		samples := append(u.memory[f.name], memory[f.name])
+		out = append(out, usage{
+			name: f.name, cores: (cpu[f.name] - u.before[f.name]).Seconds() / took.Seconds(),
+			early: samples[len(samples)/4], late: samples[len(samples)-1],
+		})
+	}
+	return out, nil
+}
+
+// hertz is the unit of processor time in /proc (proc_pid_stat(5)); Linux has no other.
+const hertz = 100
+
+// sample reads processor time and resident memory of every family. Children
+// that a process waited for count as its own time.
+func (u *watching) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, nil, err
+	}
+	type process struct {
+		parent int
+		ticks  int64
+		pages  int64
+	}
+	all := make(map[int]process, len(stats))
+	for _, path := range stats {
+		b, err := os.ReadFile(path) //nolint:gosec // of the kernel
+		if err != nil {
+			continue // it has ended
+		}
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name before may hold anything
+		n := func(i int) int64 { v, _ := strconv.ParseInt(f[i-3], 10, 64); return v }
+		p := process{parent: int(n(4)), ticks: n(14) + n(15) + n(16) + n(17)}
+		var total, resident, shared int64
+		if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "statm")); err == nil { //nolint:gosec // of the kernel
+			_, _ = fmt.Sscan(string(b), &total, &resident, &shared)
+		}
+		p.pages = resident - shared
+		all[pid] = p
+	}
+	cpu, memory = make(map[string]time.Duration), make(map[string]int64)
+	roots := make(map[int]string, len(u.families))
+	for _, f := range u.families {
+		if _, ok := all[f.root]; !ok {
+			return nil, nil, fmt.Errorf("%s has ended", f.name)
+		}
+		roots[f.root] = f.name
+	}
+	for pid, p := range all {
+		for at := pid; at > 1; at = all[at].parent {
+			if name, ok := roots[at]; ok {
+				cpu[name] += time.Duration(p.ticks) * time.Second / hertz
+				memory[name] += p.pages * int64(os.Getpagesize())
+				break
+			}
+		}
+	}
+	return cpu, memory, nil
+}
+
+// postmaster is the process id of the PostgreSQL server.
+func (w *workbench) postmaster(ctx context.Context) (int, error) {
+	db, err := sql.Open("pgx", w.pg)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	var dir string
+	if err := db.QueryRowContext(ctx, "SHOW data_directory").Scan(&dir); err != nil {
+		return 0, err
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "postmaster.pid")) //nolint:gosec // of the server under test
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strconv.Atoi(line)
+}
