@@ -180,7 +180,8 @@ type OutboxRefs struct {
 	TenantID  string     `json:"tenantId,omitempty"`
 	SignerID  *uuid.UUID `json:"signerId,omitempty"`
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
-	// Run counts the resends of a delivery.
+	// Run counts the resends of a delivery. For an envelope or its retention, 1 says that the workflow is to
+	// run again although it has ended well before.
 	Run int `json:"run,omitempty"`
 }
 

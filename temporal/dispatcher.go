@@ -138,14 +138,22 @@ func envelopeInput(row models.OutboxRow) EnvelopeInput {
 func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(),
-		// A finished envelope is never started again; one whose workflow was lost or terminated is.
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDReusePolicy:    reuse(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
 			AttrEnvelopeStatus.ValueSet(string(models.StatusSent)),
 		),
 	}
+}
+
+// reuse: a finished envelope is never started again, unless the row asks for
+// it; one whose workflow was lost or terminated is.
+func reuse(row models.OutboxRow) enums.WorkflowIdReusePolicy {
+	if row.Refs.Run > 0 {
+		return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
+	return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 }
 
 // signal sends the fact to the envelope's workflow. The row's id is the request
@@ -177,7 +185,7 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summary, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: QueueMain, StaticSummary: summary,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowIDReusePolicy:    reuse(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),

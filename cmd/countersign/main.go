@@ -19,18 +19,19 @@ import (
 var version = "dev"
 
 type commands struct {
-	Dev     devCommand     `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
-	API     apiCommand     `cmd:"" name:"api" help:"Serve the API and the pages."`
-	Worker  workerCommand  `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database up to date."`
-	App     appCommand     `cmd:"" help:"Manage the apps that may call the API."`
-	User    userCommand    `cmd:"" help:"Manage the people who sign in to the console."`
-	Key     keyCommand     `cmd:"" help:"Replace the keys that sign tokens or manifests."`
-	Tenant  tenantCommand  `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
-	Doctor  doctorCommand  `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
-	Audit   auditCommand   `cmd:"" help:"Prove that the audit trail is what was recorded."`
-	Verify  verifyCommand  `cmd:"" help:"Check a sealed PDF, offline."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Dev       devCommand       `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
+	API       apiCommand       `cmd:"" name:"api" help:"Serve the API and the pages."`
+	Worker    workerCommand    `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date."`
+	App       appCommand       `cmd:"" help:"Manage the apps that may call the API."`
+	User      userCommand      `cmd:"" help:"Manage the people who sign in to the console."`
+	Key       keyCommand       `cmd:"" help:"Replace the keys that sign tokens or manifests."`
+	Tenant    tenantCommand    `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
+	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
+	Reconcile reconcileCommand `cmd:"" help:"Have the workflows started that the database needs and Temporal does not run."`
+	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
+	Verify    verifyCommand    `cmd:"" help:"Check a sealed PDF, offline."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`
 }

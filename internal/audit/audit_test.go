@@ -145,7 +145,7 @@ func (a *archive) exec(query string, args ...any) {
 			require.NoError(a.t, err)
 		}
 		for i := range args {
-			query = strings.Replace(query, fmt.Sprintf("$%d", i+1), fmt.Sprintf("?%d", i+1), -1)
+			query = strings.ReplaceAll(query, fmt.Sprintf("$%d", i+1), fmt.Sprintf("?%d", i+1))
 		}
 	} else {
 		_, err := a.db.ExecContext(ctx, "ALTER TABLE audit_events DISABLE TRIGGER ALL")

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// Unfinished lists what workflows of a kind are still for, by key and n at a
+// time after the given one, each as the outbox row that would start its workflow:
+// envelopes that are open or whose signers have not been told the end
+// (OutboxStart), files to be purged one day (OutboxRetain) and deliveries on
+// their way (OutboxDeliver).
+func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+	db := s.db.WithContext(ctx)
+	var (
+		rows []models.OutboxRow
+		err  error
+	)
+	switch kind { //nolint:exhaustive // the others are signals, which carry no more than the database says
+	case models.OutboxStart:
+		rows, err = s.unfinishedEnvelopes(db.Where(`status IN ? OR sent_at IS NOT NULL AND (`+untold+`)`,
+			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}), kind, after, n)
+	case models.OutboxRetain:
+		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
+			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
+			models.StatusCompleted, models.PurgeActive), kind, after, n)
+	case models.OutboxDeliver:
+		rows, err = s.unfinishedDeliveries(db, after, n)
+	default:
+		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list what is unfinished: %w", err)
+	}
+	return rows, nil
+}
+
+// untold is true of a closed envelope whose copies, or the news of its end, have
+// not all gone out.
+const untold = `
+	status = 'completed' AND (SELECT COUNT(DISTINCT LOWER(email)) FROM signers AS s WHERE s.envelope_id = envelopes.id)
+		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
+	OR status IN ('declined', 'voided', 'expired') AND (
+		EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed' AND m.sent_at IS NULL AND m.failed_at IS NULL)
+		OR NOT EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed')
+		AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.link_id IS NOT NULL AND s.status <> 'declined'))`
+
+func (s *Store) unfinishedEnvelopes(q *gorm.DB, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+	var found []models.Envelope
+	err := q.Session(&gorm.Session{}).Where("id > ?", after).Select("id, app_id, tenant_id").Order("id").Limit(n).Find(&found).Error
+	rows := make([]models.OutboxRow, 0, len(found))
+	for i := range found {
+		e := &found[i]
+		// Run makes Temporal start it also where an earlier run has ended well: the database decides.
+		rows = append(rows, s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Run: 1}))
+	}
+	return rows, err
+}
+
+func (s *Store) unfinishedDeliveries(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+	var found []models.Delivery
+	err := db.Where("id > ? AND status = ?", after, models.DeliveryPending).Order("id").Limit(n).Find(&found).Error
+	rows := make([]models.OutboxRow, 0, len(found))
+	for i := range found {
+		d := &found[i]
+		rows = append(rows, s.outboxRow(s.now(), d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Run: d.Run}))
+	}
+	return rows, err
+}
+
+// TellAgain puts rows into the outbox, from where the dispatcher takes them.
+func (s *Store) TellAgain(ctx context.Context, rows []models.OutboxRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := s.db.WithContext(ctx).CreateInBatches(rows, 100).Error; err != nil {
+		return fmt.Errorf("tell Temporal again: %w", err)
+	}
+	s.signalWake()
+	return nil
+}

@@ -1,0 +1,79 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestUnfinished: what a restored database still needs workflows for.
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		ctx := t.Context()
+		unfinished := func(kind models.OutboxKind) map[uuid.UUID]models.OutboxRefs {
+			t.Helper()
+			out := make(map[uuid.UUID]models.OutboxRefs)
+			for after := uuid.Nil; ; { // a page of one, to see the paging
+				rows, err := s.Unfinished(ctx, kind, after, 1)
+				require.NoError(t, err)
+				if len(rows) == 0 {
+					return out
+				}
+				assert.Equal(t, kind, rows[0].Kind)
+				out[rows[0].Key], after = rows[0].Refs, rows[0].Key
+			}
+		}
+		mailed := func(e *models.Envelope, kind models.MailKind) {
+			t.Helper()
+			for _, signer := range e.Signers {
+				id := string(kind) + signer.ID.String()
+				_, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: signer.ID, Kind: kind})
+				require.NoError(t, err)
+				require.NoError(t, s.MailSent(ctx, id))
+			}
+		}
+		hook, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/hook", []models.EventName{models.EventEnvelopeVoided}, "secret of the hook")
+		require.NoError(t, err)
+
+		open, closed, done := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
+		require.NoError(t, change(ctx, f, closed.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+		require.NoError(t, f.sign(done, 0))
+		assert.Len(t, unfinished(models.OutboxStart), 3, "sealing is not the end")
+		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
+			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+			e.Retain(7)
+			return err
+		}))
+		assert.Len(t, unfinished(models.OutboxStart), 3, "nobody has been told the end")
+		mailed(closed, models.MailClosed)
+		mailed(done, models.MailCompleted)
+		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{open.ID: {AppID: f.app.ID, TenantID: "t", Run: 1}}, unfinished(models.OutboxStart))
+
+		assert.Contains(t, unfinished(models.OutboxRetain), done.ID)
+		assert.Len(t, unfinished(models.OutboxRetain), 1)
+		ways := unfinished(models.OutboxDeliver)
+		require.Len(t, ways, 1)
+		for _, refs := range ways {
+			assert.Equal(t, hook.ID, *refs.WebhookID)
+		}
+		_, err = s.Unfinished(ctx, models.OutboxSigned, uuid.Nil, 1)
+		require.Error(t, err)
+
+		drain(t, s)
+		rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
+		require.NoError(t, err)
+		require.NoError(t, s.TellAgain(context.WithoutCancel(ctx), rows))
+		told := drain(t, s)
+		require.Len(t, told, 1)
+		assert.Equal(t, open.ID, told[0].Key)
+	})
+}

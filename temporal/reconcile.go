@@ -1,0 +1,120 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"countersign/models"
+)
+
+// Unfinished is the reconciler's side of the store.
+type Unfinished interface {
+	Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error)
+	TellAgain(ctx context.Context, rows []models.OutboxRow) error
+}
+
+// Reconciler compares what the database says is unfinished with the workflows
+// that run, and has those started that do not: after Temporal was lost, or the
+// database was restored.
+type Reconciler struct {
+	Store  Unfinished
+	Client client.Client
+	// DryRun only counts.
+	DryRun bool
+}
+
+// Reconciled counts what was found of one kind.
+type Reconciled struct {
+	Unfinished int `json:"unfinished"`
+	Started    int `json:"started"` // had no running workflow
+}
+
+const (
+	reconcilePage = 200
+	describing    = 16 // questions to Temporal at the same time
+)
+
+// Run looks at all kinds. What was started up to an error stays started, and it
+// can be run again at any time.
+func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Reconciled, error) {
+	out := make(map[models.OutboxKind]Reconciled)
+	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxDeliver} {
+		var sum Reconciled
+		for after := uuid.Nil; ; {
+			rows, err := r.Store.Unfinished(ctx, kind, after, reconcilePage)
+			if err != nil {
+				return out, err
+			}
+			lost, err := r.lost(ctx, rows)
+			if err == nil && !r.DryRun {
+				err = r.Store.TellAgain(ctx, lost)
+			}
+			if err != nil {
+				return out, err
+			}
+			sum.Unfinished += len(rows)
+			sum.Started += len(lost)
+			out[kind] = sum
+			if len(rows) < reconcilePage {
+				break
+			}
+			after = rows[len(rows)-1].Key
+		}
+	}
+	return out, nil
+}
+
+// lost are the rows whose workflow does not run.
+func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		out   []models.OutboxRow
+		first error
+		slots = make(chan struct{}, describing)
+	)
+	for _, row := range rows {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			running, err := r.running(ctx, row)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				first = errors.Join(first, err)
+			} else if !running {
+				out = append(out, row)
+			}
+		})
+	}
+	wg.Wait()
+	return out, first
+}
+
+func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
+	id := EnvelopeWorkflowID(row.Key)
+	switch row.Kind { //nolint:exhaustive // the three that are looked at
+	case models.OutboxRetain:
+		id = RetentionWorkflowID(row.Key)
+	case models.OutboxDeliver:
+		id = DeliveryWorkflowID(row.Key, row.Refs.Run)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	d, err := r.Client.DescribeWorkflowExecution(ctx, id, "")
+	var missing *serviceerror.NotFound
+	switch {
+	case errors.As(err, &missing):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look at workflow %s: %w", id, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
