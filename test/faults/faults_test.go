@@ -1,0 +1,109 @@
+// Package faults breaks Countersign on purpose: it kills the API, the worker,
+// PostgreSQL and Temporal, fails single statements, fills the disk, moves the
+// clock, and lets clients race, while it writes down every call that was
+// acknowledged. When the fault is over it checks that all of it holds.
+//
+// The processes under test are the real program, built with the tag
+// "failpoints"; see internal/failpoint and docs/faults.md.
+package faults_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	rounds = flag.Int("rounds", 1, "how often each row is run")
+	seed   = flag.Uint64("seed", 0, "seed of all choices; 0 draws one, which is printed")
+)
+
+// long reports whether this is more than the short run that goes with all
+// tests: a row then takes its time.
+func long() bool { return *rounds > 1 }
+
+// built is the program under test, and keys the directory with its seal key.
+var built, keys string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	fmt.Printf("faults: %d round(s), -seed %d\n", *rounds, *seed)
+	// The rows mostly wait, each for its own fault to be noticed.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set("test.parallel", "4")
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "countersign-faults-")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := build(dir); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return m.Run()
+}
+
+func build(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	defer cancel()
+	built, keys = filepath.Join(dir, "countersign"), filepath.Join(dir, "keys")
+	for _, args := range [][]string{
+		{"go", "build", "-trimpath", "-tags", "nomsgpack,failpoints", "-ldflags", "-s -w", "-o", built, "countersign/cmd/countersign"},
+		// It makes the keys of a data directory.
+		{built, "app", "create", "--data-dir", dir, "--name", "unused", "--plan", "free"},
+	} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", args, err, out)
+		}
+	}
+	return nil
+}
+
+// row runs one row of the fault matrix as often as asked, each round with
+// choices of its own that depend on the seed alone.
+func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
+	t.Helper()
+	for i := range *rounds {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			h := fnv.New64a()
+			_, err := fmt.Fprint(h, t.Name())
+			require.NoError(t, err)
+			round(t, rand.New(rand.NewPCG(*seed, h.Sum64())))
+		})
+	}
+}
+
+// patience bounds every wait for the service to catch up.
+const patience = 100 * time.Second
+
+func eventually(t *testing.T, check func() bool, what string, args ...any) {
+	t.Helper()
+	require.Eventually(t, check, patience, 50*time.Millisecond, append([]any{what}, args...)...)
+}
+
+// noError is for goroutines, which must not end the test.
+func noError(t *testing.T, err error) bool {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}

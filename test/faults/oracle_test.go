@@ -1,0 +1,245 @@
+package faults_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/inbox"
+	"countersign/models"
+	"countersign/seal"
+)
+
+// told are the events that webhooks hear of.
+var told = models.WebhookEvents
+
+// terminal are the events that close an envelope.
+var terminal = map[models.EventName]models.Status{
+	models.EventEnvelopeCompleted: models.StatusCompleted, models.EventEnvelopeDeclined: models.StatusDeclined,
+	models.EventEnvelopeVoided: models.StatusVoided, models.EventEnvelopeExpired: models.StatusExpired,
+}
+
+// check is the oracle. It waits for the service to catch up, and then wants
+// every promise to hold that was made by an acknowledged call. paths are those
+// of the sink that hear of everything.
+func (w *world) check(paths ...string) {
+	w.t.Helper()
+	require.NotEmpty(w.t, w.envelopes)
+	for _, e := range w.envelopes {
+		if e.signed() == len(e.signers) {
+			eventually(w.t, func() bool { return w.status(e) == models.StatusCompleted }, "envelope %s is signed by all, but %s", e.id, w.status(e))
+		}
+	}
+	eventually(w.t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "the outbox is not empty")
+	for _, e := range w.envelopes {
+		w.checkEnvelope(e, paths)
+	}
+	w.checkMails()
+}
+
+func (w *world) status(e *envelope) (s models.Status) {
+	w.t.Helper()
+	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT status FROM envelopes WHERE id = $1", e.id).Scan(&s))
+	return s
+}
+
+// checkEnvelope checks one envelope against what its client was told.
+func (w *world) checkEnvelope(e *envelope, paths []string) {
+	w.t.Helper()
+	t := w.t
+	env, events, err := w.store.Whole(t.Context(), w.appID, uuid.MustParse(e.id))
+	require.NoError(t, err)
+	require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead), "envelope %s", e.id)
+
+	n := map[string]int{}
+	var ends []models.Status
+	for _, ev := range events {
+		n[fmt.Sprint(ev.Name, " ", ev.Detail["signerId"])]++
+		n[string(ev.Name)]++
+		if s, ok := terminal[ev.Name]; ok {
+			ends = append(ends, s)
+		}
+	}
+	if env.Status.Terminal() {
+		assert.Equal(t, []models.Status{env.Status}, ends, "envelope %s ended once, as its state says", e.id)
+	} else {
+		assert.Empty(t, ends, "envelope %s is open", e.id)
+	}
+	for i, s := range e.signers {
+		signed := n[fmt.Sprint(models.EventSignerSigned, " ", s.id)]
+		assert.LessOrEqual(t, signed, 1, "signer %d of %s signed once", i, e.id)
+		if e.has(fmt.Sprintf("sign %d", i)) {
+			assert.Equal(t, 1, signed, "the acknowledged signature %d of %s is recorded", i, e.id)
+			assert.Equal(t, models.SignerSigned, env.Signer(uuid.MustParse(s.id)).Status)
+		}
+		if e.has(fmt.Sprintf("decline %d", i)) {
+			assert.Equal(t, models.StatusDeclined, env.Status, "envelope %s was declined", e.id)
+			assert.Equal(t, 1, n[fmt.Sprint(models.EventSignerDeclined, " ", s.id)])
+		}
+	}
+	if e.has("void") {
+		assert.Equal(t, models.StatusVoided, env.Status, "envelope %s was voided", e.id)
+	}
+	if env.Status == models.StatusCompleted {
+		w.checkSealed(e, env, events)
+	} else {
+		assert.Empty(t, w.sealedFiles(e), "envelope %s is %s, but sealed", e.id, env.Status)
+	}
+	for _, ev := range events {
+		for _, path := range paths {
+			if ev.Name.Told() {
+				w.checkDelivered(path, ev)
+			}
+		}
+	}
+}
+
+// checkDelivered wants the event at least once, always in the same words.
+func (w *world) checkDelivered(path string, ev models.Event) {
+	w.t.Helper()
+	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
+	for _, d := range w.hooks.of(path, ev.ID.String()) {
+		assert.Contains(w.t, d.body, ev.EnvelopeID.String())
+		assert.Equal(w.t, w.hooks.of(path, ev.ID.String())[0].body, d.body, "every delivery of an event is the same")
+	}
+}
+
+// sealedFiles are the sealed files of an envelope in the store.
+func (w *world) sealedFiles(e *envelope) []string {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.files, "envelopes", e.id, "sealed", "*"))
+	require.NoError(w.t, err)
+	return files
+}
+
+// checkSealed wants one sealed file per document, of the hash that database,
+// audit chain and interface tell, with every signature in it.
+func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
+	w.t.Helper()
+	t := w.t
+	require.Len(t, env.Sealed(), len(env.Originals()))
+	eventually(t, func() bool { return len(w.sealedFiles(e)) == len(env.Originals()) }, "%s: one sealed file for each document", e.id)
+	hashes := map[string]bool{}
+	for _, ev := range events {
+		if ev.Name == models.EventDocumentSealed {
+			hashes[fmt.Sprint(ev.Detail["sha256"])] = true
+		}
+	}
+	assert.Len(t, hashes, len(env.Originals()))
+	a, err := w.client.do(http.MethodGet, "/v1/envelopes/"+e.id+"/document?kind=sealed", "", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, a.status, "%s", a.body)
+	sum := sha256.Sum256(a.body)
+	hash := hex.EncodeToString(sum[:])
+	assert.Equal(t, env.Sealed()[0].SHA256, hash, "file and database")
+	assert.True(t, hashes[hash], "file and audit chain")
+	assert.Equal(t, hash, *env.HashFinal)
+
+	pem, err := os.ReadFile(filepath.Join(keys, "seal.ca.pem"))
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(pem))
+	report, err := seal.Verify(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), seal.VerifyOptions{Roots: roots, Now: clock})
+	require.NoError(t, err)
+	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
+	// The record in it ends with the event before document.sealed.
+	at := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentSealed })
+	assert.Equal(t, at, report.Events, "the seal holds the whole trail")
+	assert.Equal(t, events[at].PrevHash, report.ChainHead)
+	for _, ev := range events[at:] {
+		assert.NotEqual(t, models.EventSignerSigned, ev.Name, "every signature is before the seal")
+	}
+	for _, s := range e.signers {
+		assert.Contains(t, w.text(a.body), value(s.id), "what was signed is in the file")
+	}
+}
+
+// mails are all mails that reached the inbox, by Message-ID.
+func (w *world) mails() map[string][]inbox.Message {
+	out := map[string][]inbox.Message{}
+	for _, m := range w.inbox.List(inbox.Filter{Limit: 1000}) {
+		out[m.MessageID] = append(out[m.MessageID], m)
+	}
+	return out
+}
+
+// checkMails wants everyone who signed to have a copy, and no mail twice, but
+// for those whose sending was cut off by a fault.
+func (w *world) checkMails() {
+	w.t.Helper()
+	for _, e := range w.envelopes {
+		if w.status(e) != models.StatusCompleted {
+			continue
+		}
+		eventually(w.t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND kind = 'completed' AND sent_at IS NOT NULL", e.id) == len(e.signers)
+		}, "not everyone has a copy of %s", e.id)
+	}
+	w.smtp.mu.Lock()
+	ambiguous := w.smtp.dropped
+	w.smtp.mu.Unlock()
+	ambiguous += w.cutOff
+	for id, all := range w.mails() {
+		extra := len(all) - 1
+		ambiguous -= extra
+		assert.GreaterOrEqual(w.t, ambiguous, 0, "mail %s (%s) was sent %d times", id, all[0].Subject, len(all))
+	}
+}
+
+// text is what a reader sees of a PDF.
+func (w *world) text(pdf []byte) string {
+	w.t.Helper()
+	return strings.Join(strings.Fields(tool(w.t, pdf, "pdftotext", "-", "-")), " ")
+}
+
+func tool(t *testing.T, stdin []byte, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", name, out)
+	return string(out)
+}
+
+func idOf(e *envelope) uuid.UUID { return uuid.MustParse(e.id) }
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// sealedHash is the hash that the database has of the sealed document.
+func (w *world) sealedHash(e *envelope) (hash string) {
+	w.t.Helper()
+	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = $1 AND kind = 'sealed'", e.id).Scan(&hash))
+	return hash
+}
+
+// downloadLink is the token of a link to the download portal in a mail; "" if there is none yet.
+func (w *world) downloadLink() string {
+	for _, m := range w.inbox.List(inbox.Filter{}) {
+		full, err := w.inbox.Get(m.ID)
+		if err != nil {
+			continue // removed meanwhile
+		}
+		for _, l := range full.Links {
+			if _, token, ok := strings.Cut(l, "/download/"); ok {
+				return token
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,220 @@
+package faults_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// shorten makes the database shorten deadlines: those of envelopes with the
+// subject "expires", and those of files with a retention.
+func (w *world) shorten(deadline, retention time.Duration) {
+	w.t.Helper()
+	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NEW.subject = 'expires' AND NEW.status = 'sent' AND OLD.status = 'draft' THEN
+			NEW.expires_at := clock_timestamp() + interval '%d milliseconds';
+		END IF;
+		RETURN NEW;
+	END $$`, deadline.Milliseconds()))
+	w.exec(`CREATE TRIGGER shorten BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION shorten()`)
+	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_retention() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NEW.retention_until IS NOT NULL AND NEW.purge_status = 'active' THEN
+			NEW.retention_until := clock_timestamp() + interval '%d milliseconds';
+		END IF;
+		RETURN NEW;
+	END $$`, retention.Milliseconds()))
+	w.exec(`CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION shorten_retention()`)
+}
+
+// together runs fns at the same time, each a little off by chance.
+func together(rnd *rand.Rand, spread time.Duration, fns ...func()) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for _, fn := range fns {
+		wait := time.Duration(rnd.Int64N(int64(spread)))
+		wg.Go(func() {
+			<-start
+			time.Sleep(wait)
+			fn()
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+// outcome is the documented set of statuses of a call that may lose.
+var outcomes = map[string][]int{
+	"sign": {200, 401, 409}, "decline": {200, 401, 409}, "void": {200, 400},
+}
+
+// TestSignDeclineVoidExpire lets everything that can close an envelope happen
+// at once.
+func TestSignDeclineVoidExpire(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		const deadline = 3 * time.Second
+		w.shorten(deadline, time.Hour)
+		w.api()
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+
+		var wg sync.WaitGroup
+		for i := range 8 {
+			subject := []string{"race", "expires"}[i%2]
+			sent := time.Now()
+			e, err := w.send(2, subject)
+			require.NoError(t, err)
+			for s := range e.signers {
+				require.NoError(t, e.consent(s))
+			}
+			mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
+			wg.Go(func() {
+				if subject == "expires" { // at the deadline, or close to it
+					time.Sleep(time.Until(sent.Add(deadline)) - 100*time.Millisecond)
+				}
+				e.race(t, mine, i)
+			})
+		}
+		wg.Wait()
+		for _, e := range w.envelopes {
+			eventually(t, func() bool { return w.status(e).Terminal() }, "%s is closed", e.id)
+		}
+		w.check("/all")
+	})
+}
+
+// race does everything to an envelope at once and checks that there is one
+// winner, and that the losers are told so in the documented way.
+func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
+	t.Helper()
+	var mu sync.Mutex
+	got := map[string]int{}
+	try := func(what string, do func() (answer, error)) func() {
+		return func() {
+			a, err := do()
+			noError(t, err)
+			assert.Contains(t, outcomes[what], a.status, "%s: %s", what, a.body)
+			mu.Lock()
+			defer mu.Unlock()
+			if a.status == http.StatusOK {
+				got[what]++
+			}
+		}
+	}
+	fns := []func(){
+		try("sign", func() (answer, error) { return e.sign(0) }),
+		try("sign", func() (answer, error) { return e.sign(1) }),
+	}
+	if kind%4 != 0 {
+		fns = append(fns, try("void", e.void))
+	}
+	if kind%3 != 0 {
+		who := rnd.IntN(2)
+		fns = append(fns, try("decline", func() (answer, error) { return e.decline(who) }))
+	}
+	rnd.Shuffle(len(fns), func(i, j int) { fns[i], fns[j] = fns[j], fns[i] })
+	together(rnd, 40*time.Millisecond, fns...)
+	assert.LessOrEqual(t, got["void"]+got["decline"], 1, "one winner: %v", got)
+	if got["sign"] == 2 {
+		assert.Zero(t, got["void"]+got["decline"], "all have signed: %v", got)
+	}
+}
+
+// TestLastTwoSigners lets the last two of several signers sign at once: the
+// documents are sealed once.
+func TestLastTwoSigners(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.api()
+		w.worker()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		for range 6 {
+			e, err := w.send(3, "Contract")
+			require.NoError(t, err)
+			for s := range e.signers {
+				require.NoError(t, e.consent(s))
+			}
+			sign := func(i int) func() {
+				return func() {
+					a, err := e.sign(i)
+					noError(t, err)
+					assert.Equal(t, http.StatusOK, a.status, "%s", a.body)
+				}
+			}
+			sign(0)()
+			together(rnd, 5*time.Millisecond, sign(1), sign(2))
+		}
+		w.check("/all")
+	})
+}
+
+// TestPurgeDownload downloads a document while it is purged: whoever is let in
+// gets the whole file, and after the first 410 nobody is.
+func TestPurgeDownload(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newWorld(t, setting{env: []string{"COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0"}})
+		w.shorten(time.Hour, 4*time.Second)
+		w.api()
+		w.worker()
+		w.login()
+		w.run("tenant", "set", "--app", w.appID.String(), "--tenant", "acme", "--retention", "1")
+		require.NoError(t, w.sendAndComplete(1))
+		e := w.envelopes[0]
+		link := ""
+		eventually(t, func() bool { link = w.downloadLink(); return link != "" }, "no mail with a link")
+
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				gone := false
+				for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+					a, err := w.client.do(http.MethodGet, "/v1/download/"+link+"/document", "", nil)
+					if !noError(t, err) {
+						return
+					}
+					switch a.status {
+					case http.StatusOK:
+						assert.False(t, gone, "handed out after it was purged")
+						assert.Equal(t, w.sealedHash(e), digest(a.body))
+					case http.StatusGone:
+						if gone {
+							return
+						}
+						gone = true
+					default:
+						assert.Fail(t, "download", "%d %s", a.status, a.body)
+						return
+					}
+				}
+				assert.Fail(t, "never purged")
+			})
+		}
+		wg.Wait()
+		eventually(t, func() bool { return len(w.sealedFiles(e)) == 0 }, "the file is still there")
+		env, events, err := w.store.Whole(t.Context(), w.appID, idOf(e))
+		require.NoError(t, err)
+		require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead))
+		purged := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentPurged })
+		require.Positive(t, purged)
+		for _, ev := range events[purged:] {
+			assert.NotEqual(t, models.EventDocumentDownloaded, ev.Name, "recorded as downloaded after it was purged")
+		}
+	})
+}

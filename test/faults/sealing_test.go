@@ -1,0 +1,105 @@
+package faults_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sealSteps are the places in a sealing at which the worker is killed.
+var sealSteps = []string{"seal.loaded", "seal.sealed", "seal.kept", "seal.stored", "store.committed", "seal.completed", "seal.swept"}
+
+// TestKillWhileSealing kills the worker at each step of a sealing: there is one
+// sealed file, and file, database and audit chain agree on its hash.
+func TestKillWhileSealing(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.login()
+		w.subscribe("/all")
+		for _, i := range rnd.Perm(len(sealSteps)) {
+			worker := w.worker()
+			e, err := w.send(2, "Contract")
+			require.NoError(t, err)
+			require.NoError(t, e.consent(0))
+			require.NoError(t, e.consent(1))
+			_, err = e.sign(0)
+			require.NoError(t, err)
+			// Invitations are committed too, so that the fault is set when they are out or not needed.
+			if sealSteps[i] == "store.committed" {
+				eventually(t, func() bool { return w.count("SELECT count(*) FROM mails WHERE sent_at IS NULL") == 0 }, "mails are on their way")
+				w.set("seal.stored", "hang")
+				_, err = e.sign(1)
+				require.NoError(t, err)
+				w.set("store.committed", "kill")
+				w.set("seal.stored", "")
+			} else {
+				w.set(sealSteps[i], "kill")
+				_, err = e.sign(1)
+				require.NoError(t, err)
+			}
+			worker.waitDead()
+			w.cutOff++ // it may have been sending the invitations
+		}
+		w.worker()
+		w.check("/all")
+	})
+}
+
+// TestKillWhileMailing kills the worker between sending a mail and noting that
+// it was sent: that mail, and no other, may arrive twice.
+func TestKillWhileMailing(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.login()
+		worker := w.worker()
+		w.set("mail.sent", "kill")
+		e, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		worker.waitDead()
+		w.cutOff = len(e.signers) // both invitations may have been on their way
+		w.worker()
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") == len(e.signers)
+		}, "not everyone is invited")
+		require.NoError(t, e.complete())
+		w.check()
+	})
+}
+
+// TestKillWhileDelivering kills the worker between posting an event and noting
+// that: the event arrives again, with the same id and body.
+func TestKillWhileDelivering(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.login()
+		w.subscribe("/all")
+		worker := w.worker()
+		w.set("deliver.posted", "kill")
+		e, err := w.send(1, "Contract")
+		require.NoError(t, err)
+		worker.waitDead()
+		w.cutOff++
+		w.worker()
+		require.NoError(t, e.complete())
+		w.check("/all")
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered'") == 0
+		}, "a delivery is not settled")
+		twice := 0
+		w.hooks.mu.Lock()
+		defer w.hooks.mu.Unlock()
+		for _, all := range w.hooks.taken["/all"] {
+			if len(all) > 1 {
+				twice++
+			}
+		}
+		require.Positive(t, twice, "the event that was cut off came again")
+	})
+}
