@@ -18,11 +18,10 @@ type Limits struct {
 	MaxObjects int
 	Timeout    time.Duration
 	MaxMemory  int64 // bytes that examining one file may take
-	// Validator is the command line of a program that calls RunValidator: the full
-	// examination then runs in a process of its own, which is ended when it
-	// exceeds Timeout or MaxMemory. Empty: it runs in this process, bounded by
-	// the limits of the parsers alone.
-	Validator []string
+	// Validators make the full examination in processes of their own, which are
+	// ended when they exceed Timeout or MaxMemory. Nil: it is made in this
+	// process, bounded by the limits of the parsers alone.
+	Validators *Validators
 }
 
 // DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
@@ -57,8 +56,8 @@ func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, er
 	if err != nil {
 		return Info{}, refusalOf(err)
 	}
-	if len(lim.Validator) > 0 {
-		err = validateIsolated(ctx, r, size, lim)
+	if lim.Validators != nil {
+		err = lim.Validators.validate(ctx, r, size, lim)
 	} else {
 		err = validateHere(ctx, r, size, lim)
 	}

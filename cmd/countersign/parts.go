@@ -49,6 +49,8 @@ type parts struct {
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics
 	sealer  *sealer // of a process that has workers
+	// validators are of a process that has the API.
+	validators *seal.Validators
 }
 
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:forbidigo // the clock that all others are given
@@ -124,6 +126,9 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 }
 
 func (p *parts) close() error {
+	if p.validators != nil {
+		p.validators.Close()
+	}
 	if p.client != nil {
 		p.client.Close()
 	}
@@ -141,7 +146,8 @@ func (p *parts) api() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
 	}
-	admission.Validator = []string{self, "validate-pdf"}
+	p.validators = seal.NewValidators(self, "validate-pdf")
+	admission.Validators = p.validators
 	codeKeys, err := p.vault.Derive("otp")
 	if err != nil {
 		return nil, err

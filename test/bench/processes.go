@@ -124,7 +124,7 @@ func (u *watching) sample() (cpu map[string]time.Duration, memory map[string]int
 		n := func(i int) int64 { v, _ := strconv.ParseInt(f[i-3], 10, 64); return v }
 		p := process{parent: int(n(4)), ticks: n(14) + n(15) + n(16) + n(17)}
 		var total, resident, shared int64
-		if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "statm")); err == nil { //nolint:gosec // of the kernel
+		if b, err := os.ReadFile(filepath.Join(filepath.Dir(path), "statm")); err == nil {
 			_, _ = fmt.Sscan(string(b), &total, &resident, &shared)
 		}
 		p.pages = resident - shared

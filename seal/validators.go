@@ -1,0 +1,283 @@
+package seal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Validators examine files in processes of their own, which hostile files can
+// end and nothing else. A process examines one file at a time; it is kept for a
+// moment, because starting one takes longer than examining a usual file.
+//
+// Each file goes to the process's standard input as its size, eight octets, big
+// endian, and its content; the answer comes as a line of JSON.
+type Validators struct {
+	command []string
+
+	mu   sync.Mutex
+	idle []*validator
+	shut bool
+}
+
+// How processes are kept.
+const (
+	keptIdle   = 2                // at most
+	idleTime   = 10 * time.Second // each
+	maxFiles   = 100              // examined by one process
+	reuseBytes = 1 << 20          // a larger file may leave much behind: its process ends with it
+	maxAnswer  = 64 << 10
+)
+
+// NewValidators makes processes by a command line that calls RunValidator: the
+// full path of the program with its arguments.
+func NewValidators(command ...string) *Validators { return &Validators{command: command} }
+
+// Close ends the processes that wait.
+func (v *Validators) Close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shut = true
+	for _, p := range v.idle {
+		p.end()
+	}
+	v.idle = nil
+}
+
+// validate examines one file.
+func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, lim Limits) error {
+	p, err := v.take(ctx, lim.MaxMemory)
+	if err != nil {
+		return err
+	}
+	known := p.files > 0
+	answer, err := p.ask(ctx, r, size)
+	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // perhaps not by this file
+		if p, err = v.start(ctx, lim.MaxMemory); err != nil {
+			return err
+		}
+		answer, err = p.ask(ctx, r, size)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return refusalOf(ctx.Err())
+	case errors.Is(err, errValidatorEnded): // it died of the file: too much memory, or a stack without end
+		return &Refusal{PDFTooComplex, "The PDF is too complex: examining it took too much memory."}
+	case err != nil:
+		return err
+	}
+	v.give(p, size)
+	if answer.Refusal != nil {
+		return answer.Refusal
+	}
+	if answer.Error != "" {
+		return fmt.Errorf("seal: validator: %s", answer.Error)
+	}
+	return nil
+}
+
+// take finds a process that waits, or starts one.
+func (v *Validators) take(ctx context.Context, memory int64) (*validator, error) {
+	v.mu.Lock()
+	for i := len(v.idle) - 1; i >= 0; i-- {
+		if p := v.idle[i]; p.memory == memory {
+			v.idle = append(v.idle[:i], v.idle[i+1:]...)
+			v.mu.Unlock()
+			p.expiry.Stop()
+			return p, nil
+		}
+	}
+	v.mu.Unlock()
+	return v.start(ctx, memory)
+}
+
+// give keeps a process for the next file, or ends it.
+func (v *Validators) give(p *validator, size int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p.files++
+	if v.shut || len(v.idle) >= keptIdle || p.files >= maxFiles || size > reuseBytes {
+		p.end()
+		return
+	}
+	v.idle = append(v.idle, p)
+	p.expiry = time.AfterFunc(idleTime, func() { v.expire(p) })
+}
+
+func (v *Validators) expire(p *validator) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range v.idle {
+		if v.idle[i] == p {
+			v.idle = append(v.idle[:i], v.idle[i+1:]...)
+			p.end()
+			return
+		}
+	}
+}
+
+// validator is one process.
+type validator struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	memory int64
+	files  int
+	expiry *time.Timer // while it waits
+}
+
+// validatorMemory names the environment variable with the validator's memory bound.
+const validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
+
+func (v *Validators) start(ctx context.Context, memory int64) (*validator, error) {
+	// Not bound to ctx: it outlives the file.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
+	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(memory, 10), "GOTRACEBACK=none"}
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("seal: starting the validator: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("seal: starting the validator: %w", err)
+	}
+	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), memory: memory}, nil
+}
+
+// end lets the process end and removes what is left of it.
+func (p *validator) end() {
+	_ = p.in.Close() // which tells it to end
+	go func() { _ = p.cmd.Wait() }()
+}
+
+// errValidatorEnded says that a process ended without an answer.
+var errValidatorEnded = errors.New("seal: the validator has ended")
+
+// ask has one file examined. After an error the process is gone.
+func (p *validator) ask(ctx context.Context, r io.ReaderAt, size int64) (answer validatorAnswer, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer func() {
+		if !stop() && err == nil {
+			err = errValidatorEnded // it is being killed
+		}
+		if err != nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.in.Close()
+			_ = p.cmd.Wait()
+		}
+	}()
+	head := binary.BigEndian.AppendUint64(nil, uint64(size)) //nolint:gosec // a size
+	file := &source{r: io.NewSectionReader(r, 0, size)}
+	if _, err := io.Copy(p.in, io.MultiReader(bytes.NewReader(head), file)); err != nil {
+		if file.err != nil {
+			return answer, file.err
+		}
+		return answer, errValidatorEnded
+	}
+	line, err := readLine(p.out)
+	if err != nil {
+		return answer, errValidatorEnded
+	}
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return answer, fmt.Errorf("seal: answer of the validator: %w", err)
+	}
+	return answer, nil
+}
+
+// source tells an error of reading the file from one of writing to the process.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+// Read is of io.Reader.
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for len(line) < maxAnswer {
+		b, err := r.ReadByte()
+		if err != nil {
+			return nil, err
+		}
+		if b == '\n' {
+			return line, nil
+		}
+		line = append(line, b)
+	}
+	return nil, bufio.ErrTooLong
+}
+
+// The validator's answer.
+type validatorAnswer struct {
+	Refusal *Refusal `json:"refusal,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// RunValidator is the other side of Validators: it validates the PDFs that come
+// on in, writes an answer to each on out, and returns the exit status when in
+// ends. It ends the process when memory runs over the bound that its
+// environment gives.
+func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
+	lim := DefaultLimits()
+	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
+		lim.MaxMemory = n
+	}
+	debug.SetMaxStack(int(lim.MaxMemory / 4))
+	debug.SetMemoryLimit(lim.MaxMemory / 4 * 3)
+	go exitAbove(lim.MaxMemory)
+	runtime.Gosched()
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return 0
+		}
+		size := binary.BigEndian.Uint64(head[:])
+		if size > uint64(lim.MaxBytes)*4 { //nolint:gosec // positive
+			return 1
+		}
+		b := make([]byte, size)
+		if _, err := io.ReadFull(in, b); err != nil {
+			return 1
+		}
+		var answer validatorAnswer
+		err := validateWithPDFCPU(ctx, bytes.NewReader(b), int64(len(b)), lim)
+		if err != nil && !errors.As(err, &answer.Refusal) {
+			answer.Error = "the file could not be read"
+		}
+		if json.NewEncoder(out).Encode(answer) != nil {
+			return 1
+		}
+	}
+}
+
+// exitAbove ends the process once the heap and stacks hold more than limit bytes.
+func exitAbove(limit int64) {
+	const exitMemory = 3
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
+		metrics.Read(samples)
+		if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(limit) { //nolint:gosec // positive
+			os.Exit(exitMemory)
+		}
+	}
+}
