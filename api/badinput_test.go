@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -195,12 +193,12 @@ func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
 		{name: "broken", body: text(`{"a":`), invalid: true},
 		{name: "two values", body: text(`{} {}`), invalid: true},
 		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true},
-		{name: "deep", body: text(strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000))},
+		{name: "deep", body: text(strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)), invalid: true},
+		{name: "very deep", body: text(strings.Repeat(`[`, 500_000)), invalid: true},
 		{name: "nothing", body: text(``), invalid: required},
 		{name: "empty object", body: text(`{}`), invalid: len(schema.Required) > 0},
-		{name: "too large", body: text(`{"a":"` + strings.Repeat("x", 13<<20) + `"}`), invalid: true},
 	}
-	return slices.Concat(out[:len(out)-1], fieldMutations(schema, base, "", nil))
+	return append(out, fieldMutations(schema, base, "", nil)...)
 }
 
 // fieldMutations walks over the members of an object.
@@ -305,45 +303,6 @@ func edited(o object, keys []any, v any, remove bool) []byte {
 	}
 	b, _ := json.Marshal(o)
 	return b
-}
-
-// TestBadQueries does the same for what stands in addresses.
-func TestBadQueries(t *testing.T) {
-	t.Parallel()
-	doc, err := contractDocument()
-	require.NoError(t, err)
-	eachDatabase(t, func(t *testing.T, s *service) {
-		c := s.client(t)
-		e := c.draft(contract())
-		for path, item := range doc.Paths.Map() {
-			for method, op := range item.Operations() {
-				at := strings.NewReplacer("{id}", e.str("id")).Replace(path)
-				for _, ref := range op.Parameters {
-					p := ref.Value
-					if p.In != "query" {
-						continue
-					}
-					for _, v := range []string{"", "x", "0", "-1", "1e3", "99999999999999999999", "nope", "\x00", "\xff", "a\r\nb", strings.Repeat("y", 5000), "' OR 1=1 --", "%"} {
-						q := url.Values{p.Name: {v}}
-						if p.Name != "tenantId" && strings.HasSuffix(path, "/envelopes") {
-							q.Set("tenantId", "acme")
-						}
-						a := c.call(method, at+"?"+q.Encode(), nil)
-						require.Less(t, a.status, 500, "%s %s %s=%q: %s", method, path, p.Name, v, a.raw)
-						if a.status == http.StatusBadRequest && a.str("error") == "validation_error" && method == http.MethodGet {
-							require.Contains(t, a.body["errors"], p.Name, "%s %q", path, v)
-						}
-					}
-				}
-				if strings.Contains(path, "{id}") && strings.HasPrefix(path, "/v1/") {
-					for _, bad := range []string{"x", "%00", strings.ToUpper("not-a-uuid"), strings.Repeat("1", 400), "%ff", "..%2f.."} {
-						a := c.call(method, strings.NewReplacer("{id}", bad, "{signerId}", uuid.NewString()).Replace(path), nil)
-						require.Equal(t, 404, a.status, "%s %s with %q: %s", method, path, bad, a.raw)
-					}
-				}
-			}
-		}
-	})
 }
 
 // TestTextThatWouldInjectHeaders: what gets into mails and file names is one line.

@@ -54,7 +54,7 @@ func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
 		return uuid.Nil
 	}
 	id, err := uuid.Parse(raw)
-	if err != nil || len(raw) != 36 {
+	if err != nil || len(raw) != 36 || id == uuid.Nil {
 		p.Add(name, "must be a UUID")
 	}
 	return id

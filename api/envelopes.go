@@ -199,40 +199,40 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	return nil
 }
 
-// getDocument streams the first document, original or sealed; documentId names another one.
+// getDocument streams the first document, or the one that documentId names, as
+// it is or as what it was sealed into: the original unless kind says otherwise.
 func (s *Server) getDocument(c *gin.Context, app caller) error {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
 		return err
 	}
 	p := models.Problems{}
-	kind := models.DocumentKind(c.DefaultQuery("kind", string(models.DocumentOriginal)))
-	docs := e.Originals()
+	kind, id := models.DocumentOriginal, queryID(c, p, "documentId")
+	if given, ok := c.GetQuery("kind"); ok {
+		kind = models.DocumentKind(given)
+	} else if id != uuid.Nil {
+		kind = "" // the id says it
+	}
 	switch kind {
-	case models.DocumentOriginal:
-	case models.DocumentSealed:
-		docs = e.Sealed()
-		if e.Status != models.StatusCompleted {
-			return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
-		}
+	case models.DocumentOriginal, models.DocumentSealed:
 	default:
-		p.Add("kind", "must be original or sealed")
+		if _, given := c.GetQuery("kind"); given {
+			p.Add("kind", "must be original or sealed")
+		}
 	}
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if raw, ok := c.GetQuery("documentId"); ok {
-		id, err := uuid.Parse(raw)
-		d := e.Document(id)
-		if err != nil || d == nil {
-			return models.ErrNotFound
+	if kind == models.DocumentSealed && e.Status != models.StatusCompleted {
+		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
+	}
+	for _, d := range e.Documents {
+		named := d.ID == id || d.OriginalID != nil && *d.OriginalID == id || id == uuid.Nil && d.Order == 1
+		if named && (kind == "" || kind == d.Kind) {
+			return s.sendFile(c, e, d, "attachment")
 		}
-		return s.sendFile(c, e, d, "attachment")
 	}
-	if len(docs) == 0 {
-		return models.ErrNotFound
-	}
-	return s.sendFile(c, e, docs[0], "attachment")
+	return models.ErrNotFound
 }
 
 func (s *Server) progress(c *gin.Context, app caller) error {

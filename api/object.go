@@ -9,6 +9,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"unicode/utf8"
 
@@ -26,7 +27,11 @@ type object struct {
 	p    models.Problems
 }
 
-const maxJSON = 1 << 20
+// The bounds of a JSON body: its bytes, and how deep its values nest.
+const (
+	maxJSON  = 1 << 20
+	maxDepth = 32
+)
 
 // readObject reads the request's body, which may be empty if optional.
 func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
@@ -63,6 +68,9 @@ func parseJSON(body []byte, name string) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", orBody(name))
 	}
+	if nests(body) > maxDepth {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s nests deeper than %d levels.", orBody(name), maxDepth)
+	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var v any
@@ -73,6 +81,26 @@ func parseJSON(body []byte, name string) (any, error) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", orBody(name))
 	}
 	return v, nil
+}
+
+// nests is how deep the arrays and objects of a JSON text nest.
+func nests(body []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(body); i++ {
+		switch ch := body[i]; {
+		case ch == '"':
+			quoted = !quoted
+		case quoted && ch == '\\':
+			i++
+		case quoted:
+		case ch == '{' || ch == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case ch == '}' || ch == ']':
+			depth--
+		}
+	}
+	return deepest
 }
 
 func orBody(name string) string {
@@ -242,6 +270,25 @@ func (o *object) sub(name string) *object {
 // err is what was wrong so far.
 func (o *object) err() error { return o.p.Err() }
 
+// checkQuery refuses a query string that does not say one thing in one way:
+// names that are given twice, and text that is none. Names that mean nothing
+// are ignored.
+func checkQuery(c *gin.Context) error {
+	p := models.Problems{}
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		p.Add("query", "must be name=value pairs, percent-encoded and separated by &")
+	}
+	for name, v := range values {
+		if len(v) > 1 {
+			p.Add(clean(name), "must be given once")
+		} else if v[0] != clean(v[0]) {
+			p.Add(clean(name), "must be UTF-8 text without control characters")
+		}
+	}
+	return p.Err()
+}
+
 // query reads a whole number from 1 on from the query string.
 func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
 	raw, ok := c.GetQuery(name)
@@ -249,7 +296,7 @@ func query(c *gin.Context, p models.Problems, name string, otherwise, highest in
 		return otherwise
 	}
 	n, err := strconv.Atoi(raw)
-	if err != nil || n < 1 || n > highest {
+	if err != nil || n < 1 || n > highest || strconv.Itoa(n) != raw {
 		p.Add(name, "must be a whole number between 1 and %d", highest)
 		return otherwise
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -193,12 +194,15 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err != nil {
 			return err
 		}
-		if err := s.checkPath(c, app); err != nil {
+		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
 		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) })
 	case signing:
 		l, err := s.authenticateSigner(c)
+		if err == nil {
+			err = checkQuery(c)
+		}
 		if err != nil {
 			return err
 		}

@@ -69,9 +69,18 @@ type consentView struct {
 	Text     string `json:"text"`
 }
 
+// maxLanguage bounds a language tag, in characters.
+const maxLanguage = 100
+
 // signingContext is what a signer's page needs. The first time it is asked for,
 // the signer has opened the link.
 func (s *Server) signingContext(c *gin.Context, l signerLink) error {
+	language := c.Query("language")
+	if len(language) > maxLanguage {
+		p := models.Problems{}
+		p.Add("language", "must have at most %d characters", maxLanguage)
+		return p.Err()
+	}
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	if err != nil {
 		return hideMissing(err)
@@ -98,7 +107,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	shown := models.DisclosureIn(c.Query("language"))
+	shown := models.DisclosureIn(language)
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
 		SenderName: *chosen.SenderName, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),

@@ -159,6 +159,11 @@ func (s *Server) readPart(c *gin.Context, out *parts, part *multipart.Part) erro
 		out.file = u
 		return err
 	}
+	if _, given := out.text[name]; given {
+		p := models.Problems{}
+		p.Add(clean(name), "must be given once")
+		return p.Err()
+	}
 	b, err := io.ReadAll(io.LimitReader(part, maxJSON+1))
 	if err != nil {
 		return unreadable(err)

@@ -1,0 +1,356 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// places are what the paths of the contract stand for: one thing of each kind,
+// so that what is wrong with a request is what the test made wrong.
+func places(t *testing.T, s *service) *strings.Replacer {
+	t.Helper()
+	c := s.client(t)
+	hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
+	e, token := c.sent(contract())
+	delivery := c.get("/v1/console/webhook-deliveries").want(200).body["data"].([]any)[0].(object)
+	contact := c.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
+	user := c.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": "0123456789", "role": "admin"}).want(201)
+	session := c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).want(201)
+	doc := e.body["documents"].([]any)[0].(object)
+	return strings.NewReplacer(
+		"/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
+		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
+		"{signerId}", e.signer(0)["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string),
+		"/sessions/{token}", "/sessions/"+session.str("sessionToken"),
+	)
+}
+
+// eachOperation calls test for every operation of the contract, and what it
+// takes its credential from.
+func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
+	t.Helper()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			c := &client{t: t, s: s}
+			if op.Security != nil && len(*op.Security) > 0 {
+				c = s.client(t)
+			}
+			test(c, method, path, op)
+		}
+	}
+}
+
+// TestBadQueries tries every query parameter of the contract with what its
+// schema forbids, and with what may stand in no parameter at all.
+func TestBadQueries(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		at := places(t, s)
+		tried := 0
+		eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+			required := url.Values{}
+			for _, ref := range op.Parameters {
+				if p := ref.Value; p.In == "query" && p.Required {
+					required.Set(p.Name, "acme")
+				}
+			}
+			ask := func(query string) *answer { return c.call(method, at.Replace(path)+"?"+query, nil) }
+			for _, ref := range op.Parameters {
+				p := ref.Value
+				if p.In != "query" {
+					continue
+				}
+				refused := func(q string) {
+					a := ask(q).refused(400, "validation_error")
+					require.Contains(t, a.body["errors"], p.Name, "%s %s?%q", method, path, q)
+					tried++
+				}
+				with := func(v ...string) string {
+					q := url.Values{}
+					for name, text := range required {
+						q[name] = text
+					}
+					q[p.Name] = v
+					return q.Encode()
+				}
+				for _, v := range []string{
+					"", "x", "0", "-1", "1.5", "1e3", "+7", " 7", "0x7", "99999999999999999999", "1000001", "101", "nope", "Draft", "sealing", "null",
+					"acme", "' OR 1=1 --", "%", "a_%\\", strings.ToUpper(uuid.NewString()), uuid.NewString() + "x", "{" + uuid.NewString() + "}",
+					strings.Repeat("y", 101), strings.Repeat("y", 201), strings.Repeat("y", 256), strings.Repeat("y", 5000),
+				} {
+					if allowed(p.Schema.Value, v) {
+						a := ask(with(v))
+						require.Less(t, a.status, 500, "%s %s %s=%q: %s", method, path, p.Name, v, a.raw)
+						if a.status == 400 && method == http.MethodGet {
+							require.NotContains(t, a.body["errors"], p.Name, "%s %s %s=%q is allowed: %s", method, path, p.Name, v, a.raw)
+						}
+					} else {
+						refused(with(v))
+					}
+				}
+				for _, v := range []string{"\x00", "\xff", "\xc3\x28", "a\r\nb", "a\x1bb", "\ufffd"} {
+					refused(with(v))
+				}
+				refused(with("1", "1"))
+				if p.Required {
+					refused("")
+				}
+			}
+			if slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.In == "query" }) {
+				require.Contains(t, ask("a=%zz").refused(400, "validation_error").body["errors"], "query")
+				if method == http.MethodGet {
+					require.Equal(t, 200, ask(required.Encode()+"&unheard=of").status, "what is not known is ignored")
+				}
+			}
+		})
+		require.Greater(t, tried, 200)
+	})
+}
+
+// allowed reports whether a schema allows a query parameter's text.
+func allowed(schema *openapi3.Schema, text string) bool {
+	var v any = text
+	if schema.Type.Is("integer") {
+		n, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(n) != text {
+			return false
+		}
+		v = float64(n)
+	}
+	if schema.Format == "uuid" {
+		_, err := uuid.Parse(text)
+		return err == nil && len(text) == 36
+	}
+	return schema.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil
+}
+
+// TestBadPaths tries every path parameter with what names nothing.
+func TestBadPaths(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		for _, ref := range op.Parameters {
+			p := ref.Value
+			if p.In != "path" {
+				continue
+			}
+			want, bad := 404, []string{"x", "%00", "NOT-A-UUID", strings.Repeat("1", 400), "%ff", "%0d%0a", "{}", uuid.NewString(), uuid.NewString() + "%20"}
+			if p.Name == "token" {
+				want = 401
+				bad = append(bad, "a.b.c", "..%2f..", "..", "eyJhbGciOiJub25lIn0.e30.", strings.Repeat("A", 8000))
+			}
+			for _, v := range bad {
+				parts := strings.Split(path, "/")
+				parts[slices.Index(parts, "{"+p.Name+"}")] = strings.ReplaceAll(v, "..", "%2e%2e")
+				a := c.call(method, at.Replace(strings.Join(parts, "/")), nil)
+				want := want
+				if strings.Contains(v, "%2f") {
+					want = 404 // no such path
+				}
+				require.Equal(t, want, a.status, "%s %s with %s=%q: %s", method, path, p.Name, v, a.raw)
+			}
+		}
+	})
+}
+
+// TestBadIdempotencyKeys: wherever the contract has the header.
+func TestBadIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	tried := 0
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {
+			return
+		}
+		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\tb", "\xff"} {
+			a := c.with("Idempotency-Key", key).call(method, at.Replace(path), nil).refused(400, "validation_error")
+			require.Contains(t, a.body["errors"], "Idempotency-Key", "%s %s", method, path)
+			tried++
+		}
+	})
+	require.Greater(t, tried, 80)
+}
+
+// TestLargeBodies: a body has its limit on every endpoint that takes JSON, in a
+// part of a multipart body too; and what is smaller is read.
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	known := operations()
+	eachOperation(t, s, func(_ *client, method, path string, op *openapi3.Operation) {
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+			return
+		}
+		c, at, base := known[method+" "+path](t, s)
+		limit := 1 << 20
+		if strings.HasSuffix(path, "/sign") {
+			limit = 12 << 20
+		}
+		padded := func(size int) []byte {
+			b, err := json.Marshal(base)
+			require.NoError(t, err)
+			return slices.Concat([]byte(strings.Repeat(" ", size-len(b))), b)
+		}
+		c.raw(method, at, padded(limit+1)).refused(413, "request_too_large")
+		a := c.raw(method, at, padded(limit))
+		require.NotEqual(t, 413, a.status, "%s %s: %s", method, path, a.raw)
+		require.NotContains(t, a.str("error"), "json", "%s %s: %s", method, path, a.raw)
+	})
+	c := s.client(t)
+	for name := range map[string]bool{"data": true, "subject": true, "unknown": true} {
+		ct, body := multipartBody(t, map[string]string{name: strings.Repeat("x", 1<<20+1)}, testkit.OnePage())
+		c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+	}
+	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, testkit.OnePage())
+	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+}
+
+// TestBadForms does with the parts of a multipart body what TestBadInput does
+// with the members of JSON: once in the part data, once as flat fields.
+func TestBadForms(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	schema := doc.Components.Schemas["EnvelopeRequest"].Value
+	flat := doc.Components.Schemas["EnvelopeForm"].Value.Properties
+	for name := range schema.Properties {
+		require.Contains(t, flat, name, "every member has its form field")
+	}
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		try := func(m mutation, parts map[string]string) {
+			ct, body := multipartBody(t, parts, testkit.OnePage())
+			a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
+			require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
+			if !m.invalid {
+				return
+			}
+			require.Equal(t, 400, a.status, "%s at %q was taken: %s", m.name, m.path, a.raw)
+			if m.path != "" && a.str("error") != "invalid_json" {
+				a.refused(400, "validation_error")
+				require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)
+			}
+		}
+		for _, m := range mutations(schema, clone(full()), true) {
+			body := m.body(clone(full()))
+			if len(body) > 1<<20 {
+				continue // see TestLargeBodies
+			}
+			try(m, map[string]string{"data": string(body)})
+			if parts, same := formOf(body); same {
+				try(m, parts)
+			}
+		}
+	})
+}
+
+// formOf writes a request as flat form fields. It is not the same request where
+// a text became something else: a form has no other type.
+func formOf(body []byte) (parts map[string]string, same bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return nil, false
+	}
+	parts = make(map[string]string)
+	for name, raw := range members {
+		parts[name] = string(raw)
+		switch name {
+		case "signers", "fields", "expiresInDays":
+			continue
+		}
+		// The bytes themselves: a decoder would mend what is no UTF-8.
+		text, ok := strings.CutPrefix(string(raw), `"`)
+		if !ok {
+			return nil, false
+		}
+		if strings.Contains(text, `\`) {
+			if json.Unmarshal(raw, &text) != nil {
+				return nil, false
+			}
+		} else {
+			text = strings.TrimSuffix(text, `"`)
+		}
+		parts[name] = text
+	}
+	return parts, true
+}
+
+// TestBadParts: what is wrong with the multipart body itself.
+func TestBadParts(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data, err := json.Marshal(contract())
+	require.NoError(t, err)
+	type part struct{ name, file, text string }
+	pdf := part{"file", "contract.pdf", string(testkit.OnePage())}
+	post := func(path string, parts ...part) *answer {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		for _, p := range parts {
+			create := w.CreateFormField
+			if p.file != "" {
+				create = func(name string) (io.Writer, error) { return w.CreateFormFile(name, p.file) }
+			}
+			out, err := create(p.name)
+			require.NoError(t, err)
+			_, err = out.Write([]byte(p.text))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		return c.send(http.MethodPost, path, w.FormDataContentType(), b.Bytes())
+	}
+	named := func(a *answer, field string) {
+		t.Helper()
+		require.Contains(t, a.refused(400, "validation_error").body["errors"], field)
+	}
+	envelope := part{"data", "", string(data)}
+	e := post("/v1/envelopes", envelope, pdf).want(201)
+	post("/v1/envelopes", pdf, envelope).want(201)
+	post("/v1/envelopes", part{"data", "data.json", string(data)}, pdf).want(201)
+	post("/v1/envelopes", envelope, pdf, part{"unknown", "", "\xff"}).want(201)
+	named(post("/v1/envelopes", envelope), "file")
+	named(post("/v1/envelopes", envelope, pdf, pdf), "file")
+	named(post("/v1/envelopes", envelope, envelope, pdf), "data")
+	named(post("/v1/envelopes", part{"tenantId", "", "a"}, part{"tenantId", "", "b"}, pdf), "tenantId")
+	post("/v1/envelopes", slices.Repeat([]part{{"x", "", ""}}, 21)...).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", ""}).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", "no PDF"}).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", strings.Repeat("x", 1<<20+1)}).refused(413, "file_too_large")
+	documents := "/v1/console/envelopes/" + e.str("id") + "/documents"
+	named(post(documents), "file")
+	named(post(documents, part{"document", "a.pdf", string(testkit.OnePage())}), "file")
+	named(post(documents, pdf, pdf), "file")
+	post(documents, part{"file", "a.pdf", "no PDF"}).want(400)
+	post(documents, part{"file", "../../\u202e.pdf", string(testkit.OnePage())}).want(201)
+	named(post("/v1/verify"), "file")
+	for name, broken := range map[string][]byte{"no boundary in it": []byte("x"), "cut": []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n%PDF")} {
+		for _, path := range []string{"/v1/envelopes", documents} {
+			a := c.send(http.MethodPost, path, "multipart/form-data; boundary=b", broken)
+			require.Equal(t, 400, a.status, "%s at %s: %s", name, path, a.raw)
+		}
+	}
+	for _, path := range []string{"/v1/envelopes", documents, "/v1/verify"} {
+		c.send(http.MethodPost, path, "multipart/form-data", []byte("x")).want(400)
+	}
+}
