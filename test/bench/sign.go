@@ -36,7 +36,7 @@ func (w *workbench) measureSign(ctx context.Context) error {
 		}
 		// What sending set off is over before either is timed: both invitations are out.
 		for e.invited() < 2 {
-			if err := w.get(ctx, e); err != nil {
+			if err := w.get(ctx, e, firstLook); err != nil {
 				return err
 			}
 		}

@@ -67,20 +67,26 @@ func (w *workbench) complete(ctx context.Context, _ int) error {
 }
 
 func (w *workbench) await(ctx context.Context, e *envelope) error {
-	for e.Status != "completed" {
-		if err := w.get(ctx, e); err != nil {
+	for pause := firstLook; e.Status != "completed"; pause = min(pause*3/2, lastLook) {
+		if err := w.get(ctx, e, pause); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// get asks again for the envelope, after a moment.
-func (w *workbench) get(ctx context.Context, e *envelope) error {
+// How often clients look whether an envelope is completed: asking costs, too.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// get asks again for the envelope, after a pause.
+func (w *workbench) get(ctx context.Context, e *envelope, pause time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(20 * time.Millisecond):
+	case <-time.After(pause):
 	}
 	// The signers' links are in the answer to send alone, so they are kept.
 	signers := e.Signers
@@ -164,7 +170,7 @@ func (w *workbench) measureActions(ctx context.Context) error {
 	}
 	// People take their time: both invitations are out before anyone signs.
 	for e.invited() < 2 {
-		if err := w.get(ctx, e); err != nil {
+		if err := w.get(ctx, e, firstLook); err != nil {
 			return err
 		}
 	}
