@@ -107,6 +107,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 	if err != nil {
 		return err
 	}
+	promiseEnvelope(c, http.StatusCreated, e.ID)
 	if err := s.Store.Create(c.Request.Context(), e); err != nil {
 		if file != nil && models.IsRefusal(err) {
 			s.forget(c, file.BlobKey)

@@ -111,7 +111,10 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error { return e.Send(act, message) })
+	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error {
+		promiseEnvelope(c, http.StatusOK, e.ID)
+		return e.Send(act, message)
+	})
 	if err != nil {
 		return err
 	}
@@ -120,17 +123,25 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	v := viewEnvelope(e, log)
+	if err := s.showLinks(&v, e); err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, v)
+	return nil
+}
+
+// showLinks puts the links of those who may sign into the answer to a send.
+func (s *Server) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {
 			continue
 		}
-		tok, err := s.Tokens.Signing(app.ID, signer)
+		tok, err := s.Tokens.Signing(e.AppID, signer)
 		if err != nil {
 			return err
 		}
 		v.Signers[i].SigningURL = s.SigningURL + "/" + tok
 	}
-	c.JSON(http.StatusOK, v)
 	return nil
 }
 
@@ -143,7 +154,10 @@ func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error { return e.Void(act, reason) })
+	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error {
+		promiseEnvelope(c, http.StatusOK, e.ID)
+		return e.Void(act, reason)
+	})
 	if err != nil {
 		return err
 	}
@@ -159,6 +173,7 @@ func (s *Server) addSigner(c *gin.Context, app caller) error {
 	in.Check(o.p, "")
 	invalid := o.err()
 	var made *models.Signer
+	promise(c, http.StatusCreated, func() any { return viewSigner(made) })
 	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
 		if invalid != nil { // an envelope of somebody else is not found, whatever the body
 			return invalid
@@ -185,6 +200,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	in := fieldInput(o, e.FieldOrigin)
 	invalid := o.err()
 	var made []*models.Field
+	promise(c, http.StatusCreated, func() any { return viewField(made[0]) })
 	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
 		if invalid != nil {
 			return invalid

@@ -44,7 +44,10 @@ var kept = []string{"Content-Type", "Location"}
 
 // once runs fn, or answers as the first request with the same Idempotency-Key
 // was answered. scope says whose key it is.
-func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn func() error) error {
+//
+// redeem renders an answer that was promised by where it is found, and nil where
+// no handler promises such.
+func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn func() error, redeem func(*store.Answer) error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
 		return fn()
@@ -63,6 +66,10 @@ func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn
 	id, answer, err := s.Store.TakeRequest(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, keep)
 	if err != nil {
 		return err
+	}
+	if answer != nil && len(answer.Body) == 0 && answer.Header[envelopeAt] != "" {
+		c.Header(replayedHeader, "true")
+		return s.first(c, id, func() error { return redeem(answer) })
 	}
 	if answer != nil {
 		for name, v := range answer.Header {
@@ -84,7 +91,11 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 	rec := &recorder{ResponseWriter: c.Writer}
 	c.Writer = rec
 	request := c.Request
-	c.Request = request.WithContext(store.WithRequest(request.Context(), id))
+	var promise *store.Answer
+	c.Request = request.WithContext(store.WithRequest(request.Context(), id, func() (_ *store.Answer, err error) {
+		promise, err = promised(c)
+		return promise, err
+	}))
 	answered := false
 	// The answer is kept although the client may have gone.
 	keep, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), keepLimit)
@@ -111,7 +122,9 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 				a.Header[name] = v
 			}
 		}
-		err = s.Store.KeepAnswer(keep, id, a)
+		if promise == nil || promise.Status != a.Status || !bytes.Equal(promise.Body, a.Body) {
+			err = s.Store.KeepAnswer(keep, id, a)
+		}
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
 		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)

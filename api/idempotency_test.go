@@ -153,7 +153,9 @@ func TestInterruptedRequest(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, answer)
 		require.NotEqual(t, id, second)
-		_, _, err = s.store.CreateApp(store.WithRequest(ctx, second), "Made", models.PlanFree, nil)
+		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, nil), "Late", models.PlanFree, nil)
+		require.Error(t, err, "the first was not dead after all; it commits nothing more")
+		_, _, err = s.store.CreateApp(store.WithRequest(ctx, second, nil), "Made", models.PlanFree, nil)
 		require.NoError(t, err)
 		s.clock.advance(3 * time.Minute) // its process died after the commit
 		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 // access says which credential a route asks for.
@@ -197,7 +198,8 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
-		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) })
+		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) },
+			func(a *store.Answer) error { return s.redeem(c, app, a) })
 	case signing:
 		l, err := s.authenticateSigner(c)
 		if err == nil {
@@ -207,11 +209,11 @@ func (s *Server) serve(c *gin.Context, r route) error {
 			return err
 		}
 		// The path holds the token, so the route stands for it.
-		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) })
+		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) }, nil)
 	case public:
 	}
 	if r.path == "/oauth/token" {
-		return s.once(c, tokenScope(c), path, keepTokens, func() error { return r.public(c) })
+		return s.once(c, tokenScope(c), path, keepTokens, func() error { return r.public(c) }, nil)
 	}
 	return r.public(c)
 }

@@ -215,6 +215,12 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	}
 	invalid := o.err()
 	verified := false
+	promise(c, http.StatusOK, func() any {
+		if !verified {
+			return nil
+		}
+		return gin.H{"verified": true}
+	})
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		act := s.act(c, models.SignerActor(l.SignerID))
 		if invalid != nil {
@@ -254,6 +260,8 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var signer *models.Signer
+	answer := func() any { return gin.H{"consentedAt": stamp(signer.ConsentAt)} }
+	promise(c, http.StatusOK, answer)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		signer, err = e.Consent(s.act(c, models.SignerActor(l.SignerID)), l.Link, shown)
 		return err
@@ -261,7 +269,7 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return hideNotFound(err)
 	}
-	c.JSON(http.StatusOK, gin.H{"consentedAt": stamp(signer.ConsentAt)})
+	c.JSON(http.StatusOK, answer())
 	return nil
 }
 
@@ -280,18 +288,24 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var signer *models.Signer
-	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	var status models.Status
+	answer := func() any {
+		return gin.H{"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt}
+	}
+	promise(c, http.StatusOK, answer)
+	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		act := s.act(c, models.SignerActor(l.SignerID))
 		if err := e.MaySign(l.Link, act.At); err != nil || invalid != nil {
 			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
 		}
 		signer, err = e.Sign(act, l.Link, sub)
+		status = e.Status
 		return err
 	})
 	if err != nil {
 		return hideNotFound(err)
 	}
-	c.JSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt})
+	c.JSON(http.StatusOK, answer())
 	return nil
 }
 
@@ -343,14 +357,18 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var signer *models.Signer
-	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	var status models.Status
+	answer := func() any { return gin.H{"status": signer.Status, "envelopeStatus": status.Public()} }
+	promise(c, http.StatusOK, answer)
+	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		signer, err = e.Decline(s.act(c, models.SignerActor(l.SignerID)), l.Link, reason)
+		status = e.Status
 		return err
 	})
 	if err != nil {
 		return hideNotFound(err)
 	}
-	c.JSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public()})
+	c.JSON(http.StatusOK, answer())
 	return nil
 }
 
@@ -406,6 +424,7 @@ func (s *Server) pageView(c *gin.Context, l signerLink) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	promiseNothing(c)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) error {
 		return e.ViewPage(s.act(c, models.SignerActor(l.SignerID)), l.Link, doc, page, int64(dwell))
 	})

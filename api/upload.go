@@ -184,20 +184,22 @@ func unreadable(err error) error {
 }
 
 // addDocument stores an upload as the envelope's next document.
-func (s *Server) addDocument(c *gin.Context, app caller, u *upload) (*models.Document, error) {
+// It answers with status and what view makes of the document.
+func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
 	e, err := s.ownEnvelope(c, app)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
-		return nil, err
+		return err
 	}
 	u.BlobKey = originalKey(e, s.NewID())
 	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
-		return nil, err
+		return err
 	}
 	limits, _ := app.Plan.Limits()
 	var d *models.Document
+	promise(c, status, func() any { return view(d) })
 	_, err = s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
 		d, err = e.AddDocument(s.act(c, app.actor()), u.DocumentInput, limits.Documents)
 		return err
@@ -206,9 +208,10 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload) (*models.Doc
 		if models.IsRefusal(err) {
 			s.forget(c, u.BlobKey)
 		}
-		return nil, err
+		return err
 	}
-	return d, nil
+	c.JSON(status, view(d))
+	return nil
 }
 
 // forget removes a file that no envelope came to hold.
@@ -231,12 +234,9 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 		return err
 	}
 	defer u.discard()
-	d, err := s.addDocument(c, app, u)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, gin.H{"documentId": d.ID, "sha256": d.SHA256, "pageCount": d.PageCount})
-	return nil
+	return s.addDocument(c, app, u, http.StatusOK, func(d *models.Document) any {
+		return gin.H{"documentId": d.ID, "sha256": d.SHA256, "pageCount": d.PageCount}
+	})
 }
 
 func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
@@ -253,12 +253,7 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 		p.Add("file", "is required")
 		return p.Err()
 	}
-	d, err := s.addDocument(c, app, in.file)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusCreated, viewDocument(d))
-	return nil
+	return s.addDocument(c, app, in.file, http.StatusCreated, func(d *models.Document) any { return viewDocument(d) })
 }
 
 // sendFile streams a stored PDF, with ranges.

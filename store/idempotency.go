@@ -44,8 +44,9 @@ type idempotencyKey struct {
 }
 
 // inFlight is how long a request may go unanswered before its process is taken
-// for dead: longer than any is worked on.
-const inFlight = 2 * time.Minute
+// for dead and a repeat takes its place. Should it be alive after all, it can
+// commit nothing more.
+const inFlight = 30 * time.Second
 
 const labelIdempotency = "idempotency"
 
@@ -62,8 +63,9 @@ var (
 )
 
 // TakeRequest takes a request for the length of keep. It returns the id under
-// which it was taken, or the answer that was given before. A request that is
-// worked on, was cut off after it took effect, or differs is refused.
+// which it was taken, and the answer if it was given or promised before. A
+// request that is worked on, was cut off after it took effect without a
+// promise, or differs is refused.
 func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) (uuid.UUID, *Answer, error) {
 	id, answer, err := uuid.Nil, (*Answer)(nil), error(nil)
 	err = s.tx(ctx, func(tx *gorm.DB) error {
@@ -94,10 +96,10 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 		case !same:
 			return errKeyReused
 		case old.Status != 0:
-			answer = &Answer{Status: old.Status, Header: old.Header}
+			id, answer = old.ID, &Answer{Status: old.Status, Header: old.Header}
 			answer.Body, err = s.vault.Open(old.Body, labelIdempotency)
 			return err
-		case now.Sub(old.CreatedAt) < inFlight:
+		case now.Sub(old.CreatedAt).Abs() < inFlight: // a clock set back makes nothing wait
 			return errInFlight
 		case old.Committed:
 			return errInterrupted
@@ -133,17 +135,39 @@ func (s *Store) GiveBack(ctx context.Context, id uuid.UUID, anyway bool) error {
 
 type requestKey struct{}
 
-// WithRequest makes the transactions under ctx note that the request took
-// effect, so that it is not done again should its answer be lost.
-func WithRequest(ctx context.Context, id uuid.UUID) context.Context {
-	return context.WithValue(ctx, requestKey{}, id)
+type request struct {
+	id      uuid.UUID
+	promise func() (*Answer, error)
 }
 
-// noteRequest runs inside every transaction.
-func noteRequest(ctx context.Context, tx *gorm.DB) error {
-	id, ok := ctx.Value(requestKey{}).(uuid.UUID)
+// WithRequest makes the transactions under ctx note that the request took
+// effect, so that it is not done again should its answer be lost. promise, which
+// may be nil, is called at the end of each: what it gives is the answer that a
+// repeat will get, until KeepAnswer stores another.
+func WithRequest(ctx context.Context, id uuid.UUID, promise func() (*Answer, error)) context.Context {
+	return context.WithValue(ctx, requestKey{}, request{id, promise})
+}
+
+// noteRequest runs inside every transaction. One whose request was taken over by
+// a repeat is undone.
+func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {
+	r, ok := ctx.Value(requestKey{}).(request)
 	if !ok {
 		return nil
 	}
-	return tx.Model(&idempotencyKey{}).Where("id = ? AND NOT committed", id).Update("committed", true).Error
+	row, columns := idempotencyKey{Committed: true}, []string{"Committed"}
+	if r.promise != nil {
+		a, err := r.promise()
+		if err != nil {
+			return err
+		}
+		if a != nil {
+			row.Status, row.Header, row.Body = a.Status, a.Header, s.vault.Seal(a.Body, labelIdempotency)
+			columns = append(columns, "Status", "Header", "Body")
+		}
+	}
+	if err := changedOne(tx.Model(&idempotencyKey{}).Where("id = ?", r.id).Select(columns).Updates(&row)); err != nil {
+		return fmt.Errorf("note request: %w", err)
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ func (s *Store) piped(ctx context.Context, begin string, fn func(*gorm.DB) error
 		return err
 	}
 	if begin == beginChange {
-		if err := noteRequest(ctx, tx); err != nil {
+		if err := s.noteRequest(ctx, tx); err != nil {
 			return err
 		}
 	}

@@ -148,7 +148,7 @@ func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
-		return noteRequest(ctx, tx)
+		return s.noteRequest(ctx, tx)
 	}, &sql.TxOptions{})
 }
 
