@@ -41,9 +41,9 @@ func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
 	return nil
 }
 
-// RetryOutbox gives a row back, to be told after wait.
+// RetryOutbox gives a row back, to be told after wait, which is five minutes at most.
 func (s *Store) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
-	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(wait)).Error
+	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	if err != nil {
 		return fmt.Errorf("give back outbox row %d: %w", seq, err)
 	}
