@@ -124,11 +124,8 @@ func TestOutboxTellsTheWorkflowInOrder(t *testing.T) {
 // Rows that were written before the clock was set back are told all the same.
 func TestOutboxSurvivesAClockSetBack(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f := newFixture(t, s, clock)
-		e := f.draft(1)
-		require.NoError(t, s.Create(t.Context(), e))
-		require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Send(f.act(), nil) }))
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		newFixture(t, s, clock).sent(2, nil)
 		clock.Add(-time.Hour)
 		rows, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
 		require.NoError(t, err)
