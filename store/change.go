@@ -125,6 +125,9 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 	if err := countMove(tx, e, from); err != nil {
 		return err
 	}
+	if err := makeFindable(tx, e, len(b.signers)); err != nil {
+		return err
+	}
 	if err := saveRows(tx, e.Signers, b.signers, func(v *models.Signer) uuid.UUID { return v.ID }); err != nil {
 		return fmt.Errorf("save signers: %w", err)
 	}

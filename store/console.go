@@ -116,7 +116,7 @@ func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 // SaveContact creates the contact, or updates the one with the same address.
 func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Contact, error) {
 	c.ID, c.EmailKey, c.CreatedAt = s.newID(), models.EmailKey(c.Email), s.now()
-	c.Search = strings.ToLower(c.Name + "\n" + c.Email)
+	c.Search = fold(c.Name, c.Email)
 	err := s.db.WithContext(ctx).Clauses(
 		clause.OnConflict{
 			Columns:   []clause.Column{{Name: "app_id"}, {Name: "email_key"}},
@@ -144,11 +144,6 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string) ([]m
 		return nil, fmt.Errorf("list contacts: %w", err)
 	}
 	return out, nil
-}
-
-// contains is the LIKE pattern, without its wildcards, for what has text in it.
-func contains(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
 }
 
 // DeleteContact removes an app's contact.

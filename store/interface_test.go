@@ -17,6 +17,8 @@ import (
 
 func clock() time.Time { return time.Now().UTC() }
 
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
 // eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()

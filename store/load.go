@@ -203,9 +203,8 @@ func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
 	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
 		q = q.Where("id = ?", id)
 	} else if f.Search != "" {
-		like := contains(f.Search)
-		q = q.Where(`(LOWER(subject) LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id
-			AND (LOWER(s.name) LIKE ? ESCAPE '\' OR LOWER(s.email) LIKE ? ESCAPE '\')))`, like, like, like)
+		found := db.Model(&searchRow{}).Select("envelope_id").Where(`app_id = ? AND text LIKE ? ESCAPE '\'`, f.App, contains(f.Search))
+		q = q.Where("id IN (?)", found)
 	}
 	return q
 }

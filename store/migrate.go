@@ -62,5 +62,6 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrate database: %w", err)
 	}
+	opts = append(opts, goose.WithGoMigrations(goose.NewGoMigration(6, &goose.GoFunc{RunTx: s.foldAll}, nil)))
 	return goose.NewProvider(dialect, conn, files, opts...)
 }
