@@ -13,6 +13,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/internal/credential"
+	"countersign/internal/renewal"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
@@ -31,6 +32,7 @@ type Mailer interface {
 // Sealer seals documents.
 type Sealer interface {
 	Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error)
+	renewal.Sealer
 }
 
 // Deliverer posts webhooks.

@@ -147,5 +147,19 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 			return fmt.Errorf("purge document %s: %w", d.ID, err)
 		}
 	}
+	// Files that time-stamps were added to since are kept under their old names.
+	return a.purgeOthers(ctx, e)
+}
+
+func (a *Activities) purgeOthers(ctx context.Context, e *models.Envelope) error {
+	keys, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := a.Blobs.Delete(ctx, k); err != nil {
+			return fmt.Errorf("purge: %w", err)
+		}
+	}
 	return nil
 }

@@ -103,7 +103,10 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 		return models.SealedFile{}, err
 	}
 	failpoint.Hit("seal.kept")
-	return models.SealedFile{OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key}, nil
+	return models.SealedFile{
+		OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key,
+		TimestampedUntil: res.TimestampedUntil, TimestampPending: res.Pending,
+	}, nil
 }
 
 // job gathers what is the same for all documents of the envelope.

@@ -85,6 +85,10 @@ type Config struct {
 	MetricsListen string `env:"METRICS_LISTEN"`
 	// TSAURL is the RFC 3161 time-stamping service; empty: none.
 	TSAURL string `env:"TSA_URL"`
+	// TSAOptional seals without a time-stamp while that service does not answer; it is added later.
+	TSAOptional bool `env:"TSA_OPTIONAL"`
+	// SealLongTerm adds validation data and a document time-stamp to each seal (PAdES B-LTA).
+	SealLongTerm bool `env:"SEAL_LONG_TERM"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
@@ -233,6 +237,11 @@ func (c *Config) check() []error {
 	for name, v := range map[string]int64{
 		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays),
 	} {
+	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm} {
+		if on && c.TSAURL == "" {
+			bad(name, "needs %sTSA_URL", Prefix)
+		}
+	}
 		if v < 1 {
 			bad(name, "must be 1 or more")
 		}

@@ -156,6 +156,7 @@ const (
 	OutboxDeliver  OutboxKind = "deliver"         // start a delivery's workflow
 	OutboxInvite   OutboxKind = "invite"          // start the sending of a renewed link
 	OutboxRetain   OutboxKind = "retain"          // start the retention of sealed files
+	OutboxStamp    OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 )
 
 // OutboxRow is a fact that Temporal has not been told yet. Rows of one Key are

@@ -53,6 +53,12 @@ type Document struct {
 	RetentionUntil *time.Time
 	PurgeStatus    PurgeStatus
 	CreatedAt      time.Time
+	// TimestampedUntil is when the certificate of a sealed document's last
+	// document time-stamp ends; nil: it has none.
+	TimestampedUntil *time.Time
+	// TimestampPending tells that the time-stamp authority did not answer when
+	// the document was sealed, so that a time-stamp is to be added.
+	TimestampPending bool
 }
 
 // PageSize is the size of page n (1-based) in points, false if there is none.

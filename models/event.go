@@ -41,6 +41,7 @@ const (
 	EventDocumentDownloaded EventName = "document.downloaded"
 	EventDocumentPurged     EventName = "document.purged"
 	EventLinkRenewed        EventName = "link.renewed"
+	EventDocumentStamped    EventName = "document.timestamped"
 )
 
 // EventPing is the event that tests an endpoint. It belongs to no envelope and

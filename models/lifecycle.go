@@ -72,6 +72,10 @@ type SealedFile struct {
 	Size       int64  // bytes
 	PageCount  int
 	BlobKey    string
+	// TimestampedUntil is when its document time-stamp ends; zero: it has none.
+	TimestampedUntil time.Time
+	// TimestampPending tells that the time-stamp authority did not answer.
+	TimestampPending bool
 }
 
 // Complete ends a sealing: files holds the sealed file of every original.
@@ -96,16 +100,49 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 		d := &Document{
 			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
 			SHA256: f.SHA256, Size: f.Size, PageCount: f.PageCount, Order: o.Order, BlobKey: f.BlobKey,
-			PurgeStatus: PurgeActive, CreatedAt: at,
+			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.until(), TimestampPending: f.TimestampPending,
 		}
 		e.Documents = append(e.Documents, d)
-		e.record(act, EventDocumentSealed, uuid.Nil, Detail{
+		detail := Detail{
 			"documentId": o.ID.String(), "sealedDocumentId": d.ID.String(), "order": d.Order,
 			"sha256Original": o.SHA256, "sha256": d.SHA256,
-		})
+		}
+		if f.TimestampPending {
+			detail["timestamp"] = "pending"
+		}
+		e.record(act, EventDocumentSealed, uuid.Nil, detail)
 	}
 	e.HashFinal, e.CompletedAt = CombinedHash(e.Sealed()), &at
 	e.record(act, EventEnvelopeCompleted, uuid.Nil, Detail{"documentHashFinal": *e.HashFinal})
+	return nil
+}
+
+func (f *SealedFile) until() *time.Time {
+	if f.TimestampedUntil.IsZero() {
+		return nil
+	}
+	until := f.TimestampedUntil.UTC()
+	return &until
+}
+
+// Timestamped replaces a sealed document's file, which had the hash was, by the
+// same with a document time-stamp added.
+func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f SealedFile) error {
+	d := e.Document(document)
+	switch {
+	case d == nil || d.Kind != DocumentSealed:
+		return ErrNotFound
+	case d.PurgeStatus == PurgePurged:
+		return ErrPurged
+	case d.SHA256 != was:
+		return Refuse(KindConflict, "document_replaced", "The document has another file by now.")
+	}
+	d.SHA256, d.Size, d.BlobKey = f.SHA256, f.Size, f.BlobKey
+	d.TimestampedUntil, d.TimestampPending = f.until(), false
+	e.HashFinal = CombinedHash(e.Sealed())
+	e.record(act, EventDocumentStamped, uuid.Nil, Detail{
+		"sealedDocumentId": d.ID.String(), "sha256Before": was, "sha256": d.SHA256, "documentHashFinal": *e.HashFinal,
+	})
 	return nil
 }
 

@@ -98,6 +98,10 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, size int64, h hash.Ha
 	if len(token) > maxTokenSize {
 		return Result{}, fmt.Errorf("seal: the time-stamp has %d bytes, but only %d are reserved", len(token), maxTokenSize)
 	}
+	stamp, err := cms.ParseToken(token)
+	if err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
 	hex.Encode(tail[place.contents-size+1:], token)
 	h.Write(tail[place.contents-size:])
 	if _, err := out.WriteAt(tail, size); err != nil {
@@ -111,7 +115,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, size int64, h hash.Ha
 	if err == nil && report.SHA256 != hex.EncodeToString(h.Sum(nil)) {
 		err = errors.New("seal: the file does not hold what was written")
 	}
-	return Result{SHA256: report.SHA256, Size: total, PageCount: pages}, err
+	return Result{SHA256: report.SHA256, Size: total, PageCount: pages, TimestampedUntil: stamp.Certificate.NotAfter}, err
 }
 
 // evidence gathers what is known about the certificates of every signature

@@ -26,7 +26,7 @@ type Config struct {
 	ManifestKeyID  string              // its kid in /.well-known/jwks.json
 	TSAURL         string              // RFC 3161 time-stamp authority; empty: none
 	// TSAOptional lets Seal go on without a time-stamp when the authority does
-	// not answer: Result.Stamped then tells, and Renew can add one later.
+	// not answer: Result.Pending then tells, and Renew can add one later.
 	// Otherwise Seal fails and can be tried again.
 	TSAOptional bool
 	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
@@ -119,8 +119,12 @@ type Result struct {
 	SHA256    string // lower-case hex, of the whole file
 	Size      int64
 	PageCount int // certificate pages included
-	// Stamped tells that a time-stamp authority confirmed the time.
-	Stamped bool
+	// Stamped tells that a time-stamp authority confirmed the time, Pending that
+	// it was asked in vain: Renew can add a time-stamp later.
+	Stamped, Pending bool
+	// TimestampedUntil is when the certificate of the document time-stamp ends;
+	// zero if there is none.
+	TimestampedUntil time.Time
 }
 
 // Seal writes the sealed document into out, an empty file opened for reading
@@ -263,7 +267,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 		return res, err
 	}
 	report, err := s.verifyOwn(ctx, out, total, &done)
-	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped}, err
+	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
 }
 
 // sign makes the signature, with a time-stamp if there is an authority.

@@ -13,8 +13,8 @@ import (
 // Unfinished lists what workflows of a kind are still for, by key and n at a
 // time after the given one, each as the outbox row that would start its workflow:
 // envelopes that are open or whose signers have not been told the end
-// (OutboxStart), files to be purged one day (OutboxRetain) and deliveries on
-// their way (OutboxDeliver).
+// (OutboxStart), files to be purged one day (OutboxRetain), files that lack a
+// time-stamp (OutboxStamp) and deliveries on their way (OutboxDeliver).
 func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	db := s.db.WithContext(ctx)
 	var (
@@ -28,6 +28,10 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	case models.OutboxRetain:
 		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
+			models.StatusCompleted, models.PurgeActive), kind, after, n)
+	case models.OutboxStamp:
+		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
+			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,
 			models.StatusCompleted, models.PurgeActive), kind, after, n)
 	case models.OutboxDeliver:
 		rows, err = s.unfinishedDeliveries(db, after, n)

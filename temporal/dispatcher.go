@@ -147,6 +147,8 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowO
 	}
 }
 
+	case models.OutboxStamp:
+		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowStamp, envelopeInput(row))
 // reuse: a finished envelope is never started again, unless the row asks for
 // it; one whose workflow was lost or terminated is.
 func reuse(row models.OutboxRow) enums.WorkflowIdReusePolicy {

@@ -25,6 +25,7 @@ const (
 	WorkflowDelivery = "Delivery"
 	WorkflowReinvite = "Reinvite"
 	WorkflowRetain   = "Retention"
+	WorkflowStamp    = "Timestamp"
 )
 
 // Signals and queries of the envelope workflow.
@@ -60,6 +61,10 @@ func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String(
 
 // RetentionWorkflowID is the id of the workflow that keeps and purges an envelope's files.
 func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + envelope.String() }
+
+// TimestampWorkflowID is the id of the workflow that adds the time-stamps that
+// an envelope's files await.
+func TimestampWorkflowID(envelope uuid.UUID) string { return "timestamp/" + envelope.String() }
 
 // EnvelopeInput starts an envelope's workflow.
 type EnvelopeInput struct {

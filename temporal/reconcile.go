@@ -45,7 +45,7 @@ const (
 // can be run again at any time.
 func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Reconciled, error) {
 	out := make(map[models.OutboxKind]Reconciled)
-	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxDeliver} {
+	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxStamp, models.OutboxDeliver} {
 		var sum Reconciled
 		for after := uuid.Nil; ; {
 			rows, err := r.Store.Unfinished(ctx, kind, after, reconcilePage)
@@ -100,7 +100,9 @@ func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]model
 
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
 	id := EnvelopeWorkflowID(row.Key)
-	switch row.Kind { //nolint:exhaustive // the three that are looked at
+	switch row.Kind { //nolint:exhaustive // those that are looked at
+	case models.OutboxStamp:
+		id = TimestampWorkflowID(row.Key)
 	case models.OutboxRetain:
 		id = RetentionWorkflowID(row.Key)
 	case models.OutboxDeliver:

@@ -36,6 +36,7 @@ func New(c client.Client, a *activities.Activities) Workers {
 		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	sealing.RegisterActivity(a.Seal)
+	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 	})
@@ -49,6 +50,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
 	r.RegisterWorkflowWithOptions(workflows.Reinvite, workflow.RegisterOptions{Name: temporal.WorkflowReinvite})
 	r.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: temporal.WorkflowRetain})
+	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowStamp})
 	r.RegisterActivity(a)
 }
 

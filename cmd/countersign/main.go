@@ -31,6 +31,7 @@ type commands struct {
 	Reconcile reconcileCommand `cmd:"" help:"Have the workflows started that the database needs and Temporal does not run."`
 	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
 	Verify    verifyCommand    `cmd:"" help:"Check a sealed PDF, offline."`
+	Renew     renewCommand     `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`

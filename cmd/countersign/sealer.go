@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -34,7 +35,7 @@ func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer,
 	}
 	out := &sealer{
 		cfg: seal.Config{
-			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, HTTPClient: &http.Client{Timeout: 30 * time.Second},
+			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: 30 * time.Second},
 			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
 		},
 		keys: func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },
@@ -73,6 +74,15 @@ func (s *sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Res
 		return seal.Result{}, err
 	}
 	return now.Seal(ctx, out, job)
+}
+
+// Renew adds a document time-stamp to a sealed file.
+func (s *sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error) {
+	now, err := s.current(ctx)
+	if err != nil {
+		return seal.Result{}, err
+	}
+	return now.Renew(ctx, in, size, out)
 }
 
 // Trial makes a trial signature.

@@ -203,19 +203,30 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	case events[n-1].Hash != rep.ChainHead:
 		r.add("the chain's first %d events are not those that were sealed", n)
 	}
-	if !recordedSeal(events, d.SHA256) {
+	if !recordedSeal(events, d) {
 		r.add("no event tells of sealed document %s", d.ID)
 	}
 	return nil
 }
 
-func recordedSeal(events []models.Event, sum string) bool {
+// recordedSeal reports whether the chain tells of a document's file: as it was
+// sealed, and of each time-stamp that was added since.
+func recordedSeal(events []models.Event, d *models.Document) bool {
+	sum := ""
 	for i := range events {
-		if events[i].Name == models.EventDocumentSealed && events[i].Detail["sha256"] == sum {
-			return true
+		ev := &events[i]
+		if ev.Detail["sealedDocumentId"] != d.ID.String() {
+			continue
+		}
+		switch {
+		case ev.Name == models.EventDocumentSealed && sum == "",
+			ev.Name == models.EventDocumentStamped && ev.Detail["sha256Before"] == sum:
+			sum, _ = ev.Detail["sha256"].(string)
+		default:
+			return false
 		}
 	}
-	return false
+	return sum == d.SHA256
 }
 
 const envelopeFolder = "envelopes/"

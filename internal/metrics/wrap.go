@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -20,6 +21,7 @@ type Mailer interface {
 // Sealer seals documents.
 type Sealer interface {
 	Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error)
+	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
 }
 
 // Deliverer posts webhooks.
@@ -104,6 +106,10 @@ func (w sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Resu
 	}
 	w.m.seals.WithLabelValues(result).Observe(w.now().Sub(start).Seconds())
 	return res, err
+}
+
+func (w sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error) {
+	return w.next.Renew(ctx, in, size, out)
 }
 
 // Deliverer counts and measures what next delivers.

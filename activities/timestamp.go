@@ -1,0 +1,16 @@
+package activities
+
+import (
+	"context"
+
+	"countersign/internal/renewal"
+	"countersign/store"
+	"countersign/temporal"
+)
+
+// Timestamp adds the time-stamps that the authority did not give when the
+// documents of an envelope were sealed.
+func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
+	r := renewal.Renewer{Store: a.Store, Blobs: a.Blobs, Sealer: a.Sealer, Now: a.Now, NewID: a.NewID}
+	return final(r.Pending(ctx, store.Ref{ID: in.EnvelopeID, AppID: in.AppID}))
+}

@@ -1,0 +1,160 @@
+// Package renewal adds document time-stamps to sealed files that are stored:
+// those whose last one ends before long, and those that have none. Each proves
+// all that precedes it, so that a seal can still be verified when the
+// certificates of its time have ended.
+package renewal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// Sealer adds validation data and a document time-stamp to a sealed file.
+type Sealer interface {
+	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
+}
+
+// Renewer adds the time-stamps. A file is never changed: the longer one is
+// stored under a name of its own, and the document is switched to it by a change
+// of the envelope that only happens if nobody else has switched it since.
+type Renewer struct {
+	Store  *store.Store
+	Blobs  blob.Store
+	Sealer Sealer
+	Now    func() time.Time
+	NewID  func() uuid.UUID
+	// DryRun only tells what would be done.
+	DryRun bool
+}
+
+// Report is what was done to one document.
+type Report struct {
+	EnvelopeID uuid.UUID `json:"envelopeId"`
+	DocumentID uuid.UUID `json:"documentId"`
+	// Before is when its document time-stamp ended until now; nil: it had none.
+	Before *time.Time `json:"timestampedUntilBefore"`
+	// Until is when that of the new file ends, nil if there is no new file.
+	Until *time.Time `json:"timestampedUntil"`
+	// Problem says why it could not be renewed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// page is how many envelopes are listed at once.
+const page = 200
+
+// All renews the sealed documents of every app whose time-stamp ends before the
+// given time, or that have none. It goes on after a document that cannot be
+// renewed; the error is about what keeps it from going on.
+func (r Renewer) All(ctx context.Context, before time.Time, tell func(Report) error) error {
+	for after := uuid.Nil; ; {
+		refs, err := r.Store.Untimestamped(ctx, before, after, page)
+		if err != nil {
+			return err
+		}
+		for _, ref := range refs {
+			if err := r.Envelope(ctx, ref, before, tell); err != nil {
+				return err
+			}
+		}
+		if len(refs) < page {
+			return nil
+		}
+		after = refs[len(refs)-1].ID
+	}
+}
+
+// Envelope is All of one envelope.
+func (r Renewer) Envelope(ctx context.Context, ref store.Ref, before time.Time, tell func(Report) error) error {
+	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range e.Sealed() {
+		if d.PurgeStatus == models.PurgePurged || d.TimestampedUntil != nil && !d.TimestampedUntil.Before(before) {
+			continue
+		}
+		if err := r.tell(ctx, e, d, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pending adds the time-stamps that an envelope's documents await. An error is
+// to be tried again.
+func (r Renewer) Pending(ctx context.Context, ref store.Ref) error {
+	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range e.Sealed() {
+		if d.PurgeStatus == models.PurgePurged || !d.TimestampPending {
+			continue
+		}
+		if _, err := r.document(ctx, e, d); err != nil && !models.IsRefusal(err) {
+			return fmt.Errorf("time-stamp document %d: %w", d.Order, err)
+		}
+	}
+	return nil
+}
+
+func (r Renewer) tell(ctx context.Context, e *models.Envelope, d *models.Document, tell func(Report) error) error {
+	report := Report{EnvelopeID: e.ID, DocumentID: d.ID, Before: d.TimestampedUntil}
+	if !r.DryRun {
+		var err error
+		if report.Until, err = r.document(ctx, e, d); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			report.Problem = err.Error()
+		}
+	}
+	return tell(report)
+}
+
+// document writes the longer file first and switches the document to it then:
+// a file that nobody was switched to does no harm, and is purged with the rest.
+func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
+	in, err := r.Blobs.Open(ctx, d.BlobKey)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // read only
+	out, err := r.Blobs.Temp()
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Discard(out)
+	res, err := r.Sealer.Renew(ctx, in, in.Size, out)
+	if err != nil {
+		return nil, err
+	}
+	file := models.SealedFile{
+		SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, TimestampedUntil: res.TimestampedUntil,
+		BlobKey: fmt.Sprintf("%s/%s-%s.pdf", path.Dir(d.BlobKey), *d.OriginalID, res.SHA256[:16]),
+	}
+	if err := r.Blobs.Keep(ctx, out, file.BlobKey); err != nil {
+		return nil, err
+	}
+	act := models.Act{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}
+	_, err = r.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.Timestamped(act, d.ID, d.SHA256, file) })
+	if models.IsRefusal(err) { // purged, or renewed by another one
+		err = errors.Join(err, r.Blobs.Delete(context.WithoutCancel(ctx), file.BlobKey))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &file.TimestampedUntil, nil
+}

@@ -1,0 +1,26 @@
+package workflows
+
+import (
+	"time"
+
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/temporal"
+)
+
+// Timestamp adds the time-stamps that an envelope's files were sealed without. It
+// asks the authority again for as long as it takes.
+func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
+	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: temporal.QueueSeal, StartToCloseTimeout: time.Hour, HeartbeatTimeout: activities.Silence, Summary: "Add the time-stamps",
+		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 10 * time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute},
+	})
+	if err := workflow.ExecuteActivity(ctx, acts.Timestamp, in).Get(ctx, nil); err != nil {
+		return err
+	}
+	workflow.SetCurrentDetails(ctx, "The time-stamps are in the files.")
+	return nil
+}
