@@ -97,14 +97,14 @@ func (s *service) mail(t *testing.T, to string, parts ...string) (text string, l
 			}
 		}
 		return false
-	}, 30*time.Second, 100*time.Millisecond, "no mail to %s with %q", to, parts)
+	}, patience, 100*time.Millisecond, "no mail to %s with %q", to, parts)
 	return text, links
 }
 
 // completed waits until an envelope is sealed and returns the sealed file of its first document.
 func (s *service) completed(t *testing.T, id string) []byte {
 	t.Helper()
-	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, 60*time.Second, 200*time.Millisecond, "not sealed")
+	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, patience, 200*time.Millisecond, "not sealed")
 	var file []byte
 	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id+"/document?kind=sealed", "", nil, &file)
 	require.NoError(t, err)

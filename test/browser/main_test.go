@@ -48,11 +48,15 @@ func run(m *testing.M) (int, error) {
 	}
 	defer svc.stop()
 
+	fonts, err := fontConfig(dir, svc.root)
+	if err != nil {
+		return 1, err
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
 		// Frames of other origins live in the page's own process, so that one connection reaches them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
-		chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
 	b, cancel := chromedp.NewContext(allocator)
@@ -127,9 +131,9 @@ func (s *service) login(demo string) error {
 		_ = res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	}
-	for deadline := time.Now().Add(40 * time.Second); !ready(); {
+	for deadline := time.Now().Add(2 * patience); !ready(); {
 		if time.Now().After(deadline) {
-			return errors.New("the service did not get ready within 40 s")
+			return errors.New("the service did not get ready")
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -189,6 +193,20 @@ func (s *service) do(method, address, contentType string, body io.Reader, out an
 		}
 	}
 	return res.StatusCode, nil
+}
+
+// fontConfig lets the browser have the seal's typefaces too, so that the scripts
+// of the tests can be drawn on every machine.
+func fontConfig(dir, root string) (string, error) {
+	path := filepath.Join(dir, "fonts.conf")
+	return path, os.WriteFile(path, fmt.Appendf(nil, `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir>%s</dir>
+  <cachedir>%s</cachedir>
+</fontconfig>
+`, filepath.Join(root, "seal", "fonts"), filepath.Join(dir, "fonts")), 0o600)
 }
 
 func moduleRoot() (string, error) {

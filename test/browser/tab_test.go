@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -24,14 +21,18 @@ import (
 
 // tab is one browser tab with an empty profile.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t    *testing.T
+	ctx  context.Context
+	look look
 
 	mu       sync.Mutex
 	complain []string // errors and warnings of the page
 	foreign  []string // requests that left for another host
 	frame    string   // the script context of the newest frame with one of our pages
 }
+
+// patience is how long anything may take on a busy machine.
+const patience = 60 * time.Second
 
 type look struct {
 	width, height int64
@@ -51,23 +52,17 @@ func open(t *testing.T, l look) *tab {
 	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limit of what is done in it
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
-	b.ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	b.ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(cancel)
-	scheme, density := "light", 1.0
-	if l.dark {
-		scheme = "dark"
-	}
+	b.look = l
 	if l.language == "" {
 		l.language = "en-GB"
-	}
-	if l.touch {
-		density = 2
 	}
 	call(b, network.Enable, network.EnableParams{})
 	call(b, runtime.Enable, cdp.Empty{})
 	call(b, cdplog.Enable, cdp.Empty{})
-	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: l.width, Height: l.height, DeviceScaleFactor: density, Mobile: l.touch})
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	b.size(l.width, l.height)
+	b.scheme(l.dark)
 	call(b, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: l.touch})
 	call(b, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent:      "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
@@ -146,7 +141,7 @@ func (b *tab) see(text string) {
 // until waits until a JavaScript expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
 		if err == nil && ok {
 			return
@@ -206,10 +201,38 @@ func (b *tab) click(find string) {
 // keys types into whatever has the focus.
 func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
 
-var emulationMetrics = emulation.SetDeviceMetricsOverride
+// choice chooses an option of a select element.
+func (b *tab) choice(selector, value string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.querySelector(%q) !== null", selector))
+	eval[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, selector, value))
+}
 
-func emulationMetricsParams(width, height int64) emulation.SetDeviceMetricsOverrideParams {
-	return emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: true}
+// fill writes into a field in place of what is there.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	b.click(fmt.Sprintf("document.querySelector(%q)", selector))
+	eval[bool](b, fmt.Sprintf("(document.querySelector(%q).select(), true)", selector))
+	b.keys(text)
+}
+
+// size makes the window so large, in CSS pixels.
+func (b *tab) size(width, height int64) {
+	b.t.Helper()
+	density := 1.0
+	if b.look.touch {
+		density = 2
+	}
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: density, Mobile: b.look.touch})
+}
+
+// scheme prefers dark or light colours.
+func (b *tab) scheme(dark bool) {
+	b.t.Helper()
+	value := map[bool]string{false: "light", true: "dark"}[dark]
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
 }
 
 // read goes to the pages that were not in sight yet.
@@ -269,7 +292,7 @@ func (b *tab) frameButton(text string) {
 
 func (b *tab) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(80 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(80 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.shot("failure")
 			b.mu.Lock()
@@ -315,32 +338,4 @@ func (b *tab) draw(find string) {
 		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: point(i)})
 	}
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
-}
-
-// shot writes a picture of the window to $BROWSER_TEST_SHOTS, if that is set.
-func (b *tab) shot(name string) {
-	dir := os.Getenv("BROWSER_TEST_SHOTS")
-	if dir == "" {
-		return
-	}
-	picture, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
-		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
-	})
-	if err == nil {
-		_ = os.MkdirAll(dir, 0o750)
-		_ = os.WriteFile(filepath.Join(dir, name+".png"), picture.Data, 0o600)
-	}
-}
-
-// accessible runs axe over the page and requires that it finds nothing.
-func (b *tab) accessible() {
-	b.t.Helper()
-	axe, err := os.ReadFile(filepath.Join(svc.root, "web", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(b.t, err, "npm --prefix web ci brings axe")
-	eval[bool](b, string(axe)+";true")
-	found := eval[[]string](b, `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
-		.then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))`)
-	require.Empty(b.t, found)
-	wide := eval[float64](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
-	require.LessOrEqual(b.t, wide, 0.0, "the page is wider than the screen")
 }

@@ -95,7 +95,7 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
       stale = true;
       clearInterval(timer);
     };
-  }, [path, turn]);
+  }, [path, every, turn]);
   return { data, problem, reload: () => setTurn((n) => n + 1) };
 }
 

@@ -46,13 +46,13 @@ export function Envelopes({ client }: { client: Client }) {
   );
 }
 
-interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl?: string }
+interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null }
 
 interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string }
 
 export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id: string }) {
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
-  const progress = useLoad<Progress>(client, e && ["sent", "in_progress"].includes(e.status) ? `envelopes/${id}/progress` : null, live);
+  const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [voiding, setVoiding] = useState(false);
   if (!e) return <><Problem text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
   const open = e.status === "sent" || e.status === "in_progress";
@@ -77,14 +77,18 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id
               ))}
             </ul>
           </section>
-          {progress.data && open && (
+          {progress.data && (
             <section class="card">
-              <h2>Now</h2>
+              <h2>{open ? "Now" : "In the end"}</h2>
               <dl class="facts">
-                <dt>Step</dt><dd>{progress.data.step}</dd>
-                <dt>Waiting for</dt><dd>{progress.data.awaiting.map((x) => names.get(x) ?? x).join(", ") || "–"}</dd>
-                <dt>Deadline</dt><dd>{when(progress.data.deadline)}</dd>
-                <dt>Next reminder</dt><dd>{when(progress.data.nextReminder)}</dd>
+                <dt>Step</dt><dd>{progress.data.step.replaceAll("_", " ")}</dd>
+                {open && (
+                  <>
+                    <dt>Waiting for</dt><dd>{progress.data.awaiting.map((x) => names.get(x) ?? x).join(", ") || "–"}</dd>
+                    <dt>Deadline</dt><dd>{when(progress.data.deadline)}</dd>
+                    <dt>Next reminder</dt><dd>{when(progress.data.nextReminder)}</dd>
+                  </>
+                )}
                 <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
               </dl>
             </section>

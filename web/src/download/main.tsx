@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, Refusal } from "../ui/http";
+import { megabytes } from "../ui/i18n";
 import { LanguageChoice, SealMark, Title, Waiting } from "../ui/parts";
 import { start, tokenFromPath, type Spoken } from "../ui/start";
 
@@ -46,11 +47,6 @@ function Download({ speech, choose }: Spoken) {
       <footer class="pagefoot"><span /><LanguageChoice speech={speech} onChoose={choose} /></footer>
     </main>
   );
-}
-
-export function megabytes(bytes: number, locale: string): string {
-  const big = bytes >= 1e6;
-  return new Intl.NumberFormat(locale, { style: "unit", unit: big ? "megabyte" : "kilobyte", maximumFractionDigits: big ? 1 : 0 }).format(bytes / (big ? 1e6 : 1e3));
 }
 
 void start(Download);

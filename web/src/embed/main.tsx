@@ -1,8 +1,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import "./embed.css";
 import { Sign, type Host, type HostEvent } from "../sign/App";
+import { Ended, type End } from "../sign/Ends";
 import type { Context } from "../sign/model";
-import { Ended, type End } from "../sign/Steps";
 import { ask, Refusal } from "../ui/http";
 import { Waiting } from "../ui/parts";
 import { start, tokenFromPath, type Spoken } from "../ui/start";
@@ -59,6 +59,7 @@ function Embedded(spoken: Spoken) {
   const host = useMemo<Host>(() => ({
     emit: (event: HostEvent, _context: Context | null, more) => { if (session) post(session, event, more); },
     returnUrl: session?.returnUrl ?? undefined,
+    framed: true,
   }), [session]);
   if (end) return <main class="narrow"><Ended end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
   if (!session) return <Waiting text={spoken.speech.t("loading")} />;
@@ -72,11 +73,11 @@ function paint(theme: Session["theme"]): void {
   if (colour) {
     const full = colour.length === 3 ? [...colour].map((c) => c + c).join("") : colour;
     const light = luminance(full);
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     root.setProperty("--accent-fill", `#${full}`);
     root.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
     // As the colour of text it must stand off the paper: it is mixed until it does.
-    root.setProperty("--accent-text", dark ? `color-mix(in srgb, #${full} ${light > 0.25 ? 100 : 45}%, white)` : `color-mix(in srgb, #${full} ${light < 0.17 ? 100 : 45}%, black)`);
+    root.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.17 ? 100 : 45}%, black)`);
+    root.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.25 ? 100 : 45}%, white)`);
     document.documentElement.classList.add("themed");
   }
   const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");

@@ -1,13 +1,19 @@
-import { SealMark } from "../ui/parts";
-import { start } from "../ui/start";
+import { LanguageChoice, SealMark, Title } from "../ui/parts";
+import { start, type Spoken } from "../ui/start";
 
-void start(() => (
-  <main class="narrow">
-    <section class="card">
-      <SealMark icon="check" />
-      <h1>Countersign</h1>
-      <p>Documents are signed here. Signers come by the link in their mail, applications by the API.</p>
-      <p><a class="button" href="/verify">Verify a document</a></p>
-    </section>
-  </main>
-));
+function Home({ speech, choose }: Spoken) {
+  const { t } = speech;
+  return (
+    <main class="narrow">
+      <section class="card">
+        <SealMark icon="check" />
+        <Title>Countersign</Title>
+        <p>{t("homeText")}</p>
+        <p><a class="button" href="/verify">{t("checkIt")}</a></p>
+      </section>
+      <footer class="pagefoot"><span /><LanguageChoice speech={speech} onChoose={choose} /></footer>
+    </main>
+  );
+}
+
+void start(Home);

@@ -32,7 +32,6 @@ export const en = {
   // Consent
   consentTitle: "Signing electronically",
   consentVersion: "Text of version {version}",
-  consentNote: "",
   agree: "I agree",
   // Reading and filling
   documents: "Documents",
@@ -82,6 +81,7 @@ export const en = {
   removeWhite: "Make the paper transparent",
   pictureBad: "That file is not a picture this browser can read.",
   pictureEmpty: "Nothing is left of the picture once the paper is removed.",
+  noLetters: "This browser has no letters for that name. Please draw it, or choose a picture of it.",
   adopt: "Use this signature",
   adoptUseInitials: "Use these initials",
   // Review
@@ -110,6 +110,8 @@ export const en = {
   envelope: "Envelope",
   fingerprint: "SHA-256 of the original",
   nextOthers: "As soon as everyone has signed, the documents are sealed and your copy is sent to {address}.",
+  copyWaiting: "Your copy appears here as soon as everyone has signed and the documents are sealed.",
+  copyReady: "Everyone has signed. Your sealed copy is here.",
   keepReceipt: "Print this receipt",
   // Ends
   invalidTitle: "This link does not work",
@@ -172,4 +174,8 @@ export const en = {
   check_structure: "Structure of the file", check_signature: "Signature", check_byte_range: "Extent of the signature", check_digest: "Content unchanged",
   check_certificate: "Certificate of the seal", check_timestamp: "Time-stamp", check_revocation: "Revocation of the certificate", check_later_changes: "Changes after sealing",
   check_archive_timestamp: "Archive time-stamp", check_manifest: "Record of the signing", check_manifest_key: "Key of the record", check_original: "Original document", check_audit_chain: "Chain of events",
+  // Home and not found
+  homeText: "Documents are signed here. Signers come by the link in their mail, applications by the API.",
+  missingTitle: "There is no such page",
+  missingText: "Please check the address, or open the link in your mail again.",
 };

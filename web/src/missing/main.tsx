@@ -1,12 +1,18 @@
-import { SealMark } from "../ui/parts";
-import { start } from "../ui/start";
+import { LanguageChoice, SealMark, Title } from "../ui/parts";
+import { start, type Spoken } from "../ui/start";
 
-void start(() => (
-  <main class="narrow">
-    <section class="card">
-      <SealMark icon="question" />
-      <h1>There is no such page</h1>
-      <p>Please check the address, or open the link in your mail again.</p>
-    </section>
-  </main>
-));
+function Missing({ speech, choose }: Spoken) {
+  const { t } = speech;
+  return (
+    <main class="narrow">
+      <section class="card">
+        <SealMark icon="question" />
+        <Title>{t("missingTitle")}</Title>
+        <p>{t("missingText")}</p>
+      </section>
+      <footer class="pagefoot"><span /><LanguageChoice speech={speech} onChoose={choose} /></footer>
+    </main>
+  );
+}
+
+void start(Missing);

@@ -3,7 +3,7 @@ import type SignaturePad from "signature_pad";
 import type { Translate } from "../ui/i18n";
 import { Dialog } from "../ui/parts";
 import type { Mark } from "./draft";
-import { cut, faces, initialsOf, inkColour, typed, uploaded } from "./ink";
+import { cut, facesFor, hasLetters, initialsOf, inkColour, typed, uploaded } from "./ink";
 
 type Way = "type" | "draw" | "upload" | "saved";
 
@@ -64,26 +64,33 @@ type OnMark = (m: Mark | null) => void;
 
 function Type({ name, label, t, onMark }: { name: string; label: string; t: Translate; onMark: OnMark }) {
   const [text, setText] = useState(name);
-  const [style, setStyle] = useState(0);
+  const [style, setStyle] = useState("");
+  const faces = facesFor(text);
+  const face = faces.find((f) => f.label === style) ?? faces[0]!;
+  const drawable = hasLetters(text, face);
   useEffect(() => {
     let stale = false;
-    const face = faces[style]!;
+    if (!drawable) {
+      onMark(null);
+      return;
+    }
     void typed(text, face).then((picture) => { if (!stale) onMark(picture ? { picture, fontLabel: face.label } : null); });
     return () => { stale = true; };
-  }, [text, style]);
+  }, [text, face, drawable]);
   return (
     <>
       <label for="typed-name">{label}</label>
       <input id="typed-name" value={text} maxLength={80} autocomplete="name" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
       <fieldset class="faces">
         <legend>{t("style")}</legend>
-        {faces.map((face, i) => (
-          <label key={face.label} class="face">
-            <input type="radio" name="face" checked={i === style} aria-label={face.label} onChange={() => setStyle(i)} />
-            <span dir="auto" style={{ fontFamily: face.family }}>{text.trim() || label}</span>
+        {faces.map((f) => (
+          <label key={f.label} class="face">
+            <input type="radio" name="face" checked={f === face} aria-label={f.label} onChange={() => setStyle(f.label)} />
+            <span dir="auto" style={{ fontFamily: f.family }}>{text.trim() || label}</span>
           </label>
         ))}
       </fieldset>
+      <p class="notice bad" role="alert">{drawable ? "" : t("noLetters")}</p>
     </>
   );
 }

@@ -6,10 +6,12 @@ import { LanguageChoice, Waiting } from "../ui/parts";
 import type { Spoken } from "../ui/start";
 import { Adopt } from "./Adopt";
 import { clearDraft, emptyDraft, loadDraft, loadReceipt, saveDraft, saveReceipt, type Draft, type Mark, type Receipt } from "./draft";
+import { Done } from "./Done";
 import type { Look } from "./dwell";
+import { Ended, endOf, type End } from "./Ends";
 import { arrange, isPicture, type Context, type Field } from "./model";
 import { Reader } from "./Reader";
-import { Consent, Decline, Done, Ended, endOf, Identify, Invitation, Review, type End } from "./Steps";
+import { Consent, Decline, Identify, Invitation, Review } from "./Steps";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "error";
 
@@ -18,6 +20,8 @@ export interface Host {
   emit: (event: HostEvent, context: Context | null, more?: Record<string, unknown>) => void;
   /** Where the signer may go back to when done. */
   returnUrl?: string;
+  /** In a frame a link that ended is a session that ended. */
+  framed?: boolean;
 }
 
 interface Props extends Spoken {
@@ -40,12 +44,14 @@ export function Sign({ token, host, speech, choose }: Props) {
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
   const ready = useRef(false);
+  const language = useRef(speech.language);
+  language.current = speech.language;
   const control = useRef<{ go?: (target: Field | string) => void; finish?: () => Promise<void> }>({}).current;
 
   const load = useCallback(async () => {
     setEnd(null);
     try {
-      const c = arrange(await ask<Context>(base));
+      const c = arrange(await ask<Context>(`${base}?language=${language.current}`));
       setDraft(loadDraft(c));
       setContext(c);
       document.title = c.subject ?? c.documents[0]?.name ?? "Countersign";
@@ -57,7 +63,7 @@ export function Sign({ token, host, speech, choose }: Props) {
         setReceipt(kept);
         return;
       }
-      const found = endOf(e) ?? "offline";
+      const found = endOf(e, host.framed) ?? "offline";
       setEnd(found);
       host.emit("error", null, { code: found });
     }
@@ -85,7 +91,7 @@ export function Sign({ token, host, speech, choose }: Props) {
       return await work();
     } catch (e) {
       host.emit("error", context, { code: e instanceof Refusal ? e.code : "unreachable" });
-      const found = endOf(e);
+      const found = endOf(e, host.framed);
       if (e instanceof Refusal && found && (e.status === 401 || e.status === 410) && !["otp_required", "consent_required"].includes(e.code)) {
         setReviewing(false);
         setDeclining(false);
@@ -95,9 +101,18 @@ export function Sign({ token, host, speech, choose }: Props) {
     }
   };
 
+  // The disclosure is shown in the language of the page, as long as it is asked for.
+  useEffect(() => {
+    if (!open || context.consentGiven || context.consent.language === speech.language) return;
+    let stale = false;
+    ask<Context>(`${base}?language=${speech.language}`).then(({ consent }) => { if (!stale) setContext((c) => c && { ...c, consent }); }, () => undefined);
+    return () => { stale = true; };
+  }, [speech.language]);
+
   const identified = !context?.requiresOtpVerification || context.otpVerified;
   const reading = open && identified && context.consentGiven;
-  useEffect(() => { if (reading) host.emit("viewed", context); }, [reading]);
+  const viewing = open && identified;
+  useEffect(() => { if (viewing) host.emit("viewed", context); }, [viewing]);
 
   if (receipt) {
     return <Narrow speech={speech} choose={choose}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
@@ -114,8 +129,8 @@ export function Sign({ token, host, speech, choose }: Props) {
     scrollTo(0, 0);
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, host.returnUrl ? { returnUrl: host.returnUrl } : undefined);
   };
-  const receiptOf = (outcome: Receipt["outcome"], at: string | null): Receipt => ({
-    outcome, at, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, signerName: context.signerName,
+  const receiptOf = (outcome: Receipt["outcome"], at: string | null, token?: string): Receipt => ({
+    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, signerName: context.signerName,
     maskedEmail: context.maskedEmail, documents: context.documents.map((d) => ({ name: d.name, sha256: d.sha256 })),
   });
   const decline = () => guarded(async () => {
@@ -138,7 +153,7 @@ export function Sign({ token, host, speech, choose }: Props) {
               verify={(code) => guarded(async () => { await ask(`${base}/otp/verify`, { body: { code } }); await load(); })} />
           : <Consent context={context} speech={speech} agree={() => guarded(async () => {
               try {
-                await ask(`${base}/consent`, { method: "POST" });
+                await ask(`${base}/consent`, { body: { version: context.consent.version } });
               } catch (e) {
                 if (!(e instanceof Refusal && e.code === "consent_given")) throw e;
               }
@@ -182,8 +197,8 @@ export function Sign({ token, host, speech, choose }: Props) {
     });
     const label = draft.signature?.fontLabel ?? null;
     try {
-      const done = await ask<{ envelopeStatus: string; signedAt: string; awaiting?: number }>(`${base}/sign`, { body: { fields, fontLabel: label }, key: draft.signKey });
-      finishWith(receiptOf("signed", done.signedAt));
+      const done = await ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>(`${base}/sign`, { body: { fields, fontLabel: label }, key: draft.signKey });
+      finishWith(receiptOf("signed", done.signedAt, done.receiptToken));
     } catch (e) {
       // A refused try is over: the next one is another act. One that got no answer is repeated as it was.
       if (e instanceof Refusal) setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));

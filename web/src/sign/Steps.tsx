@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal, Unreachable } from "../ui/http";
-import type { Key, Speech, Translate } from "../ui/i18n";
-import { Dialog, Icon, SealMark, Title, type IconName } from "../ui/parts";
-import type { Receipt } from "./draft";
+import type { Speech, Translate } from "../ui/i18n";
+import { Dialog, Icon, Title } from "../ui/parts";
 import { isPicture, unreadPages, missingFields, pageKey, type Context, type Field, type Values } from "./model";
 
 /** What went wrong, in words for the signer. */
@@ -133,8 +132,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
   return (
     <section class="card">
       <Title level={2}>{t("consentTitle")}</Title>
-      {t("consentNote") && <p class="quiet">{t("consentNote")}</p>}
-      <div class="legal" lang="en" dir="ltr">{context.consent.text.split(/\n\n+/).map((p) => <p key={p}>{p}</p>)}</div>
+      <div class="legal" lang={context.consent.language} dir="auto">{context.consent.text.split(/\n\n+/).map((p) => <p key={p} dir="auto">{p}</p>)}</div>
       <p class="quiet small">{t("consentVersion", { version: context.consent.version })}</p>
       <p class="notice bad" role="alert">{problem}</p>
       <button type="button" disabled={busy} onClick={() => void give()}>{t("agree")}</button>
@@ -253,86 +251,5 @@ export function Decline({ sender, reason, speech, onReason, decline, onClose }: 
         </div>
       </form>
     </Dialog>
-  );
-}
-
-/** The receipt after signing, and the last word after declining. */
-export function Done({ receipt, speech }: { receipt: Receipt; speech: Speech }) {
-  const { t, locale } = speech;
-  if (receipt.outcome === "declined") {
-    return (
-      <section class="card">
-        <SealMark icon="cross" />
-        <Title>{t("declinedTitle")}</Title>
-        <p>{t("declinedText")}</p>
-      </section>
-    );
-  }
-  return (
-    <section class="card">
-      <SealMark icon="check" tone="good" />
-      <Title>{t("signedTitle")}</Title>
-      {receipt.subject && <p class="quiet"><bdi>{receipt.subject}</bdi></p>}
-      <p>{t("nextOthers", { address: `\u2068${receipt.maskedEmail}\u2069` })}</p>
-      <dl class="facts">
-        {receipt.at && <><dt>{t("signedAt")}</dt><dd><time dateTime={receipt.at}>{new Date(receipt.at).toLocaleString(locale, { dateStyle: "long", timeStyle: "long" })}</time></dd></>}
-        <dt>{t("signedBy")}</dt><dd><bdi>{receipt.signerName}</bdi></dd>
-        <dt>{t("documents")}</dt><dd>{receipt.documents.map((d) => <div key={d.name}><bdi>{d.name}</bdi></div>)}</dd>
-        {receipt.documents.some((d) => d.sha256) && <><dt>{t("fingerprint")}</dt><dd dir="ltr">{receipt.documents.map((d) => <div key={d.name} class="mono">{d.sha256}</div>)}</dd></>}
-        <dt>{t("envelope")}</dt><dd class="mono" dir="ltr">{receipt.envelopeId}</dd>
-      </dl>
-      <button type="button" class="plain noprint" onClick={() => print()}>{t("keepReceipt")}</button>
-    </section>
-  );
-}
-
-export type End = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
-
-const ends: Record<End, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
-  invalid: { icon: "link", tone: "bad", title: "invalidTitle", text: "invalidText" },
-  expired: { icon: "clock", tone: "", title: "expiredTitle", text: "expiredText" },
-  used: { icon: "check", tone: "good", title: "usedTitle", text: "usedText" },
-  voided: { icon: "cross", tone: "", title: "voidedTitle", text: "voidedText" },
-  otherDeclined: { icon: "cross", tone: "", title: "otherDeclinedTitle", text: "otherDeclinedText" },
-  completed: { icon: "check", tone: "good", title: "completedTitle", text: "completedText" },
-  notYet: { icon: "clock", tone: "", title: "notYetTitle", text: "notYetText" },
-  busy: { icon: "clock", tone: "", title: "busyTitle", text: "busyText" },
-  offline: { icon: "link", tone: "", title: "tryAgain", text: "unreachable" },
-  embedInvalid: { icon: "link", tone: "bad", title: "embedInvalidTitle", text: "embedInvalidText" },
-  embedExpired: { icon: "clock", tone: "", title: "embedExpiredTitle", text: "embedExpiredText" },
-};
-
-/** Which end a refusal means, or null if the page can go on. */
-export function endOf(e: unknown): End | null {
-  if (e instanceof Unreachable) return "offline";
-  if (!(e instanceof Refusal)) return null;
-  switch (e.code) {
-    case "signing_link_used": return "used";
-    case "signing_link_expired": return "expired";
-    case "signing_link_closed": {
-      // The state is in the details, or else the last word of the message.
-      const state = String(e.details.status ?? /(\w+)\.?$/.exec(e.message)?.[1] ?? "");
-      return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, End>)[state] ?? "invalid";
-    }
-    case "signer_pending": return "notYet";
-    case "rate_limited": return "busy";
-    case "session_expired": case "embedded_session_expired": return "embedExpired";
-    case "session_invalid": case "embedded_session_invalid": return "embedInvalid";
-  }
-  if (e.status === 410) return "used";
-  return e.status === 401 || e.status === 404 ? "invalid" : e.status >= 500 ? "offline" : null;
-}
-
-export function Ended({ end, speech, onRetry }: { end: End; speech: Speech; onRetry: () => void }) {
-  const { t } = speech;
-  const { icon, tone, title, text } = ends[end];
-  const again = end === "offline" || end === "busy";
-  return (
-    <section class="card">
-      <SealMark icon={icon} tone={tone} />
-      <Title>{t(title)}</Title>
-      <p>{t(text)}</p>
-      {again && <button type="button" onClick={onRetry}>{t("tryAgain")}</button>}
-    </section>
   );
 }

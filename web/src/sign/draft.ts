@@ -26,6 +26,8 @@ export interface Receipt {
   signerName: string;
   maskedEmail: string;
   documents: { name: string; sha256?: string }[];
+  /** Shows what becomes of the envelope, for a day. */
+  token?: string;
 }
 
 const name = (c: Pick<Context, "envelopeId" | "signerId">) => `countersign:draft:${c.envelopeId}:${c.signerId}`;

@@ -2,14 +2,41 @@
 
 export const inkColour = "#14283f";
 
-export interface Face { label: string; family: string }
+export interface Face { label: string; family: string; covers: RegExp }
 
 /** The typefaces for typed signatures; the label is what the record keeps. */
-export const faces: readonly Face[] = [
-  { label: "Dancing Script", family: '"Dancing Script", cursive' },
-  { label: "Caveat", family: '"Caveat", cursive' },
-  { label: "Great Vibes", family: '"Great Vibes", cursive' },
+const faces: readonly Face[] = [
+  { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
+  { label: "Caveat", family: '"Caveat", cursive', covers: /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
+  { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
+
+/** For all other scripts: what the browser has, in the more written of its styles. */
+const ofTheBrowser: Face = {
+  label: "Serif", covers: /^/,
+  family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
+};
+
+/** The typefaces that have all letters of a text. */
+export function facesFor(text: string): readonly Face[] {
+  const found = faces.filter((f) => f.covers.test(text));
+  return found.length ? found : [ofTheBrowser];
+}
+
+/** Whether the browser can draw every letter of a text, which it else shows as the same empty box. */
+export function hasLetters(text: string, face: Face): boolean {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 48;
+  const pen = canvas.getContext("2d", { willReadFrequently: true })!;
+  const picture = (letter: string) => {
+    pen.clearRect(0, 0, 48, 48);
+    Object.assign(pen, { font: `24px ${face.family}`, textBaseline: "middle" });
+    pen.fillText(letter, 8, 24);
+    return pen.getImageData(0, 0, 48, 48).data.join();
+  };
+  const box = picture("\u{10ffff}");
+  return [...new Set(text.normalize("NFC"))].every((letter) => /[\s\p{M}\p{Cf}]/u.test(letter) || picture(letter) !== box);
+}
 
 const tall = 160; // pixels of letter height: 300 dpi in a field of half an inch
 
@@ -93,5 +120,5 @@ function liftInk(p: Uint8ClampedArray): void {
 
 /** The first letters of the parts of a name. */
 export function initialsOf(name: string): string {
-  return name.split(/[\s-]+/).map((part) => [...part][0] ?? "").join("").slice(0, 4);
+  return name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").slice(0, 4).join("");
 }

@@ -45,7 +45,7 @@ export interface Context {
   maskedEmail: string;
   maskedPhone?: string;
   consentGiven: boolean;
-  consent: { version: string; text: string };
+  consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
 }

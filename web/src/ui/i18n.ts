@@ -82,3 +82,9 @@ export function translator(words: Words, language: string): Translate {
     return s;
   };
 }
+
+/** Writes a size in bytes. */
+export function megabytes(bytes: number, locale: string): string {
+  const big = bytes >= 1e6;
+  return new Intl.NumberFormat(locale, { style: "unit", unit: big ? "megabyte" : "kilobyte", maximumFractionDigits: big ? 1 : 0 }).format(bytes / (big ? 1e6 : 1e3));
+}

@@ -1,0 +1,239 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// staff signs a new console user in.
+func staff(b *tab, name, role string) {
+	b.t.Helper()
+	svc.json(b.t, http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
+	b.visit(svc.base + "/console")
+	b.see("Countersign console")
+	b.click(`document.querySelector("#email")`)
+	b.keys(name + "@staff.example\ta long password\r")
+	b.see("Sign out")
+}
+
+func TestConsoleEnvelopes(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Console lease", []object{{"name": "Ada Lovelace", "email": "console@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	b.visit(svc.base + "/console")
+	b.see("Countersign console")
+	b.checked("console-login")
+	b.click(`document.querySelector("#email")`)
+	b.keys("nobody@staff.example\tnot the password\r")
+	b.until(`document.querySelector(".notice.bad") !== null`)
+	b.checked("console-login-refused")
+	staff(b, "envelopes", "support")
+	b.see("Console lease")
+	b.checked("console-envelopes")
+	b.click(`document.querySelector("#search")`)
+	b.keys("console lease")
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	b.choice("#status", "completed")
+	b.see("Nothing matches.")
+	b.choice("#status", "sent")
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	b.click(`document.querySelector("tbody a")`)
+	b.see("What happened")
+	b.see("Mail: invitation sent")
+	b.see("Waiting for")
+	require.Equal(t, "/namespaces/default/workflows/envelope%2F"+e.ID, eval[string](b, `new URL(document.querySelector(".facts a").href).pathname`))
+	b.checked("console-envelope")
+
+	// A new link goes to the signer, and the old one ends.
+	b.button("Send a new link")
+	b.see("A new link is on its way")
+	old := svc.base + "/v1/signing" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/"):]
+	status, err := svc.do(http.MethodGet, old, "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status)
+	b.see("link renewed")
+	b.eventually("the new link arrives", func() bool {
+		_, links := svc.mail(t, "console@example.com", "Console lease", "/sign/")
+		for _, l := range links {
+			if strings.Contains(l, "/sign/") && l != e.Signers[0].SigningURL {
+				return true
+			}
+		}
+		return false
+	})
+	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "links are shown to nobody")
+
+	b.button("Void this envelope")
+	b.see("Void this envelope?")
+	b.click(`document.querySelector("#why")`)
+	b.keys("Sent to the wrong tenant.")
+	b.checked("console-void")
+	b.button("Void")
+	b.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
+	b.see("Sent to the wrong tenant.")
+	b.see("In the end")
+	require.Equal(t, "voided", svc.envelope(t, e.ID).Status)
+	b.checked("console-voided")
+	b.button("Sign out")
+	b.see("Countersign console")
+	b.calm()
+}
+
+func TestConsoleWebhooks(t *testing.T) {
+	t.Parallel()
+	var mended atomic.Bool
+	var taken atomic.Int32
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !mended.Load() {
+			http.Error(w, "the shop is closed", http.StatusServiceUnavailable)
+			return
+		}
+		taken.Add(1)
+	}))
+	defer broken.Close()
+	var hook struct{ ID string }
+	svc.json(t, http.MethodPost, "/v1/webhooks", object{"url": broken.URL + "/hook", "events": []string{"envelope.voided"}, "secret": "0123456789abcdef"}, &hook)
+	var own []string // envelopes: the endpoint also hears of those of other tests
+	for i := range 3 {
+		e := svc.create(t, fmt.Sprintf("Hooked %d", i), []object{{"name": "Ada Lovelace", "email": "hooked@example.com", "authMethod": "none"}}, leaseFields(), lease())
+		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{}, nil)
+		own = append(own, e.ID)
+	}
+	failed := func() (deliveries []string) {
+		for _, id := range own {
+			var list struct{ Data []struct{ ID string } }
+			_, err := svc.do(http.MethodGet, svc.base+"/v1/console/webhook-deliveries?status=failed&webhookId="+hook.ID+"&envelopeId="+id, "", nil, &list)
+			require.NoError(t, err)
+			for _, d := range list.Data {
+				deliveries = append(deliveries, d.ID)
+			}
+		}
+		return deliveries
+	}
+	b := open(t, desktop)
+	b.eventually("all three are given up", func() bool { return len(failed()) == 3 })
+	staff(b, "webhooks", "admin")
+	b.visit(svc.base + "/console#/webhooks")
+	b.see("Deliveries")
+	b.see(broken.URL)
+	row := fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, broken.URL)
+	b.until(`Boolean(` + row + `)`)
+	b.checked("console-webhooks")
+	b.visit(svc.base + "/console#/deliveries/" + failed()[0])
+	b.see("Attempt 5")
+	b.see("the shop is closed")
+	b.see("What is sent")
+	b.checked("console-delivery")
+
+	// One is resent by itself, the rest at once.
+	mended.Store(true)
+	b.button("Resend")
+	b.until(`document.querySelector(".head .badge")?.textContent === "delivered"`)
+	b.see("Resent")
+	require.Len(t, failed(), 2)
+	b.visit(svc.base + "/console#/webhooks")
+	card := fmt.Sprintf(`document.querySelector("section[aria-label='%s/hook']")`, broken.URL)
+	b.until(`Boolean(` + card + `)`)
+	act := func(label string) {
+		b.t.Helper()
+		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled)`, card, label))
+	}
+	act("Resend what failed in the last day")
+	b.see("They are on their way.")
+	b.eventually("all are delivered", func() bool { return len(failed()) == 0 && taken.Load() >= 3 })
+	act("Send a ping")
+	b.see("The ping is on its way.")
+	b.eventually("the ping arrives", func() bool { return taken.Load() >= 4 })
+	act("Pause")
+	b.until(card + `.querySelector(".badge").textContent === "paused"`)
+	b.checked("console-webhook-paused")
+	act("Resume")
+	b.until(card + `.querySelector(".badge").textContent === "active"`)
+	b.calm()
+}
+
+func TestConsoleAccount(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	staff(b, "account", "admin")
+	b.visit(svc.base + "/console#/contacts")
+	b.see("Add a contact")
+	b.fill("#cname", "Katherine Johnson")
+	b.fill("#cmail", "kj@example.com")
+	b.fill("#cphone", "12")
+	b.button("Add")
+	b.until(`document.querySelector("form .notice.bad") !== null`) // not a number
+	b.checked("console-contact-refused")
+	b.fill("#cphone", "+12025550123")
+	b.button("Add")
+	b.see("+12025550123")
+	b.fill("#csearch", "KATHERINE")
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	b.checked("console-contacts")
+	b.fill("#csearch", "nobody of that name")
+	b.see("There are none.")
+	b.fill("#csearch", "kj@")
+	b.button("Remove")
+	b.see("There are none.")
+
+	b.visit(svc.base + "/console#/usage")
+	b.see("without limit")
+	b.see("enterprise")
+	b.checked("console-usage")
+
+	b.visit(svc.base + "/console#/settings")
+	b.see("Days until an envelope expires")
+	b.fill("#stenant", "quayside\t")
+	b.until(`document.querySelector("#defaultExpiryDays").value === ""`)
+	b.fill("#defaultExpiryDays", "9999")
+	b.button("Save")
+	b.until(`document.querySelector(".told.bad") !== null`)
+	b.checked("console-settings-refused")
+	b.fill("#defaultExpiryDays", "45")
+	b.fill("#senderName", "Quayside Ltd")
+	b.choice("#fieldOrigin", "bottom-left")
+	b.button("Save")
+	b.see("Saved.")
+	b.checked("console-settings")
+	var kept struct {
+		Own struct {
+			DefaultExpiryDays       *int
+			RetentionDays           *int
+			SenderName, FieldOrigin string
+		}
+	}
+	_, err := svc.do(http.MethodGet, svc.base+"/v1/console/settings?tenantId=quayside", "", nil, &kept)
+	require.NoError(t, err)
+	require.Equal(t, 45, *kept.Own.DefaultExpiryDays)
+	require.Nil(t, kept.Own.RetentionDays)
+	require.Equal(t, "Quayside Ltd", kept.Own.SenderName)
+	require.Equal(t, "bottom-left", kept.Own.FieldOrigin)
+	b.calm()
+}
+
+// A plan with a limit is shown as a picture; a viewer sees what the others do, and changes nothing.
+func TestConsoleOfAViewer(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	b.answers("/v1/console/usage", 200, `{"plan": "pro", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 73, "envelopesLimit": 100, "overageAllowed": true}`)
+	staff(b, "viewer", "viewer")
+	b.visit(svc.base + "/console#/envelopes/" + e.ID)
+	b.see("What happened")
+	require.NotContains(t, b.text(), "Send a new link")
+	require.NotContains(t, b.text(), "Void this envelope")
+	b.accessible()
+	b.visit(svc.base + "/console#/settings")
+	b.see("Only administrators change settings.")
+	b.checked("console-settings-viewer")
+	b.visit(svc.base + "/console#/usage")
+	b.see("of 100 envelopes sent")
+	b.checked("console-usage-pro")
+	b.calm()
+}

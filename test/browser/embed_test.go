@@ -1,0 +1,188 @@
+package browser_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/stretchr/testify/require"
+)
+
+// shop is an application's page that embeds a session by the loader and keeps
+// what it was told. It is allowed on localhost; on 127.0.0.1 it is a foreign one.
+type shop struct {
+	allowed, foreign string
+	embedURL         string // what the page shows
+	options          string // of the loader
+}
+
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{}
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprint(w, `<!doctype html><title>Shop</title><script src="`+svc.base+`/embed.js"></script><h1>Shop</h1><div id="box" style="height:760px"></div><script>
+			window.told = [];
+			const on = (m) => told.push(m);
+			Countersign.open({ container: "#box", url: "`+s.embedURL+`", `+s.options+` onReady: on, onViewed: on, onConsentAccepted: on, onSignatureApplied: on, onCompleted: on, onDeclined: on, onError: on, onResize: on });
+		</script>`)
+	}))
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own server
+	require.NoError(t, err)
+	h.Listener = l
+	h.Start()
+	t.Cleanup(h.Close)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	s.allowed, s.foreign = "http://localhost:"+port, "http://127.0.0.1:"+port
+	return s
+}
+
+// shows makes a session of the envelope's first signer the one that the page embeds.
+func (s *shop) shows(t *testing.T, e envelope) (session string) {
+	t.Helper()
+	var made struct{ SessionID, EmbedURL string }
+	svc.json(t, http.MethodPost, "/v1/embedded/signing-sessions", object{
+		"tenantId": "harbour", "envelopeId": e.ID, "signerId": e.Signers[0].ID, "allowedOrigin": s.allowed,
+		"returnUrl": "https://shop.example/done", "theme": object{"primaryColor": "#b3261e", "borderRadius": "2px"},
+	}, &made)
+	s.embedURL = made.EmbedURL
+	return made.SessionID
+}
+
+func (b *tab) told(e envelope, event string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`told.some((m) => m.event === "service.signer.%s" && m.envelopeId === %q && m.signerId === %q)`, event, e.ID, e.Signers[0].ID))
+}
+
+// accessibleInFrame runs axe over the framed page, with the application's colours.
+func (b *tab) accessibleInFrame() {
+	b.t.Helper()
+	_, err := inFrame[bool](b, axeScript(b.t))
+	require.NoError(b.t, err)
+	for _, dark := range []bool{false, true} {
+		b.scheme(dark)
+		b.settled()
+		found, err := inFrame[[]string](b, `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))`)
+		require.NoError(b.t, err)
+		require.Empty(b.t, found)
+	}
+	b.scheme(b.look.dark)
+}
+
+func embedded(t *testing.T, email string, fields []object) envelope {
+	t.Helper()
+	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, lease())
+}
+
+// The whole signing in a frame: what the application is told, in its order, and the look it asked for.
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), openShop(t)
+	s.shows(t, e)
+	b := open(t, desktop)
+	b.visit(s.allowed)
+	b.told(e, "ready")
+	b.told(e, "viewed")
+	b.told(e, "resize")
+	b.framed("Signing electronically")
+	colour, err := inFrame[string](b, `getComputedStyle([...document.querySelectorAll("button")].find((x) => x.textContent === "I agree")).backgroundColor`)
+	require.NoError(t, err)
+	require.Equal(t, "rgb(179, 38, 30)", colour)
+	b.accessibleInFrame()
+	b.pictures("embed-consent")
+	b.frameButton("I agree")
+	b.told(e, "consentAccepted")
+	b.framed("1 page to read") // the first page is drawn and seen before anything is clicked
+	b.frameButton("Start")
+	b.frameButton("Initials")
+	b.frameButton("Use these initials")
+	b.told(e, "signatureApplied")
+	b.frameButton("Next field")
+	b.frameButton("Sign here")
+	b.accessibleInFrame()
+	b.pictures("embed-adopt")
+	b.frameButton("Use this signature")
+	b.framed("All fields filled")
+	b.framed("Everything read")
+	b.pictures("embed-filled")
+	b.frameButton("Review and sign")
+	b.frameButton("Sign")
+	b.told(e, "completed")
+	b.framed("Your sealed copy is here")
+	b.accessibleInFrame()
+	b.pictures("embed-done")
+	require.Equal(t, "https://shop.example/done", eval[string](b, `told.find((m) => m.event === "service.signer.completed").returnUrl`))
+	require.True(t, eval[bool](b, `told.filter((m) => m.event === "service.signer.resize").every((m) => m.height > 0)`))
+	require.True(t, eval[bool](b, `told.filter((m) => m.event === "service.signer.signatureApplied").every((m) => m.fieldId)`))
+	require.Equal(t, []string{"ready", "viewed", "consentAccepted", "signatureApplied", "completed"},
+		eval[[]string](b, `[...new Set(told.map((m) => m.event.replace("service.signer.", "")))].filter((n) => n !== "resize")`))
+}
+
+// Declining is told, and a frame may grow with what it shows.
+func TestEmbedDecline(t *testing.T) {
+	t.Parallel()
+	e, s := embedded(t, "embed-decline@example.com", leaseFields()[:1]), openShop(t)
+	s.shows(t, e)
+	s.options = "autoHeight: true,"
+	b := open(t, phone)
+	b.visit(s.allowed)
+	b.told(e, "ready")
+	b.framed("Signing electronically")
+	const grown = `document.querySelector("iframe").clientHeight === Math.max(560, told.findLast((m) => m.event === "service.signer.resize")?.height)`
+	b.until(grown)
+	b.frameButton("Decline to sign")
+	b.frameButton("Decline")
+	b.told(e, "declined")
+	b.framed("You have declined")
+	b.until(grown)
+}
+
+// A session that is revoked ends in the middle: the frame says so and the application is told.
+func TestEmbedRevoked(t *testing.T) {
+	t.Parallel()
+	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), openShop(t)
+	session := s.shows(t, e)
+	b := open(t, desktop)
+	b.visit(s.allowed)
+	b.told(e, "ready")
+	_, err := svc.do(http.MethodDelete, svc.base+"/v1/embedded/signing-sessions/"+session, "", nil, nil)
+	require.NoError(t, err)
+	b.frameButton("I agree")
+	b.told(e, "error")
+	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
+	b.framed("Invalid link")
+	b.pictures("embed-revoked")
+}
+
+// On another origin than the allowed one the frame stays blank and nobody is told anything.
+func TestEmbedOnAForeignOrigin(t *testing.T) {
+	t.Parallel()
+	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), openShop(t)
+	s.shows(t, e)
+	b := open(t, desktop)
+	b.visit(s.foreign)
+	b.until(`document.querySelector("iframe") !== null`)
+	// The browser has put its own error page in the frame's place: our page does not run, now or later.
+	b.eventually("the frame is refused", func() bool {
+		tree := call(b, page.GetFrameTree, cdp.Empty{}).FrameTree
+		return len(tree.ChildFrames) == 1 && tree.ChildFrames[0].Frame.URL == "chrome-error://chromewebdata/"
+	})
+	b.mu.Lock()
+	require.Empty(t, b.frame, "a page of ours ran in the frame")
+	b.mu.Unlock()
+	require.Zero(t, eval[int](b, "told.length"))
+	b.shot("embed-foreign")
+	// The same session works where it is allowed, so that it was the origin that was refused.
+	a := open(t, desktop)
+	a.visit(s.allowed)
+	a.told(e, "ready")
+	require.Zero(t, eval[int](b, "told.length"))
+	// Nor does it open by itself as a page under a foreign referrer.
+	b.visit(svc.base + "/embed/nonsense")
+	b.see("Invalid link")
+}

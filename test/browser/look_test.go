@@ -1,0 +1,111 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// shots is where pictures go; empty: none are made.
+func shots() string { return os.Getenv("BROWSER_TEST_SHOTS") }
+
+// shot writes a picture of the window as it is.
+func (b *tab) shot(name string) {
+	if shots() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second) // a page that hangs has no picture
+	defer cancel()
+	picture, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (page.CaptureScreenshotResult, error) {
+		return cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{})
+	})
+	if err == nil {
+		_ = os.MkdirAll(shots(), 0o750)
+		_ = os.WriteFile(filepath.Join(shots(), name+".png"), picture.Data, 0o600)
+	}
+}
+
+// checked runs axe over a state of the page and makes pictures of it.
+func (b *tab) checked(name string) {
+	b.t.Helper()
+	b.accessible()
+	b.pictures(name)
+}
+
+// pictures shows a state in light and dark colours, on a wide and a narrow screen.
+func (b *tab) pictures(name string) {
+	b.t.Helper()
+	if shots() == "" {
+		return
+	}
+	for _, width := range []int64{1280, 390} {
+		height := map[int64]int64{1280: 860, 390: 844}[width]
+		if b.look.width != width {
+			b.size(width, height)
+		}
+		for _, dark := range []bool{false, true} {
+			b.scheme(dark)
+			b.settled()
+			b.shot(fmt.Sprintf("%s-%d-%s", name, width, map[bool]string{false: "light", true: "dark"}[dark]))
+		}
+	}
+	b.size(b.look.width, b.look.height)
+	b.scheme(b.look.dark)
+	b.settled()
+}
+
+// settled waits until the page was laid out and its typefaces are there.
+func (b *tab) settled() {
+	b.t.Helper()
+	eval[bool](b, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`)
+}
+
+// accessible runs axe over the page and requires that it finds nothing. The
+// other colours are checked for contrast.
+func (b *tab) accessible() {
+	b.t.Helper()
+	eval[bool](b, axeScript(b.t))
+	b.axe(`{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }`)
+	b.scheme(!b.look.dark)
+	b.settled()
+	b.axe(`{ runOnly: { type: "rule", values: ["color-contrast"] } }`)
+	b.scheme(b.look.dark)
+	wide := eval[float64](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
+	require.LessOrEqual(b.t, wide, 0.0, "the page is wider than the screen")
+}
+
+func axeScript(t *testing.T) string {
+	t.Helper()
+	axe, err := os.ReadFile(filepath.Join(svc.root, "web", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "npm --prefix web ci brings axe")
+	return `Boolean(window.axe) || (() => {` + string(axe) + `; return true; })()`
+}
+
+func (b *tab) axe(options string) {
+	b.t.Helper()
+	found := eval[[]string](b, `axe.run(document, `+options+`)
+		.then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))`)
+	if len(found) > 0 {
+		b.shot("failure")
+	}
+	require.Empty(b.t, found)
+}
+
+// answers lets the next pages get an answer of the API which this service would
+// give at another time only. The address is that of the call, without its query.
+func (b *tab) answers(address string, status int, body string) {
+	b.t.Helper()
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{
+		const before = window.fetch;
+		window.fetch = (input, ...more) => new URL(input, location.href).pathname === %q
+			? Promise.resolve(new Response(%q, { status: %d, headers: { "Content-Type": "application/json" } })) : before(input, ...more);
+	}`, address, body, status)})
+}

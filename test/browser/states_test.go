@@ -1,0 +1,219 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/stretchr/testify/require"
+)
+
+var dialects = []string{"en-GB", "de-DE", "fr-FR", "es-ES", "pt-PT", "ar", "ja-JP"}
+
+// Every language on the narrowest screen; Arabic runs from right to left. What
+// is agreed to is shown, and recorded, in the language of the page.
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	consent := map[string]string{
+		"en-GB": "You are asked to sign electronically", "de-DE": "Sie werden gebeten, elektronisch zu unterschreiben", "fr-FR": "Il vous est demandé de signer",
+		"es-ES": "Se le pide que firme electrónicamente", "pt-PT": "Pedem-lhe que assine eletronicamente", "ar": "يُطلب منك أن توقّع إلكترونيًا", "ja-JP": "電子的に署名するよう依頼されています",
+	}
+	words := map[string]string{
+		"en-GB": "fields to fill", "de-DE": "auszufüllen", "fr-FR": "champs à remplir", "es-ES": "campos por rellenar", "pt-PT": "campos por preencher", "ar": "حقول", "ja-JP": "未入力の項目",
+	}
+	missing := map[string]string{
+		"en-GB": "There is no such page", "de-DE": "Diese Seite gibt es nicht", "fr-FR": "Cette page n’existe pas", "es-ES": "Esta página no existe", "pt-PT": "Esta página não existe",
+		"ar": "لا توجد صفحة كهذه", "ja-JP": "このページはありません",
+	}
+	home := map[string]string{
+		"en-GB": "Documents are signed here", "de-DE": "Hier werden Dokumente unterschrieben", "fr-FR": "Des documents sont signés ici", "es-ES": "Aquí se firman documentos",
+		"pt-PT": "Aqui assinam-se documentos", "ar": "تُوقَّع المستندات هنا", "ja-JP": "ここでは文書に署名します",
+	}
+	for i, dialect := range dialects {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			language := dialect[:2]
+			e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": language + "@example.com", "authMethod": "none"}}, leaseFields(), lease())
+			b := open(t, look{width: 320, height: 640, touch: true, dark: i%2 == 1, language: dialect})
+			b.visit(e.Signers[0].SigningURL)
+			b.see(consent[dialect])
+			require.Equal(t, language == "ar", eval[string](b, "document.documentElement.dir") == "rtl")
+			b.accessible()
+			b.shot("consent-320-" + language)
+			b.click(`document.querySelector(".card button")`)
+			b.see(words[dialect])
+			b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+			b.accessible()
+			b.shot("read-320-" + language)
+			b.click(`document.querySelector("#next")`)
+			b.until(`document.activeElement?.classList.contains("initial")`)
+			b.click(`document.querySelector("#next")`)
+			b.until(`document.querySelector("dialog[open] .face span") !== null`)
+			b.accessible()
+			b.shot("adopt-320-" + language)
+			for _, a := range svc.envelope(t, e.ID).AuditLog {
+				if a.Event == "consent.given" {
+					require.Equal(t, language, a.Detail["language"])
+					require.Contains(t, a.Detail["version"], "-"+language)
+				}
+			}
+			b.visit(svc.base + "/")
+			b.see(home[dialect])
+			b.accessible()
+			b.shot("home-320-" + language)
+			b.visit(svc.base + "/no/such/page")
+			b.see(missing[dialect])
+			b.accessible()
+			b.shot("missing-320-" + language)
+			b.calm()
+		})
+	}
+}
+
+// The language can be changed at any time; the text that is agreed to follows.
+func TestLanguageIsChosen(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Chosen", []object{{"name": "Ada Lovelace", "email": "chosen@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("You are asked to sign electronically")
+	b.choice(".languages", "fr")
+	b.see("Il vous est demandé de signer")
+	b.see("2026-11-fr")
+	b.button("J’accepte")
+	b.see("champs à remplir")
+	log := svc.envelope(t, e.ID).AuditLog
+	require.Condition(t, func() bool {
+		for _, a := range log {
+			if a.Event == "consent.given" && a.Detail["version"] == "2026-11-fr" {
+				return true
+			}
+		}
+		return false
+	})
+	b.visit(svc.base + "/")
+	b.see("Des documents sont signés ici") // it is remembered
+	b.calm()
+}
+
+// Each way a link can end has a page in plain words.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	one := func(email string) envelope {
+		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
+			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, lease())
+	}
+	b := open(t, look{width: 320, height: 700, touch: true, dark: true})
+	b.visit(svc.base + "/sign/nonsense")
+	b.see("This link does not work")
+	b.checked("invalid")
+
+	e := one("void@example.com")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("Signing electronically")
+	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{"reason": "mistake"}, nil)
+	b.button("I agree") // while the page is open
+	b.see("The sender has withdrawn this")
+	b.checked("voided")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("The sender has withdrawn this")
+
+	e = one("decline@example.com")
+	b.visit(e.Signers[0].SigningURL)
+	b.button("Decline to sign")
+	b.see("Decline to sign?")
+	b.click(`document.querySelector("#reason")`)
+	b.keys("The rent is too high.")
+	b.checked("decline")
+	b.button("Decline")
+	b.see("You have declined")
+	b.checked("declined")
+	b.visit(e.Signers[1].SigningURL)
+	b.see("This will not be signed")
+	b.checked("other-declined")
+	fresh := open(t, desktop)
+	fresh.visit(e.Signers[0].SigningURL)
+	fresh.see("You have already answered")
+	fresh.checked("used")
+	fresh.calm()
+}
+
+// Ends that take weeks or a broken service: the page is given the API's answer.
+func TestOtherEnds(t *testing.T) {
+	t.Parallel()
+	refusal := func(code, message string) string {
+		return fmt.Sprintf(`{"error": %q, "message": %q, "errors": {}}`, code, message)
+	}
+	const sign, embed, download = "/v1/signing/x", "/v1/embedded/sessions/x", "/v1/download/x"
+	for _, c := range []struct {
+		name, page, call string
+		status           int
+		body, see        string
+	}{
+		{"expired", "/sign/x", sign, 401, refusal("signing_link_expired", "This signing link has expired."), "The time for signing is over"},
+		{"envelope-expired", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is expired."), "The time for signing is over"},
+		{"completed", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everything is signed"},
+		{"not-yet", "/sign/x", sign, 401, refusal("signer_pending", "It is not this signer's turn."), "It is not your turn yet"},
+		{"busy", "/sign/x", sign, 429, refusal("rate_limited", "Too many requests."), "Too many requests"},
+		{"down", "/sign/x", sign, 503, "", "The service cannot be reached right now"},
+		{"embed-expired", "/embed/x", embed, 401, refusal("session_expired", "This embedded session has expired."), "Link expired"},
+		{"embed-invalid", "/embed/x", embed, 401, refusal("session_invalid", "This embedded session is not valid."), "Invalid link"},
+		{"embed-used", "/embed/x", embed, 410, refusal("session_completed", "This signer has signed or declined."), "You have already answered"},
+		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link does not work"},
+		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
+		{"download-down", "/download/x", download, 500, "", "The service cannot be reached right now"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, look{width: 320, height: 700, touch: true})
+			b.answers(c.call, c.status, c.body)
+			b.visit(svc.base + c.page)
+			b.see(c.see)
+			b.checked(c.name)
+			b.calm()
+		})
+	}
+}
+
+// Without a connection the page says so, keeps what was entered and goes on.
+func TestOffline(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("Signing electronically")
+	offline := func(now bool) {
+		call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: now, DownloadThroughput: -1, UploadThroughput: -1})
+		call(b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+			{URLPattern: "", DownloadThroughput: -1, UploadThroughput: -1, Offline: now},
+		}})
+	}
+	offline(true)
+	b.see("You are offline")
+	b.checked("offline-consent")
+	b.button("I agree")
+	b.until(`document.querySelector(".card .notice.bad:not(:empty)") !== null`)
+	b.see("You are offline. What you have entered is kept")
+	offline(false)
+	b.until(`document.querySelector(".banner") === null`)
+	b.button("I agree")
+	b.see("field to fill")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.click(`document.querySelector("#next")`)
+	b.until(`document.activeElement?.id === "entry"`)
+	b.keys("Kept words")
+	b.see("All fields filled")
+	b.read()
+	offline(true)
+	b.see("You are offline")
+	b.checked("offline")
+	b.button("Review and sign")
+	b.button("Sign")
+	b.until(`document.querySelector("dialog[open] .notice.bad p") !== null`)
+	b.checked("offline-sign")
+	offline(false)
+	b.button("Sign")
+	b.see("You have signed")
+	svc.completed(t, e.ID)
+}

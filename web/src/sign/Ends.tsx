@@ -1,0 +1,65 @@
+import { Refusal, Unreachable } from "../ui/http";
+import type { Key, Speech } from "../ui/i18n";
+import { SealMark, Title, type IconName } from "../ui/parts";
+
+/** The ways in which a link ends, or is not there yet. */
+export type End = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
+
+const ends: Record<End, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
+  invalid: { icon: "link", tone: "bad", title: "invalidTitle", text: "invalidText" },
+  expired: { icon: "clock", tone: "", title: "expiredTitle", text: "expiredText" },
+  used: { icon: "check", tone: "good", title: "usedTitle", text: "usedText" },
+  voided: { icon: "cross", tone: "", title: "voidedTitle", text: "voidedText" },
+  otherDeclined: { icon: "cross", tone: "", title: "otherDeclinedTitle", text: "otherDeclinedText" },
+  completed: { icon: "check", tone: "good", title: "completedTitle", text: "completedText" },
+  notYet: { icon: "clock", tone: "", title: "notYetTitle", text: "notYetText" },
+  busy: { icon: "clock", tone: "", title: "busyTitle", text: "busyText" },
+  offline: { icon: "link", tone: "", title: "tryAgain", text: "unreachable" },
+  embedInvalid: { icon: "link", tone: "bad", title: "embedInvalidTitle", text: "embedInvalidText" },
+  embedExpired: { icon: "clock", tone: "", title: "embedExpiredTitle", text: "embedExpiredText" },
+};
+
+/** Which end a refusal means, or null if the page can go on. */
+export function endOf(e: unknown, framed = false): End | null {
+  const end = endOfLink(e);
+  return (framed && end && ({ invalid: "embedInvalid", expired: "embedExpired" } as Partial<Record<End, End>>)[end]) || end;
+}
+
+function endOfLink(e: unknown): End | null {
+  if (e instanceof Unreachable) return "offline";
+  if (!(e instanceof Refusal)) return null;
+  switch (e.code) {
+    case "signing_link_used": return "used";
+    case "signing_link_expired": return "expired";
+    case "signing_link_closed": {
+      // The state is in the details, or else the last word of the message.
+      const state = String(e.details.status ?? /(\w+)\.?$/.exec(e.message)?.[1] ?? "");
+      return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, End>)[state] ?? "invalid";
+    }
+    case "signer_pending": return "notYet";
+    case "rate_limited": return "busy";
+    case "session_expired": case "embedded_session_expired": return "embedExpired";
+    case "session_invalid": case "embedded_session_invalid": return "embedInvalid";
+  }
+  if (e.status === 410) return "used";
+  return e.status === 401 || e.status === 404 ? "invalid" : e.status >= 500 ? "offline" : null;
+}
+
+/** The envelope was closed after this signer had signed. */
+export function Closed({ end, speech }: { end: End; speech: Speech }) {
+  return <p class="notice bad" role="status"><strong>{speech.t(ends[end].title)}</strong> {speech.t(ends[end].text)}</p>;
+}
+
+export function Ended({ end, speech, onRetry }: { end: End; speech: Speech; onRetry: () => void }) {
+  const { t } = speech;
+  const { icon, tone, title, text } = ends[end];
+  const again = end === "offline" || end === "busy";
+  return (
+    <section class="card">
+      <SealMark icon={icon} tone={tone} />
+      <Title>{t(title)}</Title>
+      <p>{t(text)}</p>
+      {again && <button type="button" onClick={onRetry}>{t("tryAgain")}</button>}
+    </section>
+  );
+}
