@@ -213,6 +213,11 @@ func (c *Config) check() []error {
 			bad(s.name, "must begin with %s://", strings.Join(s.schemes, ":// or "))
 		}
 	}
+	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm} {
+		if on && c.TSAURL == "" {
+			bad(name, "needs %sTSA_URL", Prefix)
+		}
+	}
 	if c.MasterKey != "" {
 		if _, err := vault.New(string(c.MasterKey)); err != nil {
 			bad("MASTER_KEY", "%s", err)
@@ -237,11 +242,6 @@ func (c *Config) check() []error {
 	for name, v := range map[string]int64{
 		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays),
 	} {
-	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm} {
-		if on && c.TSAURL == "" {
-			bad(name, "needs %sTSA_URL", Prefix)
-		}
-	}
 		if v < 1 {
 			bad(name, "must be 1 or more")
 		}

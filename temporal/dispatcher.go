@@ -127,6 +127,8 @@ func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
 		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
 	case models.OutboxRetain:
 		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetain, envelopeInput(row))
+	case models.OutboxStamp:
+		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowStamp, envelopeInput(row))
 	}
 	return fmt.Errorf("outbox row %d has unknown kind %q", row.Seq, row.Kind)
 }
@@ -147,8 +149,6 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowO
 	}
 }
 
-	case models.OutboxStamp:
-		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowStamp, envelopeInput(row))
 // reuse: a finished envelope is never started again, unless the row asks for
 // it; one whose workflow was lost or terminated is.
 func reuse(row models.OutboxRow) enums.WorkflowIdReusePolicy {
