@@ -54,8 +54,8 @@ func promiseEnvelope(c *gin.Context, status int, id uuid.UUID) {
 // promised is what the handler of a request has promised so far.
 func promised(c *gin.Context) (*store.Answer, error) {
 	if v, ok := c.Get(promiseKey); ok {
-		if make, ok := v.(func() (*store.Answer, error)); ok {
-			return make()
+		if answer, ok := v.(func() (*store.Answer, error)); ok {
+			return answer()
 		}
 	}
 	return nil, nil //nolint:nilnil // no promise is no error
