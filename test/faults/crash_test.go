@@ -1,0 +1,125 @@
+package faults_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestKillAPI kills the API after a commit: before the dispatcher ran, and
+// before the answer went out. The outbox goes on, and the same request gets the
+// answer that was lost, however often it is sent.
+func TestKillAPI(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newWorld(t, setting{})
+		api := w.api()
+		w.login()
+		w.subscribe("/all")
+		for _, place := range []string{"store.committed", "api.done"} {
+			// die makes the API end in the middle of a request, and sends it again.
+			die := func(path string, body []byte, want int) answer {
+				t.Helper()
+				key := uuid.NewString()
+				w.set(place, "kill")
+				h := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}, "Authorization": {"Bearer " + w.client.token}}
+				if body[0] != '{' {
+					h.Set("Content-Type", "application/octet-stream")
+				}
+				_, _, err := w.client.once(t.Context(), http.MethodPost, w.client.base(false)+path, h, body)
+				require.Error(t, err, "it died before it answered")
+				api.waitDead()
+				api.start()
+				api.waitHealthy()
+				first, err := w.client.keyed(key, http.MethodPost, path, h.Get("Content-Type"), body)
+				require.NoError(t, err)
+				require.Equal(t, want, first.status, "%s %s: %s", place, path, first.body)
+				second, err := w.client.keyed(key, http.MethodPost, path, h.Get("Content-Type"), body)
+				require.NoError(t, err)
+				assert.Equal(t, first.status, second.status)
+				assert.Equal(t, string(first.body), string(second.body), "%s %s: the same answer each time", place, path)
+				return first
+			}
+			n := w.count("SELECT count(*) FROM envelopes")
+			die("/v1/envelopes", marshal(t, object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}), http.StatusCreated)
+			assert.Equal(t, n+1, w.count("SELECT count(*) FROM envelopes"), "one envelope was made")
+
+			e, err := w.draft(2, "Contract")
+			require.NoError(t, err)
+			sent := die("/v1/envelopes/"+e.id+"/send", []byte("{}"), http.StatusOK)
+			e.links(t, sent.body)
+			w.envelopes = append(w.envelopes, e)
+			die(e.path(0, "/consent"), []byte("{}"), http.StatusOK)
+			signed := die(e.path(0, "/sign"), marshal(t, object{"fields": e.signers[0].fields}), http.StatusOK)
+			assert.Contains(t, string(signed.body), `"status":"signed"`)
+			e.acknowledged("sign 0")
+			require.NoError(t, e.consent(1))
+			die(e.path(1, "/sign"), marshal(t, object{"fields": e.signers[1].fields}), http.StatusOK)
+			e.acknowledged("sign 1")
+
+			v, err := w.send(1, "Contract")
+			require.NoError(t, err)
+			die("/v1/envelopes/"+v.id+"/void", []byte("{}"), http.StatusOK)
+			v.acknowledged("void")
+			d, err := w.send(1, "Contract")
+			require.NoError(t, err)
+			die(d.path(0, "/decline"), []byte("{}"), http.StatusOK)
+			d.acknowledged("decline 0")
+		}
+		w.worker()
+		w.check("/all")
+	})
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return b
+}
+
+// TestTwoOfEach runs two APIs and two workers under load and kills one of each:
+// no client sees an error.
+func TestTwoOfEach(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		apis, workers := []*process{w.api(), w.api()}, []*process{w.worker(), w.worker()}
+		w.login()
+		w.subscribe("/all")
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						if !noError(t, w.sendAndComplete(1)) {
+							return
+						}
+					}
+				}
+			})
+		}
+		pause := func() { time.Sleep(500*time.Millisecond + time.Duration(rnd.Int64N(int64(500*time.Millisecond)))) }
+		pause()
+		apis[rnd.IntN(2)].kill()
+		pause()
+		workers[rnd.IntN(2)].kill()
+		w.cutOff = 200 // it may have been sending as many as there are
+		pause()
+		close(stop)
+		wg.Wait()
+		t.Logf("%d envelopes, %d requests sent again", len(w.envelopes), w.client.retried)
+		w.check("/all")
+	})
+}

@@ -1,0 +1,233 @@
+package faults_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/bundled"
+	"countersign/internal/testkit"
+	"countersign/models"
+)
+
+// load keeps n clients busy, each with one envelope after the other, until the
+// returned function is called.
+func (w *world) load(n int) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					if !noError(w.t, w.sendAndComplete(2)) {
+						return
+					}
+				}
+			}
+		})
+	}
+	return func() { close(done); wg.Wait() }
+}
+
+// pause waits for between one and two times d.
+func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
+
+// TestPostgresStops ends PostgreSQL at once, under load, and starts it again:
+// no acknowledged change is lost, and nothing else has to be started again.
+func TestPostgresStops(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{Durable: true})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = server.Stop(context.WithoutCancel(t.Context())) })
+		w := newWorld(t, setting{postgres: server.URL})
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		stop := w.load(3)
+		for range 2 {
+			pause(rnd, 700*time.Millisecond)
+			require.NoError(t, server.Crash(t.Context()))
+			w.cutOff += 8 // mails that were sent when nobody could note it
+			pause(rnd, 500*time.Millisecond)
+			require.NoError(t, server.Restart(t.Context()))
+		}
+		pause(rnd, 500*time.Millisecond)
+		stop()
+		t.Logf("%d envelopes, %d requests sent again", len(w.envelopes), w.client.retried)
+		w.check("/all")
+	})
+}
+
+// temporalServer is a private Temporal that can be killed and started again at
+// the same address.
+type temporalServer struct {
+	t       *testing.T
+	flags   []string
+	running *bundled.Server
+}
+
+func startTemporal(t *testing.T) *temporalServer {
+	t.Helper()
+	s := &temporalServer{t: t, flags: []string{"--headless", "--db-filename", filepath.Join(t.TempDir(), "temporal.db"), "--port"}}
+	l := listen(t)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	s.flags = append(s.flags, port)
+	s.start()
+	t.Cleanup(func() { _ = s.running.Kill() })
+	return s
+}
+
+func (s *temporalServer) start() {
+	s.t.Helper()
+	path, err := filepath.Abs("../../bin/" + bundled.Binary)
+	require.NoError(s.t, err)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	s.running, err = bundled.Start(ctx, path, s.flags...)
+	require.NoError(s.t, err)
+}
+
+// TestTemporalStops kills Temporal and leaves it down while signers sign: each
+// is answered, an envelope whose deadline passes takes no more signatures, and
+// all catches up.
+func TestTemporalStops(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		server := startTemporal(t)
+		w := newWorld(t, setting{temporal: server.running.Address, namespace: "default"})
+		const deadline = 4 * time.Second
+		w.shorten(deadline, time.Hour)
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		before, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		late, err := w.send(1, "expires")
+		require.NoError(t, err)
+		expired := time.Now().Add(deadline)
+		require.NoError(t, late.consent(0))
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM mails WHERE sent_at IS NOT NULL") == 3 }, "the workflows run")
+		require.NoError(t, server.running.Kill())
+
+		slowest := time.Duration(0)
+		for range 5 {
+			start := time.Now()
+			require.NoError(t, w.sendAndComplete(2))
+			slowest = max(slowest, time.Since(start))
+		}
+		require.NoError(t, before.complete())
+		t.Logf("while Temporal was down, a whole envelope took at most %v", slowest)
+		require.Less(t, slowest, 20*time.Second, "signing answers while Temporal is down")
+		time.Sleep(time.Until(expired.Add(time.Second)))
+		a, err := late.sign(0)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusUnauthorized, a.status, "the deadline has passed: %s", a.body)
+		if long() {
+			pause(rnd, time.Minute)
+		}
+		server.start()
+		eventually(t, func() bool { return w.status(late) == models.StatusExpired }, "it expires late")
+		w.check("/all")
+	})
+}
+
+// TestMailServerStops stops the mail server: mails go out later, each once. An
+// answer that was lost after DATA makes that one mail arrive twice, under the
+// same Message-ID.
+func TestMailServerStops(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		w.smtp.stop()
+		_, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		require.NoError(t, w.sendAndComplete(2), "signers sign while the mail server is down")
+		pause(rnd, time.Second)
+		assert.Empty(t, w.mails())
+		w.smtp.start()
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") >= 2
+		}, "the invitations go out")
+		w.check("/all")
+		for id, all := range w.mails() {
+			assert.Len(t, all, 1, "mail %s", id)
+		}
+
+		w.smtp.dropNext(2)
+		require.NoError(t, w.sendAndComplete(1))
+		_, err = w.send(2, "Contract")
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") >= 4
+		}, "the invitations go out")
+		w.check("/all")
+	})
+}
+
+// TestCodesAreNotSentLate asks for one-time codes while the mail server is
+// down, and while it hangs: no code is mailed afterwards.
+func TestCodesAreNotSentLate(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		w.login()
+		var made struct{ ID string }
+		require.NoError(t, w.client.post("/v1/envelopes", object{
+			"tenantId": "acme", "signers": []object{{"name": "Ada", "email": "ada@example.com"}},
+			"fields": []object{{"signerId": "0", "type": "signature", "page": 1, "x": 72, "y": 100, "w": 150, "h": 50}},
+		}, http.StatusCreated, &made))
+		a, err := w.client.do(http.MethodPost, "/v1/envelopes/"+made.ID+"/document", "application/octet-stream", onePage)
+		require.NoError(t, err)
+		require.Less(t, a.status, 300)
+		sent, err := w.client.do(http.MethodPost, "/v1/envelopes/"+made.ID+"/send", "application/json", []byte("{}"))
+		require.NoError(t, err)
+		e := &envelope{w: w, id: made.ID, signers: make([]signer, 1)}
+		e.links(t, sent.body)
+		request := func(limit time.Duration) (int, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			status, _, err := w.client.once(ctx, http.MethodPost, w.apis[0]+e.path(0, "/otp/request"), nil, nil)
+			return status, err
+		}
+
+		w.smtp.stop()
+		status, err := request(patience)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusServiceUnavailable, status)
+		w.smtp.start()
+
+		release := w.smtp.hang(t)
+		_, err = request(time.Second + time.Duration(rnd.IntN(1000))*time.Millisecond)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the signer went away while the mail server hung")
+		time.Sleep(500 * time.Millisecond) // for the API to notice
+		release()
+		time.Sleep(time.Second)
+		assert.Empty(t, w.mails(), "a code was mailed that nobody waits for")
+
+		status, err = request(patience)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, status)
+		assert.Len(t, w.mails(), 1, "the one that was asked for last")
+	})
+}
