@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,11 @@ func TestInterface(t *testing.T) {
 			"errors": errorShapes, "verify": verifies, "pages": pages,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, s) }) // one after the other: a small deployment serves it too
+		}
+		if missing := s.complete(); s.InboxURL == "" || s.sinkHost == "" {
+			t.Logf("not asked without INBOX_URL and SINK_HOST: %q", missing)
+		} else {
+			require.Empty(t, missing, "every operation of the contract was done")
 		}
 	})
 }
@@ -206,6 +212,9 @@ func signing(t *testing.T, s *target) {
 	require.Equal(t, "signed", done.str("status"))
 	nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 409)
 	nobody.get(t, at).want(t, 410)
+	receipt := nobody.get(t, "/v1/receipts/"+done.str("receiptToken")).want(t, 200)
+	require.Equal(t, e.str("id"), receipt.str("envelopeId"))
+	require.Empty(t, receipt.body["documents"], "nothing is sealed yet")
 	if s.InboxURL == "" {
 		return
 	}
@@ -223,7 +232,15 @@ func signing(t *testing.T, s *target) {
 	sum := sha256.Sum256(file.raw)
 	require.Equal(t, sealed["sha256"], hex.EncodeToString(sum[:]))
 	report := nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", file.raw).want(t, 200)
-	require.NotEqual(t, "broken", report.str("verdict"), "%s", report.raw)
+	require.Equal(t, "valid", report.str("verdict"), "a service trusts its own seals: %s", report.raw)
+	for _, f := range report.body["findings"].([]any) {
+		require.NotContains(t, []string{"failed", "untrusted"}, f.(object)["status"], "%s", report.raw)
+	}
+	for _, at := range []int{len(testkit.OnePage()) / 2, len(file.raw) - 5000, len(file.raw) - 1} {
+		changed := slices.Clone(file.raw)
+		changed[at] ^= 1
+		require.Equal(t, "broken", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", changed).want(t, 200).str("verdict"), "byte %d", at)
+	}
 	require.Equal(t, e.str("id"), report.str("envelopeId"))
 	var names []string
 	for _, v := range full.body["auditLog"].([]any) {
@@ -395,6 +412,15 @@ func webhooks(t *testing.T, s *target) {
 		return len(c.get(t, "/v1/console/webhook-deliveries/"+delivered["id"].(string)).body["attemptLog"].([]any)) == 2
 	}, patience, 100*time.Millisecond)
 	require.Contains(t, string(c.get(t, "/v1/webhooks").want(t, 200).raw), id)
+	at := "/v1/console/webhooks/" + id
+	require.Equal(t, false, c.post(t, at+"/pause", nil).want(t, 200).body["active"])
+	c.post(t, at+"/ping", nil).refused(t, 409, "webhook_inactive")
+	require.Equal(t, true, c.post(t, at+"/resume", nil).want(t, 200).body["active"])
+	rotated := c.post(t, at+"/secret", object{"secret": nil, "overlapHours": 1}).want(t, 200)
+	require.Equal(t, "client_secret", rotated.str("signedWith"))
+	require.NotNil(t, rotated.body["previousSecretUntil"])
+	require.Contains(t, string(c.get(t, "/v1/console/webhooks").want(t, 200).raw), id)
+	require.EqualValues(t, 0, c.post(t, at+"/resend", object{"since": "2026-01-01T00:00:00Z"}).want(t, 202).body["resent"], "nothing failed")
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).want(t, 204)
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).refused(t, 404, "not_found")
 }
@@ -417,16 +443,22 @@ func console(t *testing.T, s *target) {
 	tenant := url.QueryEscape(s.tenant + "-settings")
 	set := c.call(t, http.MethodPut, "/v1/console/settings?tenantId="+tenant, object{"defaultExpiryDays": 9}).want(t, 200)
 	require.EqualValues(t, 9, set.body["effective"].(object)["defaultExpiryDays"])
+	require.Equal(t, set.body["effective"], c.get(t, "/v1/console/settings?tenantId="+tenant).want(t, 200).body["effective"])
+	require.Equal(t, testkit.OnePage(), c.get(t, at+"/document").want(t, 200).raw)
+	require.Nil(t, c.get(t, "/v1/console/me").want(t, 200).body["user"], "it is the app itself")
 	password := "conformance " + uuid.NewString()[:8]
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer := &client{s: s, token: login.str("access_token")}
 	viewer.get(t, at).want(t, 200)
+	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
+	require.Contains(t, string(c.get(t, "/v1/console/users").want(t, 200).raw), user.str("id"))
 	viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
 	viewer.get(t, "/v1/webhooks").want(t, 401)
 	c.call(t, http.MethodDelete, "/v1/console/users/"+user.str("id"), nil).want(t, 204)
 	signer := e.item("signers", 0)["id"].(string)
 	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
+	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
 }
 
 func embedded(t *testing.T, s *target) {
@@ -443,6 +475,11 @@ func embedded(t *testing.T, s *target) {
 	s.signs(t, open.str("signingToken"))
 	nobody.get(t, "/v1/embedded/sessions/"+session.str("sessionToken")).refused(t, 410, "session_completed")
 	c.post(t, "/v1/embedded/signing-sessions", in).want(t, 409)
+	e, _ = s.sent(t, s.contract())
+	in["envelopeId"], in["signerId"] = e.str("id"), e.item("signers", 0)["id"]
+	revoked := c.post(t, "/v1/embedded/signing-sessions", in).want(t, 201)
+	c.call(t, http.MethodDelete, "/v1/embedded/signing-sessions/"+revoked.str("sessionId"), nil).want(t, 204)
+	nobody.get(t, "/v1/embedded/sessions/"+revoked.str("sessionToken")).refused(t, 401, "session_invalid")
 	in["allowedOrigin"] = "http://app.example.com"
 	c.post(t, "/v1/embedded/signing-sessions", in).refused(t, 400, "validation_error")
 	c.post(t, "/v1/embedded/builder-sessions", object{}).refused(t, 501, "not_available")
@@ -486,6 +523,8 @@ func pages(t *testing.T, s *target) {
 		require.Equal(t, "no-referrer", a.header.Get("Referrer-Policy"), path)
 	}
 	require.NotEmpty(t, nobody.get(t, "/.well-known/jwks.json").want(t, 200).body["keys"])
+	require.Equal(t, "ok", nobody.get(t, "/healthz").want(t, 200).str("status"))
+	require.Equal(t, "ok", nobody.get(t, "/readyz").want(t, 200).str("database"))
 }
 
 type mail struct {

@@ -20,6 +20,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,8 +48,12 @@ type target struct {
 	InboxURL     string `json:"inboxUrl"` // "": none
 	sinkHost     string // "": none
 	tenant       string // of this run alone
+	doc          *openapi3.T
 	router       routers.Router
 	token        string
+
+	mu   sync.Mutex
+	seen map[string]map[int]bool // the statuses that each operation answered
 }
 
 // targets runs the suite against the service that the environment names, or
@@ -121,6 +127,7 @@ func (s *target) prepare(t *testing.T) {
 		openapi3filter.RegisterBodyDecoder("application/pdf", openapi3filter.FileBodyDecoder)
 		openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
 	})
+	s.doc, s.seen = doc, make(map[string]map[int]bool)
 	s.router, err = gorillamux.NewRouter(doc)
 	require.NoError(t, err)
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {s.ClientID}, "client_secret": {s.ClientSecret}}
@@ -214,12 +221,37 @@ func (s *target) check(t *testing.T, req *http.Request, res *http.Response, body
 	if err != nil {
 		return // pages, and what does not exist
 	}
+	s.mu.Lock()
+	name := req.Method + " " + route.Path
+	if s.seen[name] == nil {
+		s.seen[name] = make(map[int]bool)
+	}
+	s.seen[name][res.StatusCode] = true
+	s.mu.Unlock()
 	opts := &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: known, PathParams: params, Route: route, Options: opts},
 		Status:                 res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(body)), Options: opts,
 	})
 	require.NoError(t, err, "%s %s: %s", req.Method, route.Path, body)
+}
+
+// complete reports the operations of the contract that did not answer with what
+// they are for.
+func (s *target) complete() (missing []string) {
+	for path, item := range s.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				code, err := strconv.Atoi(status)
+				done := err == nil && (code < 300 || code == http.StatusNotImplemented)
+				if done && !s.seen[method+" "+path][code] {
+					missing = append(missing, method+" "+path+" "+status)
+				}
+			}
+		}
+	}
+	slices.Sort(missing)
+	return missing
 }
 
 func (c *client) call(t *testing.T, method, path string, body any) *answer {
