@@ -65,10 +65,16 @@ func (s *Store) piped(ctx context.Context, begin string, fn func(*gorm.DB) error
 	return p.end(ctx)
 }
 
-// end commits, together with what waits and the queries.
+// end commits, together with what waits and the queries; after them if a
+// statement may have missed its row, for that must undo everything.
 func (p *pipe) end(ctx context.Context, queries ...query) error {
 	if p.ended {
 		return nil
+	}
+	if len(p.one) > 0 {
+		if err := p.send(ctx); err != nil {
+			return err
+		}
 	}
 	if err := p.send(ctx, append(queries, query{sql: "COMMIT", read: func(pgx.Rows) error { return nil }})...); err != nil {
 		return err

@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"database/sql"
 	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
@@ -107,4 +109,42 @@ func TestOneMoment(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, last.Signers, len(first.Signers)+more)
 	})
+}
+
+// TestMissedRow: a change one of whose rows was taken away by somebody without
+// the envelope's lock changes nothing.
+func TestMissedRow(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t, "postgres")
+	s, err := store.Open(t.Context(), store.Config{
+		URL: url, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock, NewID: uuid.New,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	_, err = s.Migrate(t.Context())
+	require.NoError(t, err)
+	db, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+	require.NoError(t, err)
+	made := draft(t, s, app.ID, "t", "Missed")
+
+	before, log, err := s.Whole(t.Context(), app.ID, made.ID)
+	require.NoError(t, err)
+	_, err = s.Change(t.Context(), app.ID, made.ID, func(e *models.Envelope) error {
+		_, err := db.ExecContext(t.Context(), "DELETE FROM signers WHERE envelope_id = $1", made.ID)
+		require.NoError(t, err)
+		e.Signers[0].Name = "Another"
+		_, err = e.AddSigner(models.Act{At: clock(), Actor: "system", NewID: uuid.New}, models.SignerInput{
+			Name: "New", Email: "new@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone,
+		})
+		return err
+	})
+	require.Error(t, err)
+	after, logAfter, err := s.Whole(t.Context(), app.ID, made.ID)
+	require.NoError(t, err)
+	require.Equal(t, before.Version, after.Version)
+	require.Equal(t, log, logAfter)
+	require.Empty(t, after.Signers, "only what was taken away is gone")
 }
