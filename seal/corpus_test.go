@@ -83,13 +83,20 @@ func corpus(t *testing.T) map[string][]byte {
 	tool("xref stream", "qpdf", "--object-streams=generate", "IN", "OUT")
 	tool("linearized", "qpdf", "--linearize", "--object-streams=disable", "IN", "OUT")
 	tool("linearized streams", "qpdf", "--linearize", "--object-streams=generate", "IN", "OUT")
-	tool("ghostscript", "gs", "-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=pdfwrite", "-sOutputFile=OUT", "IN")
 	html := filepath.Join(dir, "a.html")
 	require.NoError(t, os.WriteFile(html, []byte("<h1>Agreement</h1><p>Some text."), 0o600))
 	tool("chromium", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile",
 		"--no-pdf-header-footer", "--print-to-pdf=OUT", html)
 	tool("mupdf", "mutool", "clean", "-gg", "IN", "OUT")
-	tool("cairo", "pdftocairo", "-pdf", "IN", "OUT")
+	tool("cairo of poppler", "pdftocairo", "-pdf", "IN", "OUT")
+	made, err := filepath.Glob("testdata/corpus/*.pdf") // by programs that need not be installed; see the README there
+	require.NoError(t, err)
+	require.Len(t, made, 9)
+	for _, name := range made {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		c[filepath.Base(name)] = b
+	}
 	return c
 }
 
