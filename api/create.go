@@ -119,6 +119,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 		return err
 	}
 	c.Header("Location", s.BaseURL+"/v1/envelopes/"+e.ID.String())
+	concerns(c, e.ID)
 	c.JSON(http.StatusCreated, viewEnvelope(e, log))
 	return nil
 }

@@ -10,19 +10,40 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"countersign/internal/tracing"
 )
 
-const keyRequestID = "request-id"
+const (
+	keyRequestID = "request-id"
+	keyEnvelope  = "envelope"
+)
+
+// concerns notes the envelope that the request is about, for log and trace.
+func concerns(c *gin.Context, envelope uuid.UUID) { c.Set(keyEnvelope, envelope.String()) }
 
 func requestID(c *gin.Context) string { return c.GetString(keyRequestID) }
 
 // observe gives the request an id and writes one log line, with the route
-// instead of the path, which may hold a token.
+// instead of the path, which may hold a token. A trace begins here: one that a
+// client claims to be in is not believed.
 func (s *Server) observe(c *gin.Context) {
 	id := uuid.NewString()
 	c.Set(keyRequestID, id)
 	c.Header("X-Request-Id", id)
 	start := s.Now()
+	if s.Tracer != nil {
+		name := "HTTP" // a page, or nothing that there is
+		if c.FullPath() != "" {
+			name = c.Request.Method + " " + c.FullPath()
+		}
+		ctx, span := s.Tracer.Start(c.Request.Context(), name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
+		c.Request = c.Request.WithContext(ctx)
+		defer func() { endSpan(c, span) }()
+	}
 	c.Next()
 	level := slog.LevelDebug
 	if c.Writer.Status() >= http.StatusInternalServerError {
@@ -32,7 +53,20 @@ func (s *Server) observe(c *gin.Context) {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
 	}
 	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
-		"status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds())
+		"envelope", c.GetString(keyEnvelope), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds())
+}
+
+// endSpan says how the request went, in ids and the route's words.
+func endSpan(c *gin.Context, span trace.Span) {
+	span.SetAttributes(attribute.String("http.route", c.FullPath()),
+		attribute.Int("http.response.status_code", c.Writer.Status()), attribute.String(tracing.RequestID, requestID(c)))
+	if id := c.GetString(keyEnvelope); id != "" {
+		span.SetAttributes(attribute.String(tracing.EnvelopeID, id))
+	}
+	if c.Writer.Status() >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
 }
 
 func (s *Server) recoverPanic(c *gin.Context) {

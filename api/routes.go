@@ -131,11 +131,15 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 			return err
 		}
 	}
-	if c.Request.Method == http.MethodPost && strings.Contains(c.FullPath(), "/envelopes/:id") {
-		id, err := pathID(c, "id")
-		if err != nil {
-			return err
-		}
+	if !strings.Contains(c.FullPath(), "/envelopes/:id") {
+		return nil
+	}
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	concerns(c, id)
+	if c.Request.Method == http.MethodPost {
 		tenant, err := s.Store.TenantOf(c.Request.Context(), app.ID, id)
 		if err == nil && app.MayUse(tenant) != nil {
 			err = models.ErrNotFound
@@ -208,6 +212,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err != nil {
 			return err
 		}
+		concerns(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
 		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) }, nil)
 	case public:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"countersign/internal/credential"
 	"countersign/models"
@@ -62,6 +63,8 @@ type Config struct {
 	TrustedProxies    []string
 	Version           string
 
+	// Tracer gives each request a span; nil: nobody traces.
+	Tracer trace.Tracer
 	// Observe is told of every request that was answered, with the route's pattern; nil: nobody.
 	Observe func(method, route string, status int, took time.Duration)
 	Log     *slog.Logger

@@ -93,6 +93,30 @@ type Config struct {
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 
+// Traces reports whether the standard variables of OpenTelemetry ask for traces:
+// they name where to send them, and do not switch them off. Only OTLP over HTTP
+// is spoken.
+func Traces(environ []string) (bool, error) {
+	vars := env.ToMap(environ)
+	exporter := vars["OTEL_TRACES_EXPORTER"]
+	wanted := exporter == "otlp" || exporter == "" && (vars["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || vars["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != "")
+	if strings.EqualFold(vars["OTEL_SDK_DISABLED"], "true") || exporter == "none" || exporter == "" && !wanted {
+		return false, nil
+	}
+	if !wanted {
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not spoken; use otlp or none", exporter)
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if p := vars[name]; p != "" {
+			if p != "http/protobuf" {
+				return false, fmt.Errorf("%s: %q is not spoken; use http/protobuf, on port 4318", name, p)
+			}
+			break
+		}
+	}
+	return true, nil
+}
+
 // Secret is a setting that must not be shown.
 type Secret string
 

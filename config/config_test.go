@@ -63,6 +63,33 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), "c2hvcnQ=")
 }
 
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		vars []string
+		want bool
+		err  string
+	}{
+		{nil, false, ""},
+		{[]string{"OTEL_SERVICE_NAME=x"}, false, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318"}, true, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:4318/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, true, ""},
+		{[]string{"OTEL_TRACES_EXPORTER=otlp"}, true, ""},
+		{[]string{"OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318"}, false, ""},
+		{[]string{"OTEL_SDK_DISABLED=true", "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318"}, false, ""},
+		{[]string{"OTEL_TRACES_EXPORTER=zipkin"}, false, "OTEL_TRACES_EXPORTER"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, false, "http/protobuf"},
+	} {
+		got, err := config.Traces(c.vars)
+		assert.Equal(t, c.want, got, "%v", c.vars)
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
 func TestRequire(t *testing.T) {
 	t.Parallel()
 	c, err := load("COUNTERSIGN_DATABASE_URL=sqlite:///x")

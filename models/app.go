@@ -184,6 +184,8 @@ type OutboxRefs struct {
 	// Run counts the resends of a delivery. For an envelope or its retention, 1 says that the workflow is to
 	// run again although it has ended well before.
 	Run int `json:"run,omitempty"`
+	// Trace is the W3C traceparent of the step that wrote the row; "" where nobody traces.
+	Trace string `json:"trace,omitempty"`
 }
 
 // MailKind says what a mail is for.

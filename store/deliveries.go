@@ -164,7 +164,7 @@ func (s *Store) resend(tx *gorm.DB, ds []*models.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return tx.CreateInBatches(rows, 100).Error
+	return addOutbox(tx, rows)
 }
 
 // PingWebhook sends the endpoint an event of its own, which concerns no envelope.
@@ -193,8 +193,7 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 		if err := tx.Create(d).Error; err != nil {
 			return err
 		}
-		row := s.outboxRow(now, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: app, WebhookID: &webhook})
-		return tx.Create(&row).Error
+		return addOutbox(tx, []models.OutboxRow{s.outboxRow(now, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: app, WebhookID: &webhook})})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ping webhook %s: %w", webhook, err)

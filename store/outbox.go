@@ -5,12 +5,24 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
+	"countersign/internal/tracing"
 	"countersign/models"
 )
 
 // outboxHorizon is further ahead than any row is put off. What is due later was
 // written before the clock was set back, and is due.
 const outboxHorizon = 5 * time.Minute
+
+// addOutbox inserts rows, each with the trace that it is written in.
+func addOutbox(tx *gorm.DB, rows []models.OutboxRow) error {
+	carried := tracing.Carry(tx.Statement.Context)
+	for i := range rows {
+		rows[i].Refs.Trace = carried
+	}
+	return tx.CreateInBatches(rows, 100).Error
+}
 
 // ClaimOutbox takes up to n rows that are due, at most one per key and always
 // the oldest of it, and keeps them from others for the length of lease.

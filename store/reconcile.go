@@ -82,7 +82,7 @@ func (s *Store) TellAgain(ctx context.Context, rows []models.OutboxRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := s.db.WithContext(ctx).CreateInBatches(rows, 100).Error; err != nil {
+	if err := addOutbox(s.db.WithContext(ctx), rows); err != nil {
 		return fmt.Errorf("tell Temporal again: %w", err)
 	}
 	s.signalWake()

@@ -43,7 +43,7 @@ func (s *Store) tell(tx *gorm.DB, e *models.Envelope, hooks []*models.Webhook) e
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := tx.CreateInBatches(rows, 100).Error; err != nil {
+	if err := addOutbox(tx, rows); err != nil {
 		return fmt.Errorf("insert outbox rows: %w", err)
 	}
 	return nil

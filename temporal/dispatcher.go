@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -16,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"countersign/internal/tracing"
 	"countersign/models"
 )
 
@@ -36,6 +40,7 @@ type Dispatcher struct {
 	// Delays are those before each attempt at a webhook delivery.
 	Delays []time.Duration
 	Log    *slog.Logger
+	Tracer trace.Tracer // nil: nobody traces
 }
 
 const (
@@ -93,7 +98,12 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	ctx = context.WithoutCancel(ctx) // a shutdown waits for it, rather than leave the row to its lease
 	call, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
+	call, span := d.span(call, row)
 	err := d.tell(call, row)
+	if err != nil {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
 	if err == nil {
 		err = d.Outbox.FinishOutbox(ctx, row.Seq)
 	} else {
@@ -104,6 +114,16 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 		// The lease runs out by itself and the row is told again.
 		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
 	}
+}
+
+// span takes up the trace of the step that wrote the row.
+func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Context, trace.Span) {
+	if d.Tracer == nil {
+		return ctx, trace.SpanFromContext(ctx)
+	}
+	return d.Tracer.Start(tracing.Resume(ctx, row.Refs.Trace), "outbox "+string(row.Kind), trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(attribute.String(tracing.OutboxKind, string(row.Kind)), attribute.String("countersign.key", row.Key.String()),
+			attribute.Int("countersign.attempt", row.Attempts)))
 }
 
 func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
@@ -162,7 +182,7 @@ func reuse(row models.OutboxRow) enums.WorkflowIdReusePolicy {
 // id, by which the server drops repeats. A workflow that is not there is
 // started with the signal; one that has ended has no use for it.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
-	fact := SignerSignal{}
+	fact := SignerSignal{Trace: tracing.Carry(ctx)}
 	if row.Refs.SignerID != nil {
 		fact.SignerID = *row.Refs.SignerID
 	}

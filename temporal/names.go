@@ -75,6 +75,8 @@ type EnvelopeInput struct {
 // SignerSignal is what signals carry: whom the fact is about, by id.
 type SignerSignal struct {
 	SignerID uuid.UUID `json:"signerId,omitzero"`
+	// Trace is the traceparent of the step that made the fact; "" where nobody traces.
+	Trace string `json:"trace,omitempty"`
 }
 
 // DeliveryInput starts a delivery's workflow. Delays are those before each of

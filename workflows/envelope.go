@@ -51,6 +51,8 @@ type envelope struct {
 	remind  time.Time
 	timer   workflow.Future // the one that runs; nil if none does
 
+	trace string // of the last fact that a signal told; "" while none has
+
 	cancelInvites workflow.CancelFunc
 	invites       workflow.Context
 }
@@ -86,11 +88,12 @@ func (w *envelope) run(ctx workflow.Context) error {
 	}
 	for {
 		w.drain(ctx)
+		step := temporal.Traced(ctx, w.trace)
 		switch {
 		case w.closed != "":
-			return w.close(ctx)
+			return w.close(step)
 		case w.allSigned():
-			return w.seal(ctx)
+			return w.seal(step)
 		case workflow.GetInfo(ctx).GetContinueAsNewSuggested():
 			return workflow.NewContinueAsNewError(ctx, Envelope, w.EnvelopeInput)
 		}
@@ -127,6 +130,7 @@ func (w *envelope) drain(ctx workflow.Context) {
 		var f temporal.SignerSignal
 		for ch := workflow.GetSignalChannel(ctx, name); ch.ReceiveAsync(&f); f = (temporal.SignerSignal{}) {
 			apply[name](f)
+			w.trace = f.Trace
 		}
 	}
 }
@@ -141,6 +145,7 @@ func (w *envelope) wait(ctx workflow.Context) error {
 			var f temporal.SignerSignal
 			ch.Receive(ctx, &f)
 			apply[name](f)
+			w.trace = f.Trace
 		})
 	}
 	w.arm(ctx)
@@ -190,7 +195,7 @@ func (w *envelope) invite() {
 			continue
 		}
 		w.invited[id] = true
-		run(w.invites, options("Invite signer "+id.String(), time.Minute), acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
+		run(temporal.Traced(w.invites, w.trace), options("Invite signer "+id.String(), time.Minute), acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
 	}
 }
 
@@ -198,7 +203,7 @@ func (w *envelope) sendReminders(ctx workflow.Context) error {
 	w.round++
 	w.remind = workflow.Now(ctx).Add(w.plan.ReminderEvery)
 	// The awaited are asked in the background too, for the same reason.
-	run(w.invites, options(fmt.Sprintf("Reminder %d", w.round), 5*time.Minute), acts.Remind, activities.RemindInput{EnvelopeInput: w.EnvelopeInput, Round: w.round})
+	run(temporal.Untraced(w.invites), options(fmt.Sprintf("Reminder %d", w.round), 5*time.Minute), acts.Remind, activities.RemindInput{EnvelopeInput: w.EnvelopeInput, Round: w.round})
 	return nil
 }
 
@@ -208,7 +213,7 @@ func (w *envelope) expire(ctx workflow.Context) error {
 	w.step = stepExpiring
 	w.describe(ctx)
 	var status models.Status
-	if err := run(ctx, options("Close at the deadline", time.Minute), acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
+	if err := run(temporal.Untraced(ctx), options("Close at the deadline", time.Minute), acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
 		return err
 	}
 	w.step = stepWaiting

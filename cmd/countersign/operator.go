@@ -6,12 +6,61 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.temporal.io/sdk/interceptor"
+
+	"countersign/config"
 	"countersign/internal/health"
+	"countersign/internal/metrics"
+	"countersign/internal/tracing"
 	"countersign/temporal"
+	"countersign/webhook"
 )
+
+// trace begins to export traces, where the environment asks for them.
+func (p *parts) trace(ctx context.Context) error {
+	wanted, err := config.Traces(os.Environ())
+	if err != nil || !wanted {
+		return err
+	}
+	t, stop, err := tracing.Export(ctx, version)
+	if err != nil {
+		return err
+	}
+	p.log = slog.New(tracing.Logs(p.log.Handler()))
+	slog.SetDefault(p.log)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { p.log.Warn("traces are not exported", "error", err) }))
+	p.tracer, p.ended = t, func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+		defer cancel()
+		if err := stop(end); err != nil {
+			p.log.Warn("the last traces are not exported", "error", err)
+		}
+	}
+	return nil
+}
+
+// temporalObserver sees what the Temporal client and the workers do.
+func (p *parts) temporalObserver() temporal.Observer {
+	o := temporal.Observer{Metrics: p.metrics.Temporal()}
+	if p.tracer != nil {
+		o.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(p.tracer)}
+	}
+	return o
+}
+
+// deliverer posts webhooks, and is measured and traced.
+func (p *parts) deliverer() metrics.Deliverer {
+	d := p.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}))
+	if p.tracer != nil {
+		d = tracing.Deliveries(p.tracer, d)
+	}
+	return d
+}
 
 // measureStore shows the database's pool and the outbox.
 func (p *parts) measureStore() error {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 
 	"countersign/activities"
@@ -31,7 +32,6 @@ import (
 	"countersign/store/blob"
 	"countersign/temporal"
 	"countersign/web"
-	"countersign/webhook"
 	"countersign/worker"
 )
 
@@ -46,6 +46,8 @@ type parts struct {
 	mail   metrics.Mailer
 	sms    notify.SMS
 	client client.Client
+	tracer trace.Tracer // nil unless the environment asks for traces
+	ended  func()       // sends the last spans
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics
 	sealer  *sealer // of a process that has workers
@@ -77,6 +79,9 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 	p := &parts{cfg: cfg, log: log}
 	if cfg.MetricsListen != "" {
 		p.metrics = metrics.New(version)
+	}
+	if err := p.trace(ctx); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -119,7 +124,7 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 		}
 		p.sms = p.metrics.SMS(sms)
 	}
-	if p.client, err = temporal.Dial(cfg, log, temporal.Observer{Metrics: p.metrics.Temporal()}); err != nil {
+	if p.client, err = temporal.Dial(cfg, p.log, p.temporalObserver()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -132,10 +137,14 @@ func (p *parts) close() error {
 	if p.client != nil {
 		p.client.Close()
 	}
+	var err error
 	if p.store != nil {
-		return p.store.Close()
+		err = p.store.Close()
 	}
-	return nil
+	if p.ended != nil {
+		p.ended()
+	}
+	return err
 }
 
 // api puts the HTTP handler together.
@@ -159,7 +168,7 @@ func (p *parts) api() (http.Handler, error) {
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: roots(),
-		Version: version, Observe: p.metrics.Request, Log: p.log, Now: now, NewID: newID,
+		Version: version, Observe: p.metrics.Request, Tracer: p.tracer, Log: p.log, Now: now, NewID: newID,
 	})
 }
 
@@ -202,7 +211,7 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 	p.metrics.Certificate(sealer.NotAfter)
 	return worker.New(p.client, &activities.Activities{
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: p.metrics.Sealer(sealer, now),
-		Webhooks: p.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version})),
+		Webhooks: p.deliverer(),
 		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
 	}), nil
@@ -211,7 +220,7 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 // dispatcher tells Temporal what was committed.
 func (p *parts) dispatcher() *temporal.Dispatcher {
 	return &temporal.Dispatcher{
-		Outbox: p.store, Client: p.client, Namespace: p.cfg.TemporalNamespace, Delays: p.cfg.WebhookSchedule[:], Log: p.log,
+		Outbox: p.store, Client: p.client, Namespace: p.cfg.TemporalNamespace, Delays: p.cfg.WebhookSchedule[:], Log: p.log, Tracer: p.tracer,
 	}
 }
 

@@ -49,6 +49,7 @@ func (s *service) login(t *testing.T) *client {
 	require.Equal(t, "Bearer", tok["token_type"])
 	require.InDelta(t, 3600, tok["expires_in"], 0)
 	c.token = tok.str("access_token")
+	s.tokens = append(s.tokens, c.token)
 	return c
 }
 

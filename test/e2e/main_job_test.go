@@ -33,8 +33,11 @@ func TestMainJob(t *testing.T) {
 	})
 	t.Run("api and worker on PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		s := production(t)
+		traces := listenTraces(t)
+		s := production(t, traces.settings()...)
 		mainJob(t, s)
+		checkTraces(t, traces)
+		checkRedaction(t, s, traces)
 		checkMetrics(t, s)
 		checkAudit(t, s)
 		checkCertificateWarning(t, s)

@@ -36,6 +36,8 @@ type service struct {
 
 	dataDir string
 
+	tokens []string // access tokens that were given out
+
 	// Of a service in separate processes.
 	env         []string
 	api, worker *process

@@ -1,0 +1,55 @@
+package tracing
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"countersign/webhook"
+)
+
+// Export sends spans by OTLP over HTTP, to where the standard variables of
+// OpenTelemetry say (OTEL_EXPORTER_OTLP_ENDPOINT and the others). Spans wait in
+// bounded memory; those that cannot be sent are dropped. Stop sends the last.
+func Export(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	res, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", Name), attribute.String("service.version", version)),
+		resource.WithFromEnv(), resource.WithTelemetrySDK())
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
+	return p.Tracer(Name), p.Shutdown, nil
+}
+
+// Deliverer posts webhooks.
+type Deliverer interface {
+	Deliver(ctx context.Context, req webhook.Request) webhook.Result
+}
+
+// Deliveries gives each attempt at a delivery a span. The trace does not go on
+// to the endpoint, which is somebody else's, nor does its address into the span.
+func Deliveries(t trace.Tracer, next Deliverer) Deliverer { return deliveries{t, next} }
+
+type deliveries struct {
+	tracer trace.Tracer
+	next   Deliverer
+}
+
+// Deliver implements Deliverer.
+func (d deliveries) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
+	ctx, span := d.tracer.Start(ctx, "POST webhook", trace.WithSpanKind(trace.SpanKindClient))
+	defer span.End()
+	res := d.next.Deliver(ctx, req)
+	span.SetAttributes(attribute.Int("http.response.status_code", res.Status), attribute.Bool(Result, res.OK()))
+	return res
+}

@@ -1,0 +1,87 @@
+package tracing_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"countersign/internal/tracing"
+	"countersign/webhook"
+)
+
+func recorder() (trace.Tracer, *tracetest.InMemoryExporter) {
+	seen := tracetest.NewInMemoryExporter()
+	return sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name), seen
+}
+
+func TestATraceIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	tracer, seen := recorder()
+	ctx, span := tracer.Start(t.Context(), "request")
+	carried := tracing.Carry(ctx)
+	span.End()
+	assert.Regexp(t, `^00-[0-9a-f]{32}-[0-9a-f]{16}-01$`, carried)
+	_, span = tracer.Start(tracing.Resume(t.Context(), carried), "later")
+	span.End()
+	got := seen.GetSpans()
+	require.Len(t, got, 2)
+	assert.Equal(t, got[0].SpanContext.TraceID(), got[1].SpanContext.TraceID())
+	assert.Equal(t, got[0].SpanContext.SpanID(), got[1].Parent.SpanID())
+}
+
+func TestNothingIsCarriedWithoutATrace(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, tracing.Carry(t.Context()))
+	off, span := tracing.Off().Start(t.Context(), "request")
+	span.End()
+	assert.Empty(t, tracing.Carry(off))
+	unsampled := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("t")
+	ctx, span := unsampled.Start(t.Context(), "request")
+	span.End()
+	assert.Empty(t, tracing.Carry(ctx))
+	for _, bad := range []string{"", "nonsense", "00-0-0-01", strings.Repeat("x", 1<<16)} {
+		assert.Equal(t, trace.SpanContext{}, trace.SpanContextFromContext(tracing.Resume(t.Context(), bad)))
+	}
+}
+
+func TestLogsNameTheTrace(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	log := slog.New(tracing.Logs(slog.NewTextHandler(&out, nil))).With("a", 1).WithGroup("g")
+	tracer, _ := recorder()
+	ctx, span := tracer.Start(t.Context(), "request")
+	defer span.End()
+	log.InfoContext(ctx, "in")
+	assert.Contains(t, out.String(), span.SpanContext().TraceID().String())
+	out.Reset()
+	log.InfoContext(t.Context(), "out")
+	assert.NotContains(t, out.String(), "trace=")
+}
+
+type endpoint struct{ ctx context.Context }
+
+func (e *endpoint) Deliver(ctx context.Context, _ webhook.Request) webhook.Result {
+	e.ctx = ctx
+	return webhook.Result{Status: 503}
+}
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	tracer, seen := recorder()
+	next := &endpoint{}
+	tracing.Deliveries(tracer, next).Deliver(t.Context(), webhook.Request{URL: "https://example.com/hook?key=hunter2"})
+	require.Len(t, seen.GetSpans(), 1)
+	got := seen.GetSpans()[0]
+	assert.Equal(t, "POST webhook", got.Name)
+	for _, a := range got.Attributes {
+		assert.NotContains(t, a.Value.String(), "hunter2")
+	}
+	assert.Equal(t, got.SpanContext.SpanID(), trace.SpanContextFromContext(next.ctx).SpanID())
+}

@@ -1,0 +1,156 @@
+package temporal
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/internal/tracing"
+)
+
+// traceHeader is the header of workflows and activities that carries the trace.
+const traceHeader = "traceparent"
+
+// Trace follows a trace from the start of a workflow, or from a signal that
+// names one, to the activities. A workflow itself has no span: it lives for
+// weeks and in many processes. Each activity that it schedules has one of the
+// moment, and one of its run.
+func Trace(t trace.Tracer) interceptor.ClientInterceptor { return &tracer{tracer: t} }
+
+type tracer struct {
+	interceptor.InterceptorBase
+
+	tracer trace.Tracer
+}
+
+type traceKey struct{}
+
+// Traced makes carried (see tracing.Carry) the trace of what is done with the
+// returned context; "" leaves the trace that ctx is in.
+func Traced(ctx workflow.Context, carried string) workflow.Context {
+	if carried == "" {
+		return ctx
+	}
+	return workflow.WithValue(ctx, traceKey{}, carried)
+}
+
+// Untraced leaves the trace: for what time brings about, and nobody's step.
+func Untraced(ctx workflow.Context) workflow.Context { return workflow.WithValue(ctx, traceKey{}, "") }
+
+func put(header map[string]*commonpb.Payload, carried string) {
+	if header == nil || carried == "" {
+		return
+	}
+	if p, err := converter.GetDefaultDataConverter().ToPayload(carried); err == nil {
+		header[traceHeader] = p
+	}
+}
+
+func take(header map[string]*commonpb.Payload) (carried string) {
+	if p, ok := header[traceHeader]; ok {
+		_ = converter.GetDefaultDataConverter().FromPayload(p, &carried) // what cannot be read is no trace
+	}
+	return carried
+}
+
+// InterceptClient implements interceptor.ClientInterceptor.
+func (t *tracer) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
+	return &clientTracer{interceptor.ClientOutboundInterceptorBase{Next: next}}
+}
+
+type clientTracer struct {
+	interceptor.ClientOutboundInterceptorBase
+}
+
+// ExecuteWorkflow implements interceptor.ClientOutboundInterceptor.
+func (c *clientTracer) ExecuteWorkflow(ctx context.Context, in *interceptor.ClientExecuteWorkflowInput) (client.WorkflowRun, error) {
+	put(interceptor.Header(ctx), tracing.Carry(ctx))
+	return c.Next.ExecuteWorkflow(ctx, in)
+}
+
+// SignalWithStartWorkflow implements interceptor.ClientOutboundInterceptor.
+func (c *clientTracer) SignalWithStartWorkflow(ctx context.Context, in *interceptor.ClientSignalWithStartWorkflowInput) (client.WorkflowRun, error) {
+	put(interceptor.Header(ctx), tracing.Carry(ctx))
+	return c.Next.SignalWithStartWorkflow(ctx, in)
+}
+
+// InterceptWorkflow implements interceptor.WorkerInterceptor.
+func (t *tracer) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &workflowTracer{interceptor.WorkflowInboundInterceptorBase{Next: next}, t.tracer}
+}
+
+type workflowTracer struct {
+	interceptor.WorkflowInboundInterceptorBase
+
+	tracer trace.Tracer
+}
+
+// Init implements interceptor.WorkflowInboundInterceptor.
+func (w *workflowTracer) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return w.Next.Init(&scheduleTracer{interceptor.WorkflowOutboundInterceptorBase{Next: out}, w.tracer})
+}
+
+// ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
+func (w *workflowTracer) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
+	return w.Next.ExecuteWorkflow(Traced(ctx, take(interceptor.WorkflowHeader(ctx))), in)
+}
+
+type scheduleTracer struct {
+	interceptor.WorkflowOutboundInterceptorBase
+
+	tracer trace.Tracer
+}
+
+// ExecuteActivity implements interceptor.WorkflowOutboundInterceptor.
+func (s *scheduleTracer) ExecuteActivity(ctx workflow.Context, activityType string, args ...any) workflow.Future {
+	if carried, _ := ctx.Value(traceKey{}).(string); carried != "" {
+		if !workflow.IsReplaying(ctx) {
+			carried = s.scheduled(workflow.GetInfo(ctx), activityType, carried)
+		}
+		put(interceptor.WorkflowHeader(ctx), carried)
+	}
+	return s.Next.ExecuteActivity(ctx, activityType, args...)
+}
+
+// scheduled notes the moment at which a workflow asks for an activity.
+func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, carried string) string {
+	ctx, span := s.tracer.Start(tracing.Resume(context.Background(), carried), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
+		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))
+	defer span.End()
+	if next := tracing.Carry(ctx); next != "" {
+		return next
+	}
+	return carried
+}
+
+// InterceptActivity implements interceptor.WorkerInterceptor.
+func (t *tracer) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &activityTracer{interceptor.ActivityInboundInterceptorBase{Next: next}, t.tracer}
+}
+
+type activityTracer struct {
+	interceptor.ActivityInboundInterceptorBase
+
+	tracer trace.Tracer
+}
+
+// ExecuteActivity implements interceptor.ActivityInboundInterceptor.
+func (a *activityTracer) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	info := activity.GetInfo(ctx)
+	ctx, span := a.tracer.Start(tracing.Resume(ctx, take(interceptor.Header(ctx))), "activity "+info.ActivityType.Name, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.Int("temporal.attempt", int(info.Attempt))))
+	defer span.End()
+	out, err := a.Next.ExecuteActivity(ctx, in)
+	if err != nil {
+		span.SetStatus(codes.Error, "") // the error's text is in the log and in the Temporal UI
+	}
+	return out, err
+}

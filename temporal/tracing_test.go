@@ -1,0 +1,79 @@
+package temporal_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/internal/testkit"
+	"countersign/internal/tracing"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+func step(context.Context, string) error { return nil }
+
+// steps does one step of the trace that started it, one of the signal's and one of nobody's.
+func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	if err := workflow.ExecuteActivity(ctx, step, "started").Get(ctx, nil); err != nil {
+		return err
+	}
+	var fact temporal.SignerSignal
+	workflow.GetSignalChannel(ctx, temporal.SignalVoided).Receive(ctx, &fact)
+	if err := workflow.ExecuteActivity(temporal.Traced(ctx, fact.Trace), step, "signalled").Get(ctx, nil); err != nil {
+		return err
+	}
+	return workflow.ExecuteActivity(temporal.Untraced(ctx), step, "due").Get(ctx, nil)
+}
+
+// TestOneTraceForEachStep follows two outbox rows to the activities that they
+// bring about.
+func TestOneTraceForEachStep(t *testing.T) {
+	t.Parallel()
+	seen := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name)
+	opts := testkit.Temporal(t)
+	opts.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(tracer)}
+	c, err := client.Dial(opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	w := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
+	w.RegisterWorkflowWithOptions(steps, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+	w.RegisterActivity(step)
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	f := &fixture{box: &box{}, key: uuid.New(), c: c}
+	f.Dispatcher = &temporal.Dispatcher{Outbox: f.box, Client: c, Namespace: opts.Namespace, Tracer: tracer}
+
+	var began []trace.SpanContext
+	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxVoided} {
+		ctx, request := tracer.Start(t.Context(), "request")
+		f.tell(t, kind)
+		f.box.rows[0].Refs.Trace = tracing.Carry(ctx)
+		request.End()
+		began = append(began, request.SpanContext())
+		f.dispatch(t)
+		f.box.rows = nil
+	}
+	require.NoError(t, c.GetWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "").Get(t.Context(), nil))
+
+	spans := make(map[trace.TraceID][]string)
+	for _, s := range seen.GetSpans() {
+		spans[s.SpanContext.TraceID()] = append(spans[s.SpanContext.TraceID()], s.Name)
+	}
+	assert.Len(t, spans, 3, "two steps, and what time brought about")
+	assert.ElementsMatch(t, []string{"request", "outbox start", "workflow Envelope", "activity step"}, spans[began[0].TraceID()])
+	assert.ElementsMatch(t, []string{"request", "outbox voided", "workflow Envelope", "activity step"}, spans[began[1].TraceID()])
+}
