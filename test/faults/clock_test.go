@@ -1,0 +1,78 @@
+package faults_test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+func uuidString() string { return uuid.NewString() }
+
+// TestClockJumps moves the clock of the API and the worker by an hour, forth
+// and back, while envelopes are under way: the chain is in order by its
+// sequence, nothing waits for the clock to catch up, and links fail closed.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.shorten(30*time.Minute, time.Hour)
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		late, err := w.send(1, "expires") // in half an hour
+		require.NoError(t, err)
+		require.NoError(t, late.consent(0))
+		first, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		require.NoError(t, first.consent(0))
+
+		w.set("clock", "90m")
+		a, err := late.sign(0)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusUnauthorized, a.status, "its deadline has passed: %s", a.body)
+		a, err = first.sign(0)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, a.status, "%s", a.body)
+		a, err = w.client.do(http.MethodGet, "/v1/envelopes/"+first.id, "", nil)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusUnauthorized, a.status, "an access token ends after an hour")
+		w.login()
+
+		w.set("clock", []string{"-1h", "-90m"}[rnd.IntN(2)])
+		w.login()
+		a, err = first.sign(1)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusUnauthorized, a.status, "a link from the future: %s", a.body)
+		require.NoError(t, w.sendAndComplete(1))
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "what was written before the clock went back is told")
+
+		w.set("clock", "")
+		w.login()
+		require.NoError(t, first.consent(1))
+		_, err = first.sign(1)
+		require.NoError(t, err)
+		a, err = late.sign(0)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusOK, a.status, "its deadline has not passed after all: %s", a.body)
+		w.check("/all")
+
+		// Times went back and forth; the order is that of the sequence.
+		_, events, err := w.store.Whole(t.Context(), w.appID, idOf(first))
+		require.NoError(t, err)
+		back := false
+		for i := 1; i < len(events); i++ {
+			assert.Equal(t, events[i-1].Seq+1, events[i].Seq)
+			back = back || events[i].Timestamp.Before(events[i-1].Timestamp)
+		}
+		assert.True(t, back, "the clock did go back")
+		assert.Equal(t, models.StatusCompleted, w.status(late))
+	})
+}

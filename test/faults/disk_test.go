@@ -1,0 +1,139 @@
+package faults_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// smallDisk is a directory that can be filled up: a file system of its own
+// where this process may mount one, else any, and a failpoint stands for full.
+type smallDisk struct {
+	w    *world
+	dir  string
+	real bool
+}
+
+func newSmallDisk(t *testing.T) *smallDisk {
+	t.Helper()
+	d := &smallDisk{dir: t.TempDir()}
+	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "size=4m"); err == nil {
+		d.real = true
+		t.Cleanup(func() { _ = syscall.Unmount(d.dir, syscall.MNT_DETACH) })
+	}
+	return d
+}
+
+// fill leaves no more than a few bytes; empty gives the room back.
+func (d *smallDisk) fill(t *testing.T, leave int) {
+	t.Helper()
+	if !d.real {
+		d.w.set("blob.keep", "full")
+		return
+	}
+	f, err := os.Create(filepath.Join(d.dir, "ballast"))
+	require.NoError(t, err)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	st, err := f.Stat()
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(st.Size()-int64(leave)))
+	require.NoError(t, f.Close())
+}
+
+func (d *smallDisk) empty(t *testing.T) {
+	t.Helper()
+	d.w.set("blob.keep", "")
+	if err := os.Remove(filepath.Join(d.dir, "ballast")); err != nil {
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+// TestDiskFull fills the disk under the file store: sealing is tried until
+// there is room, and no truncated file is ever to be seen.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		disk := newSmallDisk(t)
+		w := newWorld(t, setting{files: filepath.Join(disk.dir, "files")})
+		disk.w = w
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		seen := watch(t, filepath.Join(disk.dir, "files", "envelopes"))
+		require.NoError(t, w.sendAndComplete(1))
+		e, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		draft, err := w.draft(1, "Contract")
+		require.NoError(t, err)
+		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the first is sealed")
+
+		disk.fill(t, 4096*rnd.IntN(4))
+		require.NoError(t, e.complete(), "signing needs no room in the file store")
+		if !disk.real {
+			w.fails(uuidString(), "/v1/envelopes/"+draft.id+"/document", onePage)
+		}
+		failed := func() bool { return w.logged("no space left on device") }
+		eventually(t, failed, "no seal fails")
+		assert.Equal(t, models.StatusSealing, w.status(e))
+		assert.Empty(t, w.sealedFiles(e))
+		disk.empty(t)
+		w.check("/all")
+		for _, problem := range seen() {
+			t.Error(problem)
+		}
+		if disk.real {
+			left, err := os.ReadDir(filepath.Join(disk.dir, "files", "tmp"))
+			require.NoError(t, err)
+			assert.Empty(t, left, "nothing half-written stays")
+		}
+	})
+}
+
+// watch looks at every file that appears under dir, from its first moment, and
+// tells which were not whole.
+func watch(t *testing.T, dir string) (problems func() []error) {
+	t.Helper()
+	done, out := make(chan struct{}), make(chan []error)
+	go func() {
+		var all []error
+		checked := map[string]bool{}
+		for running := true; running; {
+			select {
+			case <-done:
+				running = false
+			case <-time.After(2 * time.Millisecond):
+			}
+			_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+				if err != nil || e.IsDir() || checked[path] {
+					return nil //nolint:nilerr // it is not there yet, or not any more
+				}
+				b, err := os.ReadFile(path)
+				if err != nil {
+					return nil //nolint:nilerr // removed meanwhile
+				}
+				checked[path] = true
+				if !bytes.HasPrefix(b, []byte("%PDF")) || !strings.HasSuffix(strings.TrimSpace(string(b)), "%%EOF") {
+					all = append(all, errors.New("truncated file seen: "+path))
+				}
+				return nil
+			})
+		}
+		out <- all
+	}()
+	return func() []error { close(done); return <-out }
+}

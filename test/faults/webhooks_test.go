@@ -1,0 +1,146 @@
+package faults_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// endpoints are those that nobody wants to have: what each does with an event,
+// and whether that takes until the attempt is given up.
+var endpoints = map[string]struct {
+	slow bool
+	do   http.HandlerFunc
+}{
+	"/500": {do: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }},
+	"/redirect": {do: func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/all", http.StatusTemporaryRedirect)
+	}},
+	"/closed": {do: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+	"/huge": {do: func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+		chunk := []byte(strings.Repeat("x", 1<<20))
+		for range 512 {
+			if _, err := w.Write(chunk); err != nil {
+				return // the service has read enough
+			}
+		}
+	}},
+	"/hang": {slow: true, do: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+	"/drip": {slow: true, do: func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		for r.Context().Err() == nil {
+			if _, err := w.Write([]byte(".")); err != nil {
+				return
+			}
+			_ = http.NewResponseController(w).Flush() // it fails when the service has gone
+			time.Sleep(200 * time.Millisecond)
+		}
+	}},
+}
+
+// TestBadEndpoints delivers to endpoints that misbehave in every way: each gets
+// five attempts on the schedule, the worker's memory stays bounded, and a
+// healthy endpoint gets its events meanwhile.
+func TestBadEndpoints(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newWorld(t, setting{})
+		w.api()
+		worker := w.worker()
+		w.login()
+		w.subscribe("/all")
+		quiet := w.latencies(t, 6)
+		for path, e := range endpoints {
+			w.hooks.on(path, e.do)
+			w.subscribe(path)
+		}
+		before := memory(t, worker)
+		loud := w.latencies(t, 6)
+		t.Logf("healthy endpoint, from the call to the delivery: %v alone, %v beside bad ones (median)", median(quiet), median(loud))
+		require.Less(t, median(loud), 10*time.Second, "the healthy endpoint does not wait for the bad ones")
+
+		for path, e := range endpoints {
+			if e.slow && !long() {
+				continue // five times 10 s
+			}
+			eventually(t, func() bool {
+				return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = 'pending'`, w.hooks.url+path) == 0
+			}, "deliveries to %s are not given up", path)
+			w.checkAttempts(t, path)
+		}
+		after := memory(t, worker)
+		t.Logf("the worker's largest resident memory: %d MB before, %d MB after", before>>20, after>>20)
+		assert.Less(t, after-before, 200<<20, "memory is bounded")
+		w.check("/all")
+	})
+}
+
+// checkAttempts wants five attempts for each delivery to a path, none before
+// its time.
+func (w *world) checkAttempts(t *testing.T, path string) {
+	t.Helper()
+	rows, err := w.db.Query(t.Context(), `SELECT d.status, d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d
+		JOIN webhooks h ON h.id = d.webhook_id JOIN delivery_attempts a ON a.delivery_id = d.id WHERE h.url = $1 GROUP BY d.id`, w.hooks.url+path)
+	require.NoError(t, err)
+	defer rows.Close()
+	n := 0
+	for ; rows.Next(); n++ {
+		var status string
+		var attempts int
+		var at []time.Time
+		require.NoError(t, rows.Scan(&status, &attempts, &at))
+		assert.Equal(t, "failed", status, path)
+		assert.Equal(t, 5, attempts, path)
+		for i := 1; i < len(at); i++ {
+			assert.GreaterOrEqual(t, at[i].Sub(at[i-1]), 900*time.Millisecond, "%s: attempt %d", path, i+1)
+		}
+	}
+	require.NoError(t, rows.Err())
+	assert.Positive(t, n, path)
+}
+
+// latencies are those from a void to its event at the healthy endpoint.
+func (w *world) latencies(t *testing.T, n int) (all []time.Duration) {
+	t.Helper()
+	for range n {
+		e, err := w.send(1, "Contract")
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = e.void()
+		require.NoError(t, err)
+		var event string
+		require.NoError(t, w.db.QueryRow(t.Context(), "SELECT id FROM audit_events WHERE envelope_id = $1 AND name = 'envelope.voided'", e.id).Scan(&event))
+		eventually(t, func() bool { return len(w.hooks.of("/all", event)) > 0 }, "the healthy endpoint hears nothing")
+		all = append(all, w.hooks.of("/all", event)[0].at.Sub(start))
+	}
+	return all
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2].Round(time.Millisecond)
+}
+
+// memory is the most that a process ever had resident, in bytes.
+func memory(t *testing.T, p *process) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(b)) {
+		var kb int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			return kb << 10
+		}
+	}
+	require.Fail(t, "no VmHWM")
+	return 0
+}
