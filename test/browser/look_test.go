@@ -48,9 +48,7 @@ func (b *tab) pictures(name string) {
 	}
 	for _, width := range []int64{1280, 390} {
 		height := map[int64]int64{1280: 860, 390: 844}[width]
-		if b.look.width != width {
-			b.size(width, height)
-		}
+		b.size(width, height)
 		for _, dark := range []bool{false, true} {
 			b.scheme(dark)
 			b.settled()

@@ -156,13 +156,13 @@ func TestOtherEnds(t *testing.T) {
 		{"completed", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everything is signed"},
 		{"not-yet", "/sign/x", sign, 401, refusal("signer_pending", "It is not this signer's turn."), "It is not your turn yet"},
 		{"busy", "/sign/x", sign, 429, refusal("rate_limited", "Too many requests."), "Too many requests"},
-		{"down", "/sign/x", sign, 503, "", "The service cannot be reached right now"},
+		{"down", "/sign/x", sign, 503, "", "No connection to the service"},
 		{"embed-expired", "/embed/x", embed, 401, refusal("session_expired", "This embedded session has expired."), "Link expired"},
 		{"embed-invalid", "/embed/x", embed, 401, refusal("session_invalid", "This embedded session is not valid."), "Invalid link"},
 		{"embed-used", "/embed/x", embed, 410, refusal("session_completed", "This signer has signed or declined."), "You have already answered"},
 		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link does not work"},
 		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
-		{"download-down", "/download/x", download, 500, "", "The service cannot be reached right now"},
+		{"download-down", "/download/x", download, 500, "", "No connection to the service"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -71,7 +71,8 @@ export class Client {
 /** What to tell of an error. */
 export function words(e: unknown): string {
   if (e instanceof Unreachable) return "The service cannot be reached.";
-  if (e instanceof Refusal) return [e.message, ...Object.entries(e.errors).map(([k, v]) => `${k}: ${v.join(", ")}`)].join(" ");
+  // The message tells of the first wrong field only.
+  if (e instanceof Refusal) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 

@@ -27,7 +27,7 @@ function Download({ speech, choose }: Spoken) {
       <section class="card">
         {found === "invalid" && <><SealMark icon="link" tone="bad" /><Title>{t("invalidTitle")}</Title><p>{t("downloadInvalidText")}</p></>}
         {found === "purged" && <><SealMark icon="clock" /><Title>{t("purgedTitle")}</Title><p>{t("purgedText")}</p></>}
-        {found === "failed" && <><SealMark icon="link" /><Title>{t("tryAgain")}</Title><p>{t("unreachable")}</p><button type="button" onClick={() => { setFound(null); void load(); }}>{t("tryAgain")}</button></>}
+        {found === "failed" && <><SealMark icon="link" /><Title>{t("downTitle")}</Title><p>{t("busyText")}</p><button type="button" onClick={() => { setFound(null); void load(); }}>{t("tryAgain")}</button></>}
         {typeof found === "object" && (
           <>
             <SealMark icon="file" tone="good" />

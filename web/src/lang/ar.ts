@@ -121,6 +121,7 @@ export const ar: Words = {
   notYetText: "يوقّع آخرون قبلك. ستصلك رسالة حالما يمكنك التوقيع.",
   busyTitle: "طلبات كثيرة جدًا",
   busyText: "انتظر دقيقة ثم حاول مرة أخرى.",
+  downTitle: "لا اتصال بالخدمة",
   embedInvalidTitle: "رابط غير صالح",
   embedInvalidText: "هذه الجلسة غير موجودة أو لم تعد صالحة.",
   embedExpiredTitle: "انتهت صلاحية الرابط",

@@ -121,6 +121,7 @@ export const de: Words = {
   notYetText: "Vor Ihnen unterschreiben andere. Sie erhalten eine Mail, sobald Sie unterschreiben können.",
   busyTitle: "Zu viele Anfragen",
   busyText: "Bitte warten Sie eine Minute und versuchen Sie es noch einmal.",
+  downTitle: "Keine Verbindung zum Dienst",
   embedInvalidTitle: "Ungültiger Link",
   embedInvalidText: "Diese Sitzung gibt es nicht, oder sie gilt nicht mehr.",
   embedExpiredTitle: "Link abgelaufen",

@@ -130,6 +130,7 @@ export const en = {
   notYetText: "Others sign before you. You get a mail as soon as you can sign.",
   busyTitle: "Too many requests",
   busyText: "Please wait a minute and try again.",
+  downTitle: "No connection to the service",
   // Embedded
   embedInvalidTitle: "Invalid link",
   embedInvalidText: "This signing session does not exist or is no longer valid.",

@@ -121,6 +121,7 @@ export const es: Words = {
   notYetText: "Otros firman antes que usted. Recibirá un correo en cuanto pueda firmar.",
   busyTitle: "Demasiadas peticiones",
   busyText: "Espere un minuto y vuelva a intentarlo.",
+  downTitle: "Sin conexión con el servicio",
   embedInvalidTitle: "Enlace no válido",
   embedInvalidText: "Esta sesión no existe o ya no es válida.",
   embedExpiredTitle: "Enlace caducado",

@@ -121,6 +121,7 @@ export const fr: Words = {
   notYetText: "D’autres signent avant vous. Vous recevrez un courriel dès que vous pourrez signer.",
   busyTitle: "Trop de demandes",
   busyText: "Attendez une minute, puis réessayez.",
+  downTitle: "Pas de connexion au service",
   embedInvalidTitle: "Lien non valable",
   embedInvalidText: "Cette session n’existe pas ou n’est plus valable.",
   embedExpiredTitle: "Lien expiré",

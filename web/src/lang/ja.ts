@@ -121,6 +121,7 @@ export const ja: Words = {
   notYetText: "先に署名する方がいます。署名できるようになるとメールが届きます。",
   busyTitle: "アクセスが多すぎます",
   busyText: "1分待ってからもう一度お試しください。",
+  downTitle: "サービスに接続できません",
   embedInvalidTitle: "無効なリンク",
   embedInvalidText: "この署名セッションは存在しないか、無効になっています。",
   embedExpiredTitle: "リンクの期限切れ",

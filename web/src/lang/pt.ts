@@ -121,6 +121,7 @@ export const pt: Words = {
   notYetText: "Outros assinam antes de si. Recebe uma mensagem assim que puder assinar.",
   busyTitle: "Demasiados pedidos",
   busyText: "Espere um minuto e tente novamente.",
+  downTitle: "Sem ligação ao serviço",
   embedInvalidTitle: "Ligação inválida",
   embedInvalidText: "Esta sessão não existe ou já não é válida.",
   embedExpiredTitle: "Ligação expirada",

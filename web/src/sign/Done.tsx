@@ -22,8 +22,7 @@ export function Done({ receipt, speech }: { receipt: Receipt; speech: Speech }) 
       <SealMark icon="check" tone="good" />
       <Title>{t("signedTitle")}</Title>
       {receipt.subject && <p class="quiet"><bdi>{receipt.subject}</bdi></p>}
-      <p>{t("nextOthers", { address: `\u2068${receipt.maskedEmail}\u2069` })}</p>
-      {receipt.token && <Copies token={receipt.token} speech={speech} />}
+      <Copies receipt={receipt} speech={speech} />
       <dl class="facts">
         {receipt.at && <><dt>{t("signedAt")}</dt><dd><time dateTime={receipt.at}>{new Date(receipt.at).toLocaleString(locale, { dateStyle: "long", timeStyle: "long" })}</time></dd></>}
         <dt>{t("signedBy")}</dt><dd><bdi>{receipt.signerName}</bdi></dd>
@@ -46,11 +45,12 @@ const first = 1000; // milliseconds between the first two looks; each later paus
 const longest = 60_000;
 
 /** The sealed copies, as soon as they are there. Until then it says what is waited for. */
-function Copies({ token, speech }: { token: string; speech: Speech }) {
+function Copies({ receipt: { token, maskedEmail }, speech }: { receipt: Receipt; speech: Speech }) {
   const { t, locale } = speech;
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const [over, setOver] = useState(false);
+  const [over, setOver] = useState(!token);
   useEffect(() => {
+    if (!token) return;
     let timer = 0;
     let pause = first;
     const look = async () => {
@@ -84,11 +84,12 @@ function Copies({ token, speech }: { token: string; speech: Speech }) {
     };
   }, [token]);
 
-  if (over) return null;
+  const byMail = <p>{t("nextOthers", { address: `\u2068${maskedEmail}\u2069` })}</p>;
+  if (over) return byMail;
   const end = outcome && closed[outcome.envelopeStatus];
   if (end) return <Closed end={end} speech={speech} />;
   if (outcome?.envelopeStatus !== "completed") {
-    return <div class="copies row" role="status"><div class="spinner" /><span class="quiet">{t("copyWaiting")}</span></div>;
+    return <>{byMail}<div class="copies row" role="status"><div class="spinner" /><span class="quiet">{t("copyWaiting")}</span></div></>;
   }
   return (
     <div class="copies ready" role="status">
@@ -96,7 +97,7 @@ function Copies({ token, speech }: { token: string; speech: Speech }) {
       <ul class="doclist">
         {outcome.documents.map((d) => (
           <li key={d.sha256}>
-            <Icon name="file" size={18} /><bdi>{d.name}</bdi><span class="quiet">{megabytes(d.size, locale)}</span>
+            <Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{megabytes(d.size, locale)}</span></span>
             <a class="button small noprint" href={d.downloadUrl} target="_blank" rel="noreferrer" aria-label={`${t("download")}: ${d.name}`}>{t("download")}</a>
           </li>
         ))}

@@ -14,7 +14,7 @@ const ends: Record<End, { icon: IconName; tone: "" | "good" | "bad"; title: Key;
   completed: { icon: "check", tone: "good", title: "completedTitle", text: "completedText" },
   notYet: { icon: "clock", tone: "", title: "notYetTitle", text: "notYetText" },
   busy: { icon: "clock", tone: "", title: "busyTitle", text: "busyText" },
-  offline: { icon: "link", tone: "", title: "tryAgain", text: "unreachable" },
+  offline: { icon: "link", tone: "", title: "downTitle", text: "unreachable" },
   embedInvalid: { icon: "link", tone: "bad", title: "embedInvalidTitle", text: "embedInvalidText" },
   embedExpired: { icon: "clock", tone: "", title: "embedExpiredTitle", text: "embedExpiredText" },
 };

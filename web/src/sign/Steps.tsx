@@ -26,7 +26,7 @@ export function Invitation({ context, speech }: { context: Context; speech: Spee
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
       {context.message && <blockquote dir="auto">{context.message}</blockquote>}
       <ul class="doclist">
-        {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><bdi>{d.name}</bdi><span class="quiet">{t("pages", { n: d.pageCount })}</span></li>)}
+        {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{t("pages", { n: d.pageCount })}</span></span></li>)}
       </ul>
       {context.expiresAt && <p class="quiet small">{t("until", { date: new Date(context.expiresAt).toLocaleString(locale, { dateStyle: "long", timeStyle: "short" }) })}</p>}
     </header>

@@ -7,7 +7,7 @@ export interface Face { label: string; family: string; covers: RegExp }
 /** The typefaces for typed signatures; the label is what the record keeps. */
 const faces: readonly Face[] = [
   { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
-  { label: "Caveat", family: '"Caveat", cursive', covers: /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
+  { label: "Caveat", family: '"Caveat", cursive', covers: /^(?!.*[\u1ea0-\u1ef1])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
 
@@ -19,7 +19,7 @@ const ofTheBrowser: Face = {
 
 /** The typefaces that have all letters of a text. */
 export function facesFor(text: string): readonly Face[] {
-  const found = faces.filter((f) => f.covers.test(text));
+  const found = faces.filter((f) => f.covers.test(text.normalize("NFC")));
   return found.length ? found : [ofTheBrowser];
 }
 
@@ -42,7 +42,7 @@ const tall = 160; // pixels of letter height: 300 dpi in a field of half an inch
 
 /** Draws text in a typeface. The result is null for blank text. */
 export async function typed(text: string, face: Face): Promise<string | null> {
-  const words = text.trim();
+  const words = text.trim().normalize("NFC");
   if (!words) return null;
   const font = `${tall}px ${face.family}`;
   await document.fonts.load(font, words).catch(() => undefined);
