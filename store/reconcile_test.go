@@ -49,7 +49,7 @@ func TestUnfinished(t *testing.T) {
 		require.NoError(t, f.sign(done, 0))
 		assert.Len(t, unfinished(models.OutboxStart), 3, "sealing is not the end")
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
-			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: true}})
 			e.Retain(7)
 			return err
 		}))
@@ -60,6 +60,17 @@ func TestUnfinished(t *testing.T) {
 
 		assert.Contains(t, unfinished(models.OutboxRetain), done.ID)
 		assert.Len(t, unfinished(models.OutboxRetain), 1)
+		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{done.ID: {AppID: f.app.ID, TenantID: "t", Run: 1}}, unfinished(models.OutboxStamp))
+		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
+			return e.Timestamped(f.act(), e.Sealed()[0].ID, "00", models.SealedFile{SHA256: "01", Size: 2, BlobKey: "t", TimestampedUntil: clock.Now().AddDate(1, 0, 0)})
+		}))
+		assert.Empty(t, unfinished(models.OutboxStamp))
+		refs, err := s.Untimestamped(ctx, clock.Now(), uuid.Nil, 9)
+		require.NoError(t, err)
+		assert.Empty(t, refs)
+		refs, err = s.Untimestamped(ctx, clock.Now().AddDate(2, 0, 0), uuid.Nil, 9)
+		require.NoError(t, err)
+		assert.Equal(t, []store.Ref{{ID: done.ID, AppID: f.app.ID}}, refs)
 		ways := unfinished(models.OutboxDeliver)
 		require.Len(t, ways, 1)
 		for _, refs := range ways {

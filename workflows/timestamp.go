@@ -16,7 +16,7 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: temporal.QueueSeal, StartToCloseTimeout: time.Hour, HeartbeatTimeout: activities.Silence, Summary: "Add the time-stamps",
-		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 10 * time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute},
+		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute},
 	})
 	if err := workflow.ExecuteActivity(ctx, acts.Timestamp, in).Get(ctx, nil); err != nil {
 		return err

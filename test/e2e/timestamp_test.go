@@ -1,0 +1,65 @@
+package e2e_test
+
+import (
+	"encoding/pem"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// TestTimestamps: a document that was sealed while the time-stamping service was
+// down has its time-stamp as soon as that is back, and another one when it is due.
+func TestTimestamps(t *testing.T) {
+	t.Parallel()
+	tsa := testkit.NewTSA(t)
+	tsa.Down.Store(true)
+	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true")
+	c := s.login(t)
+	one := contract()
+	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
+	id := s.sendNew(t, c, one)
+	s.sign(t, s.signingLink(t, "ada@example.com"), "")
+	final := func() (hash string) {
+		e := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil)
+		if e.str("status") == "completed" {
+			hash = e.str("documentHashFinal")
+		}
+		return hash
+	}
+	eventually(t, "sealed without a time-stamp", func() bool { return final() != "" })
+	sealed := final()
+	out, err := run(t, s.env, "renew", "--dry-run")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "1 document(s) to be renewed, 0 with problems")
+
+	tsa.Down.Store(false)
+	eventually(t, "the time-stamp is added", func() bool { return final() != sealed })
+	out, err = run(t, s.env, "renew")
+	require.NoError(t, err, out)
+	assert.Equal(t, "0 document(s) renewed, 0 with problems\n", out)
+	stamped := final()
+	out, err = run(t, s.env, "renew", "--days", "3650", "--envelope", id)
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "time-stamped until "+tsa.NotAfter.Format("2006-01-02"))
+	assert.NotEqual(t, stamped, final())
+
+	status, b := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
+	require.Equal(t, http.StatusOK, status)
+	dir := t.TempDir()
+	file, root := filepath.Join(dir, "sealed.pdf"), filepath.Join(dir, "tsa.pem")
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+	require.NoError(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tsa.Root.Raw}), 0o600))
+	ca := filepath.Join(filepath.Dir(s.setting("COUNTERSIGN_SEAL_CERT")), "seal.ca.pem")
+	out, err = run(t, nil, "verify", file, "--trust", ca, "--trust", root)
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "✓ archive_timestamp")
+	out, err = run(t, s.env, "audit", "verify", "--all")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "1 sealed file(s): 0 with problems")
+}

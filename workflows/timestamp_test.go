@@ -1,0 +1,42 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// TestTimestampWaitsForTheAuthority skips through two days in which it is down.
+func TestTimestampWaitsForTheAuthority(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	start := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	env.SetStartTime(start)
+	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)
+	a := &activities.Activities{}
+	env.RegisterActivity(a)
+	tries := 0
+	env.OnActivity(a.Timestamp, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+		tries++
+		if env.Now().Sub(start) < 48*time.Hour {
+			return errors.New("no time-stamp: 503")
+		}
+		return nil
+	})
+	env.ExecuteWorkflow(workflows.Timestamp, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+	require.NoError(t, env.GetWorkflowError())
+	require.Less(t, env.Now().Sub(start), 49*time.Hour, "soon after it is back")
+	require.Less(t, tries, 6*49, "at most every ten minutes, but for the beginning")
+}
