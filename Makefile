@@ -102,6 +102,14 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)
 	$(TOOLS)/testenv $(GO) test -count=1 ./test/conformance/...
 
+# Each row ROUNDS times, with choices that SEED decides (0: another one each time, which is printed).
+ROUNDS ?= 10
+SEED   ?= 0
+
+.PHONY: faults
+faults: build $(TOOLS)/testenv ## Break everything on purpose, many times (ROUNDS=10 SEED=0; up to an hour)
+	$(TOOLS)/testenv $(GO) test -count=1 -timeout 3h -v ./test/faults -rounds $(ROUNDS) -seed $(SEED)
+
 .PHONY: clients
 clients: ## Generate Go and TypeScript clients from the contract and compile them
 	test/clients/check.sh
