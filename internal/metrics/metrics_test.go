@@ -38,6 +38,10 @@ type fake struct {
 func (f fake) Send(context.Context, notify.Mail) error                 { return f.err }
 func (fake) MessageID(...string) string                                { return "id" }
 func (f fake) Deliver(context.Context, webhook.Request) webhook.Result { return f.res }
+func (f fake) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
+	return seal.Result{}, f.err
+}
+
 func (f fake) Seal(context.Context, *os.File, seal.Job) (seal.Result, error) {
 	return seal.Result{}, f.err
 }
