@@ -80,8 +80,9 @@ func TestConsoleEnvelopes(t *testing.T) {
 	b.see("In the end")
 	require.Equal(t, "voided", svc.envelope(t, e.ID).Status)
 	b.checked("console-voided")
-	b.button("Sign out")
-	b.see("Countersign console")
+	eval[bool](b, `(sessionStorage.setItem("countersign:console", "over"), true)`)
+	b.see("Your session has ended. Please sign in again.") // at the next look
+	b.checked("console-session-ended")
 	b.calm()
 }
 
@@ -214,6 +215,9 @@ func TestConsoleAccount(t *testing.T) {
 	require.Nil(t, kept.Own.RetentionDays)
 	require.Equal(t, "Quayside Ltd", kept.Own.SenderName)
 	require.Equal(t, "bottom-left", kept.Own.FieldOrigin)
+	b.button("Sign out")
+	b.see("Countersign console")
+	require.NotContains(t, b.text(), "Your session has ended")
 	b.calm()
 }
 

@@ -176,6 +176,8 @@ func TestSignByKeyboard(t *testing.T) {
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You have signed")
+	b.see("Your sealed copy is here")
+	b.tabTo("Download")
 	b.calm()
 	svc.completed(t, e.ID)
 }

@@ -31,7 +31,8 @@ const kept = "countersign:console";
 
 /** Calls the console's part of the API for whoever is signed in. The token lives as long as the tab. */
 export class Client {
-  constructor(private readonly onGone: () => void) {}
+  /** onGone is told whether the session ended by itself. */
+  constructor(private readonly onGone: (ended: boolean) => void) {}
 
   get token(): string | null {
     return sessionStorage.getItem(kept);
@@ -43,16 +44,16 @@ export class Client {
     return answer;
   }
 
-  logout(): void {
+  logout(ended = false): void {
     sessionStorage.removeItem(kept);
-    this.onGone();
+    this.onGone(ended);
   }
 
   async call<T>(path: string, options: Ask = {}): Promise<T> {
     try {
       return await ask<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
     } catch (e) {
-      if (e instanceof Refusal && e.status === 401) this.logout();
+      if (e instanceof Refusal && e.status === 401) this.logout(true);
       throw e;
     }
   }

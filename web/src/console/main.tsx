@@ -15,7 +15,8 @@ function Console() {
   const [who, setWho] = useState<Who | null>(null);
   const [route, setRoute] = useState(location.hash);
   const [asked, setAsked] = useState(false);
-  const client = useMemo(() => new Client(() => setWho(null)), []);
+  const [ended, setEnded] = useState(false);
+  const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
     const change = () => { setRoute(location.hash); scrollTo(0, 0); };
     addEventListener("hashchange", change);
@@ -24,7 +25,7 @@ function Console() {
     return () => removeEventListener("hashchange", change);
   }, []);
   if (!asked) return null;
-  if (!who) return <Login client={client} onIn={setWho} />;
+  if (!who) return <Login client={client} ended={ended} onIn={setWho} />;
   const [, section = "envelopes", id] = route.split("/");
   const current = section === "deliveries" ? "webhooks" : section;
   return (
@@ -48,7 +49,7 @@ function Console() {
   );
 }
 
-function Login({ client, onIn }: { client: Client; onIn: (w: Who) => void }) {
+function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Who) => void }) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [problem, setProblem] = useState("");
@@ -67,6 +68,7 @@ function Login({ client, onIn }: { client: Client; onIn: (w: Who) => void }) {
     <main class="narrow">
       <form class="card stack" onSubmit={(e) => void enter(e)}>
         <Title>Countersign console</Title>
+        {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
         <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         <Problem text={problem} />
