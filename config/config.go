@@ -74,6 +74,10 @@ type Config struct {
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
+	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
+	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
+	// WorkerBuildID is the workers' version in it; empty: the program's.
+	WorkerBuildID string `env:"WORKER_BUILD_ID"`
 	// MasterKey is base64 of 32 bytes; several, separated by commas, while a key is replaced.
 	MasterKey Secret `env:"MASTER_KEY"`
 	// SealKey and SealCert are PEM files, or SealKey a PKCS#12 file and SealCert empty.

@@ -23,22 +23,42 @@ type Workers []sdkworker.Worker
 // stopLimit is how long activities in flight may take to end.
 const stopLimit = 20 * time.Second
 
+// Deployment names the workers of one version to Temporal's worker versioning,
+// which gives workflow tasks to the version that was made current. Workflows move
+// on to a new version with their next task; the saved histories show that they can.
+type Deployment struct {
+	Name    string // "": no versioning
+	BuildID string
+}
+
+func (d Deployment) options() sdkworker.DeploymentOptions {
+	if d.Name == "" {
+		return sdkworker.DeploymentOptions{}
+	}
+	return sdkworker.DeploymentOptions{
+		UseVersioning: true, Version: sdkworker.WorkerDeploymentVersion{DeploymentName: d.Name, BuildID: d.BuildID},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
+	}
+}
+
 // New makes the workers without starting them.
-func New(c client.Client, a *activities.Activities) Workers {
+func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	alive := []interceptor.WorkerInterceptor{&activities.KeepAlive{}}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
-		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit,
+		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
 		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		DeploymentOptions: d.options(),
 		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		DeploymentOptions: d.options(),
 	})
 	webhooks.RegisterActivity(a.Deliver)
 	return Workers{main, sealing, webhooks}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/x509"
@@ -214,7 +215,7 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 		Webhooks: p.deliverer(),
 		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
-	}), nil
+	}, worker.Deployment{Name: p.cfg.WorkerDeployment, BuildID: cmp.Or(p.cfg.WorkerBuildID, version)}), nil
 }
 
 // dispatcher tells Temporal what was committed.
