@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
+	"countersign/models"
 )
 
 type object = map[string]any
@@ -159,10 +160,13 @@ func (w *world) login() {
 	w.client.token = tok.AccessToken
 }
 
-// subscribe makes the sink hear of all events, at a path of it.
-func (w *world) subscribe(path string) {
+// subscribe makes the sink hear of events, all if none are named, at a path of it.
+func (w *world) subscribe(path string, events ...models.EventName) {
 	w.t.Helper()
-	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": told, "secret": "secret of the faults"}, http.StatusCreated, nil))
+	if len(events) == 0 {
+		events = told
+	}
+	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
 // envelope is what the client knows of one: what it was told, and nothing else.

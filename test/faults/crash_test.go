@@ -18,16 +18,17 @@ import (
 // answer that was lost, however often it is sent.
 func TestKillAPI(t *testing.T) {
 	t.Parallel()
-	row(t, func(t *testing.T, _ *rand.Rand) {
+	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newWorld(t, setting{})
 		api := w.api()
 		w.login()
 		w.subscribe("/all")
-		for _, place := range []string{"store.committed", "api.done"} {
+		places := []string{"store.committed", "api.done"}
+		for range map[bool]int{true: 2, false: 1}[long()] {
 			// die makes the API end in the middle of a request, and sends it again.
 			die := func(path string, body []byte, want int) answer {
 				t.Helper()
-				key := uuid.NewString()
+				key, place := uuid.NewString(), places[rnd.IntN(2)]
 				w.set(place, "kill")
 				h := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}, "Authorization": {"Bearer " + w.client.token}}
 				if body[0] != '{' {

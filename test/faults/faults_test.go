@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	fmt.Printf("faults: %d round(s), -seed %d\n", *rounds, *seed)
 	// The rows mostly wait, each for its own fault to be noticed.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = flag.Set("test.parallel", "4")
+		_ = flag.Set("test.parallel", "6")
 	}
 	os.Exit(run(m))
 }

@@ -6,6 +6,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/internal/testkit"
+	"countersign/temporal"
 )
 
 // TestRollingRestart replaces worker and API one after the other, as an upgrade
@@ -34,4 +39,68 @@ func TestRollingRestart(t *testing.T) {
 		t.Logf("%d envelopes, %d requests sent again", len(w.envelopes), w.client.retried)
 		w.check("/all")
 	})
+}
+
+// TestWorkerVersions upgrades with worker versioning: the old version keeps the
+// workflows until the new one is made current, and then each moves over.
+func TestWorkerVersions(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		opts := testkit.Temporal(t)
+		w := newWorld(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
+		c, err := sdkclient.Dial(opts)
+		require.NoError(t, err)
+		t.Cleanup(c.Close)
+		versioned := func(build string) *process {
+			p := &process{w: w, args: []string{"worker"}, env: []string{"COUNTERSIGN_WORKER_BUILD_ID=" + build}}
+			p.start()
+			return p
+		}
+		current := func(build string) {
+			deployment := c.WorkerDeploymentClient().GetHandle("countersign")
+			eventually(t, func() bool {
+				_, err := deployment.SetCurrentVersion(t.Context(), sdkclient.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
+				return err == nil // it is not known before its workers have polled
+			}, "version %s cannot be made current", build)
+		}
+		w.api()
+		w.login()
+		w.subscribe("/all")
+		before := versioned("one")
+		current("one")
+		e, err := w.send(2, "Contract")
+		require.NoError(t, err)
+		require.NoError(t, e.consent(0))
+		_, err = e.sign(0)
+		require.NoError(t, err)
+		eventually(t, func() bool { return w.count("SELECT count(*) FROM outbox") == 0 }, "the first version takes it")
+
+		versioned("two")
+		current("two")
+		before.stop()
+		require.NoError(t, e.consent(1))
+		_, err = e.sign(1)
+		require.NoError(t, err)
+		require.NoError(t, w.sendAndComplete(1))
+		w.check("/all")
+		require.Equal(t, []string{"one", "two"}, builds(t, c, temporal.EnvelopeWorkflowID(idOf(e))), "the workflow moved over")
+	})
+}
+
+// builds are the versions that worked on a workflow, in order.
+func builds(t *testing.T, c sdkclient.Client, workflow string) (out []string) {
+	t.Helper()
+	it := c.GetWorkflowHistory(t.Context(), workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		ev, err := it.Next()
+		require.NoError(t, err)
+		done := ev.GetWorkflowTaskCompletedEventAttributes()
+		if done == nil {
+			continue
+		}
+		if b := done.GetDeploymentVersion().GetBuildId(); len(out) == 0 || out[len(out)-1] != b {
+			out = append(out, b)
+		}
+	}
+	return out
 }
