@@ -82,7 +82,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose ## Check style, imports, formatting and that workflows are deterministic
+lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -97,6 +97,10 @@ fmt: $(TOOLS)/golangci-lint ## Format the Go code
 .PHONY: check-compose
 check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
 	$(TOOLS)/composecheck -env deploy/env.example docker-compose.yml
+
+.PHONY: check-deploy
+check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests
+	$(TOOLS)/deploycheck deploy
 
 .PHONY: conformance
 conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)
@@ -152,6 +156,10 @@ $(TOOLS)/gotestsum: $(TOOLS_SOURCES)
 
 $(TOOLS)/workflowcheck: $(TOOLS_SOURCES)
 	$(GO) -C tools build -o $(CURDIR)/$@ go.temporal.io/sdk/contrib/tools/workflowcheck
+
+# A module of its own: what it parses with is large, and nothing else needs it.
+$(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
+	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ .
 
 $(TOOLS)/composecheck: $(TOOLS_SOURCES) $(wildcard tools/composecheck/*.go)
 	$(GO) -C tools build -o $(CURDIR)/$@ ./composecheck

@@ -2,15 +2,19 @@ package metrics_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -138,4 +142,38 @@ func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 	assert.Equal(t, fake{}, m.Mailer(fake{}))
 	assert.Equal(t, fake{}, m.Deliverer(fake{}))
 	assert.Equal(t, fake{}, m.Sealer(fake{}, nil))
+}
+
+var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
+
+// TestTheListOfMetrics: what alerts and dashboards may name, see deploy/.
+func TestTheListOfMetrics(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("v1")
+	m.Request("GET", "/", 200, 0)
+	_, _ = m.Sealer(fake{}, time.Now).Seal(t.Context(), nil, seal.Job{})
+	m.Deliverer(fake{}).Deliver(t.Context(), webhook.Request{})
+	_ = m.Mailer(fake{}).Send(t.Context(), notify.Mail{})
+	m.Certificate(func() time.Time { return time.Unix(0, 0) })
+	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, nil })
+	m.Database(sql.OpenDB(nil))
+	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)
+	families, err := m.Gatherer().Gather()
+	require.NoError(t, err)
+	var list strings.Builder
+	for _, f := range families {
+		list.WriteString(f.GetName() + "\n")
+		if f.GetType() == dto.MetricType_HISTOGRAM {
+			for _, part := range []string{"_bucket", "_count", "_sum"} {
+				list.WriteString(f.GetName() + part + "\n")
+			}
+		}
+	}
+	const file = "../../deploy/metrics.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(list.String()), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), list.String(), "run the test with -update")
 }

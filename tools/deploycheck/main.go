@@ -1,0 +1,189 @@
+// Command deploycheck parses what deploy/ gives to operators, as the programs that read it do: alert rules,
+// the dashboard's queries, and the Kubernetes manifests, strictly. Queries may only name metrics that the
+// service has, as deploy/metrics.txt lists them.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: deploycheck DIRECTORY")
+		os.Exit(2)
+	}
+	if err := check(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func check(dir string) error {
+	list, err := os.ReadFile(filepath.Join(dir, "metrics.txt"))
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{"up": true}
+	for name := range strings.FieldsSeq(string(list)) {
+		known[name] = true
+	}
+	return errors.Join(
+		alerts(filepath.Join(dir, "prometheus", "alerts.yaml"), known),
+		dashboard(filepath.Join(dir, "grafana", "countersign.json"), known),
+		manifests(filepath.Join(dir, "kubernetes", "countersign.yaml")),
+	)
+}
+
+func alerts(file string, known map[string]bool) error {
+	groups, errs := rulefmt.ParseFile(file, false, model.UTF8Validation)
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	n := 0
+	for _, g := range groups.Groups {
+		for _, r := range g.Rules {
+			n++
+			if err := query(r.Expr, known); err != nil {
+				return fmt.Errorf("%s: %s: %w", file, r.Alert, err)
+			}
+			if r.Annotations["summary"] == "" || r.Annotations["runbook"] == "" || r.Labels["severity"] == "" {
+				return fmt.Errorf("%s: %s lacks a summary, runbook or severity", file, r.Alert)
+			}
+		}
+	}
+	if n == 0 {
+		return fmt.Errorf("%s holds no rules", file)
+	}
+	return nil
+}
+
+func dashboard(file string, known map[string]bool) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var d struct {
+		UID, Title string
+		Panels     []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if d.UID == "" || d.Title == "" || len(d.Panels) == 0 {
+		return fmt.Errorf("%s is no dashboard", file)
+	}
+	for _, p := range d.Panels {
+		if p.Title == "" || len(p.Targets) == 0 {
+			return fmt.Errorf("%s: a panel without title or query", file)
+		}
+		for _, t := range p.Targets {
+			if err := query(strings.ReplaceAll(t.Expr, "$__rate_interval", "5m"), known); err != nil {
+				return fmt.Errorf("%s: %s: %w", file, p.Title, err)
+			}
+		}
+	}
+	return nil
+}
+
+// query parses an expression and looks for metrics that there are not.
+func query(expr string, known map[string]bool) error {
+	e, err := parser.ParseExpr(expr)
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if v, ok := n.(*parser.VectorSelector); ok && !known[v.Name] {
+			unknown = append(unknown, v.Name)
+		}
+		return nil
+	})
+	if len(unknown) > 0 {
+		return fmt.Errorf("there is no metric %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// kinds are what the manifests may hold.
+var kinds = map[string]func() any{
+	"v1/ConfigMap":                           func() any { return &corev1.ConfigMap{} },
+	"v1/Service":                             func() any { return &corev1.Service{} },
+	"v1/ServiceAccount":                      func() any { return &corev1.ServiceAccount{} },
+	"apps/v1/Deployment":                     func() any { return &appsv1.Deployment{} },
+	"batch/v1/Job":                           func() any { return &batchv1.Job{} },
+	"autoscaling/v2/HorizontalPodAutoscaler": func() any { return &autoscalingv2.HorizontalPodAutoscaler{} },
+	"policy/v1/PodDisruptionBudget":          func() any { return &policyv1.PodDisruptionBudget{} },
+	"networking.k8s.io/v1/Ingress":           func() any { return &networkingv1.Ingress{} },
+	"networking.k8s.io/v1/NetworkPolicy":     func() any { return &networkingv1.NetworkPolicy{} },
+}
+
+func manifests(file string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for i, doc := range bytes.Split(b, []byte("\n---\n")) {
+		var head struct{ APIVersion, Kind string }
+		if err := yaml.Unmarshal(doc, &head); err != nil {
+			return fmt.Errorf("%s: document %d: %w", file, i+1, err)
+		}
+		object, ok := kinds[head.APIVersion+"/"+head.Kind]
+		if !ok {
+			return fmt.Errorf("%s: document %d is a %s %s", file, i+1, head.APIVersion, head.Kind)
+		}
+		into := object()
+		if err := yaml.UnmarshalStrict(doc, into); err != nil {
+			return fmt.Errorf("%s: %s: %w", file, head.Kind, err)
+		}
+		if d, ok := into.(*appsv1.Deployment); ok {
+			if err := deployment(d); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return nil
+}
+
+// deployment checks what the API server would refuse, or what would hurt later.
+func deployment(d *appsv1.Deployment) error {
+	for k, v := range d.Spec.Selector.MatchLabels {
+		if d.Spec.Template.Labels[k] != v {
+			return fmt.Errorf("%s: its selector does not match its pods", d.Name)
+		}
+	}
+	mounts := make(map[string]bool)
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		mounts[v.Name] = true
+	}
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if c.ReadinessProbe == nil || c.LivenessProbe == nil || c.Resources.Limits.Memory().IsZero() {
+			return fmt.Errorf("%s: %s has no probes or no memory limit", d.Name, c.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !mounts[m.Name] {
+				return fmt.Errorf("%s: there is no volume %s", d.Name, m.Name)
+			}
+		}
+	}
+	return nil
+}
