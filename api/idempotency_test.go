@@ -162,3 +162,27 @@ func TestInterruptedRequest(t *testing.T) {
 		require.ErrorContains(t, err, "idempotency_interrupted")
 	})
 }
+
+// TestPromisedAnswer: an answer that is promised is given as soon as the change
+// is committed, and is forgotten with a change that is not.
+func TestPromisedAnswer(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		ctx := t.Context()
+		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		id, _, err := s.store.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+		want := store.Answer{Status: 201, Header: map[string]string{"Content-Type": "text/plain"}, Body: []byte("made")}
+		promise := func() (*store.Answer, error) { return &want, nil }
+		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, promise), "", "no such plan", nil)
+		require.Error(t, err)
+		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_in_flight")
+		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, promise), "Made", models.PlanFree, nil)
+		require.NoError(t, err)
+		again, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, id, again)
+		require.Equal(t, &want, answer)
+	})
+}

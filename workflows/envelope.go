@@ -50,6 +50,7 @@ type envelope struct {
 	round   int // reminders sent
 	remind  time.Time
 	timer   workflow.Future // the one that runs; nil if none does
+	early   int             // times that the deadline had not passed after all
 
 	trace string // of the last fact that a signal told; "" while none has
 
@@ -178,8 +179,8 @@ func (w *envelope) arm(ctx workflow.Context) {
 	if at.IsZero() {
 		return
 	}
-	// At least a second, should the database's clock be behind Temporal's.
-	wait := max(at.Sub(workflow.Now(ctx)), time.Second)
+	// At least a second, should the database's clock be behind Temporal's, and more if it is far behind.
+	wait := max(at.Sub(workflow.Now(ctx)), time.Second<<min(w.early, 6))
 	w.timer = workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: summary})
 }
 
@@ -222,6 +223,8 @@ func (w *envelope) expire(ctx workflow.Context) error {
 		w.plan.Deadline = nil
 	case status.Terminal():
 		w.closed = status
+	default:
+		w.early++ // by the clock that the database is told the time by
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"countersign/internal/failpoint"
 )
@@ -78,7 +79,41 @@ func OpenDir(root string) (Store, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
+	if err := d.tidy(); err != nil {
+		return nil, fmt.Errorf("blob directory: %w", err)
+	}
 	return d, nil
+}
+
+// abandoned is the age of a temporary file whose process must have died.
+const abandoned = 24 * time.Hour
+
+// tidy removes abandoned temporary files. Their age is told by the clock of the
+// file system that they are on.
+func (d *dir) tidy() error {
+	entries, err := os.ReadDir(d.tmp())
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	f, err := d.Temp()
+	if err != nil {
+		return nil //nolint:nilerr // a full disk must not keep anyone from reading
+	}
+	defer Discard(f)
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		st, err := e.Info()
+		if err != nil || now.ModTime().Sub(st.ModTime()) < abandoned {
+			continue // it has been removed meanwhile, or is in use
+		}
+		if err := os.Remove(filepath.Join(d.tmp(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *dir) tmp() string { return filepath.Join(d.root, "tmp") }
