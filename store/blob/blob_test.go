@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,4 +109,24 @@ func TestUnknownStore(t *testing.T) {
 		_, err := blob.Open(t.Context(), url)
 		require.Error(t, err, url)
 	}
+}
+
+// What a process that died had begun is removed by a later one, and nothing else.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s, err := blob.OpenDir(root)
+	require.NoError(t, err)
+	old, err := s.Temp()
+	require.NoError(t, err)
+	require.NoError(t, old.Close())
+	past := time.Now().Add(-25 * time.Hour)
+	require.NoError(t, os.Chtimes(old.Name(), past, past))
+	fresh, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(fresh)
+	_, err = blob.OpenDir(root)
+	require.NoError(t, err)
+	assert.NoFileExists(t, old.Name())
+	assert.FileExists(t, fresh.Name())
 }
