@@ -154,7 +154,8 @@ type painter struct {
 	marks     map[pdf.Geometry]pdf.Ref // what draws the line on pages of one geometry
 	resources map[string]pdf.Value     // resources with the line added, by the original reference
 	last      measured
-	buf, res  []byte // used again for each page
+	buf, res  []byte   // used again for each page
+	dict      pdf.Dict // likewise
 }
 
 // page writes a page anew: its content between q and Q, then what is drawn.
@@ -355,10 +356,11 @@ func (p *painter) withXObjects(resources pdf.Value, line pdf.Ref, stamp *pdf.Ref
 	if err != nil {
 		return nil, err
 	}
-	d, err := optionalDict(res)
+	d, err := optionalDict(res, p.dict[:0])
 	if err != nil {
 		return nil, err
 	}
+	p.dict = d
 	xobjects, err := p.file.Resolve(d.Get("XObject"))
 	if err != nil {
 		return nil, err
@@ -399,12 +401,13 @@ func (p *painter) appendResource(b []byte, kind string, ref pdf.Ref) []byte {
 	return ref.Append(b)
 }
 
-// optionalDict returns an empty dictionary for null.
-func optionalDict(v pdf.Value) (pdf.Dict, error) {
+// optionalDict returns an empty dictionary for null. It uses the memory of one
+// that is not needed any more.
+func optionalDict(v pdf.Value, old pdf.Dict) (pdf.Dict, error) {
 	if v.IsNull() {
-		return nil, nil
+		return old, nil
 	}
-	d, err := v.Dict()
+	d, err := v.DictInto(old)
 	if err != nil {
 		return nil, fmt.Errorf("%w: resources", pdf.ErrDamaged)
 	}

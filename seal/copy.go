@@ -64,7 +64,7 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 func (c *copier) run(ctx context.Context) error {
 	c.file = sha256.New()
 	if err := writeBack(c.out, c.head, 0); err != nil {
-		return err
+		return fmt.Errorf("seal: %w", err)
 	}
 	c.file.Write(c.head)
 	own := c.file // of the original alone
@@ -108,16 +108,16 @@ func (c *copier) copy(buf []byte, at int64) error {
 // writeBack writes b at a position, reads it back and compares.
 func writeBack(out *os.File, b []byte, at int64) error {
 	if _, err := out.WriteAt(b, at); err != nil {
-		return fmt.Errorf("seal: writing: %w", err)
+		return fmt.Errorf("writing: %w", err)
 	}
 	back := make([]byte, min(copyBuffer, len(b)))
 	for len(b) > 0 {
 		part := back[:min(len(back), len(b))]
 		if err := readFull(out, part, at); err != nil {
-			return fmt.Errorf("seal: reading back: %w", err)
+			return fmt.Errorf("reading back: %w", err)
 		}
 		if !bytes.Equal(part, b[:len(part)]) {
-			return errors.New("seal: the file does not hold what was written")
+			return errors.New("the file does not hold what was written")
 		}
 		b, at = b[len(part):], at+int64(len(part))
 	}

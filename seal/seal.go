@@ -177,6 +177,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	walked := false
 	err = a.build(original)
 	if err == nil {
+		err = a.write(out, int64(len(head))+job.Size)
+	}
+	if err == nil {
 		walked, err = a.walk(ctx)
 	}
 	if err != nil {
@@ -206,6 +209,16 @@ func (j *Job) validate() error {
 	return nil
 }
 
+// write writes what was built behind the original, which need not be there yet.
+func (a *assembly) write(out *os.File, base int64) error {
+	tail, total := a.w.Bytes(), a.w.Offset()
+	if total-int64(len(tail)) != base {
+		return errors.New("the parts of the file do not meet")
+	}
+	a.sig.fill(tail, base, total)
+	return writeBack(out, tail, base)
+}
+
 // walk reads the pages of the file that results, while the original is being
 // copied, unless they are few. That the file then holds just this is shown by
 // reading it back.
@@ -229,16 +242,9 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 	return head
 }
 
-// finish writes what follows the original, signs, and verifies the file.
+// finish signs what has been written, and verifies the file.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done prefix) (Result, error) {
 	tail, total, base := a.w.Bytes(), a.w.Offset(), done.size
-	if total-int64(len(tail)) != base {
-		return Result{}, errors.New("seal: the parts of the file do not meet")
-	}
-	a.sig.fill(tail, base, total)
-	if err := writeBack(out, tail, base); err != nil {
-		return Result{}, err
-	}
 	// What precedes the signature begins the hash of what it covers and that of
 	// the whole file.
 	done.hash.Write(tail[:a.sig.contents-base])
@@ -258,7 +264,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 	hole := tail[a.sig.contents-base : a.sig.contentsEnd-base]
 	hex.Encode(hole[1:], der)
 	if err := writeBack(out, hole, a.sig.contents); err != nil {
-		return Result{}, err
+		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if s.cfg.LongTerm && stamped {
 		done.hash.Write(tail[a.sig.contents-base:])

@@ -82,7 +82,7 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.Value.dict(n.dict[:0])
+	d, err := o.Value.DictInto(n.dict[:0])
 	if err != nil {
 		return nil, damaged("page tree: object %d is not a dictionary", ref.Num)
 	}

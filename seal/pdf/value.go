@@ -179,10 +179,10 @@ func (v Value) IsDict() bool { return len(v) >= 2 && v[0] == '<' && v[1] == '<' 
 func (v Value) IsArray() bool { return len(v) >= 1 && v[0] == '[' }
 
 // Dict returns the entries of a dictionary. The last of equal keys counts.
-func (v Value) Dict() (Dict, error) { return v.dict(make(Dict, 0, 12)) }
+func (v Value) Dict() (Dict, error) { return v.DictInto(make(Dict, 0, 12)) }
 
-// dict is Dict into an empty one whose memory is used again.
-func (v Value) dict(d Dict) (Dict, error) {
+// DictInto is Dict into an empty one whose memory is used again.
+func (v Value) DictInto(d Dict) (Dict, error) {
 	if !v.IsDict() {
 		return nil, errors.New("pdf: not a dictionary")
 	}
