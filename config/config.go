@@ -80,6 +80,8 @@ type Config struct {
 	WorkerBuildID string `env:"WORKER_BUILD_ID"`
 	// MasterKey is base64 of 32 bytes; several, separated by commas, while a key is replaced.
 	MasterKey Secret `env:"MASTER_KEY"`
+	// EncryptFiles keeps documents encrypted, with keys that the first master key seals.
+	EncryptFiles bool `env:"ENCRYPT_FILES"`
 	// SealKey and SealCert are PEM files, or SealKey a PKCS#12 file and SealCert empty.
 	SealKey  string `env:"SEAL_KEY"`
 	SealCert string `env:"SEAL_CERT"`

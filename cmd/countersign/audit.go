@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/audit"
+	"countersign/internal/vault"
 	"countersign/store"
-	"countersign/store/blob"
 )
 
 type auditCommand struct {
@@ -39,7 +39,11 @@ func (v auditVerify) Run(ctx context.Context) error {
 	if err := cfg.Require("BLOB_URL"); err != nil {
 		return err
 	}
-	blobs, err := blob.Open(ctx, cfg.BlobURL)
+	keys, err := vault.New(string(cfg.MasterKey))
+	if err != nil {
+		return err
+	}
+	blobs, err := openBlobs(ctx, cfg, keys)
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,15 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 	return s, v, err
 }
 
+// openBlobs opens the file store.
+func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.Encrypted, error) {
+	plain, err := blob.Open(ctx, cfg.BlobURL)
+	if err != nil {
+		return nil, err
+	}
+	return blob.Sealed(plain, v, cfg.EncryptFiles), nil
+}
+
 // assemble opens everything that the API and the worker share. The database
 // must be up to date.
 func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *parts, err error) {
@@ -98,7 +107,7 @@ func assemble(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *part
 	if err := p.measureStore(); err != nil {
 		return nil, err
 	}
-	if p.blobs, err = blob.Open(ctx, cfg.BlobURL); err != nil {
+	if p.blobs, err = openBlobs(ctx, cfg, p.vault); err != nil {
 		return nil, err
 	}
 	keys, err := p.store.Keys(ctx, models.KeyTokens)

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/renewal"
-	"countersign/store/blob"
 )
 
 type renewCommand struct {
@@ -32,7 +31,7 @@ func (r renewCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, _, err := openStore(ctx, cfg)
+	s, keys, err := openStore(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (r renewCommand) Run(ctx context.Context) (err error) {
 	if err := s.Migrated(ctx); err != nil {
 		return err
 	}
-	blobs, err := blob.Open(ctx, cfg.BlobURL)
+	blobs, err := openBlobs(ctx, cfg, keys)
 	if err != nil {
 		return err
 	}

@@ -136,6 +136,7 @@ func (t tenantShow) Run(ctx context.Context) error {
 }
 
 type keyCommand struct {
+	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
 	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
 }
 

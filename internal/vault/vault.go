@@ -62,6 +62,12 @@ func (v *Vault) Seal(plain []byte, label string) []byte {
 	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD makes its own nonce
 }
 
+// Stale reports whether sealed was made with another key than the one that
+// encrypts now.
+func (v *Vault) Stale(sealed []byte) bool {
+	return len(sealed) < idSize || [idSize]byte(sealed[:idSize]) != v.keys[0].id
+}
+
 // ErrUnknownKey says that a value was sealed with a master key that is not given.
 var ErrUnknownKey = errors.New("vault: sealed with an unknown master key")
 

@@ -34,13 +34,14 @@ func TestMainJob(t *testing.T) {
 	t.Run("api and worker on PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		traces := listenTraces(t)
-		s := production(t, traces.settings()...)
+		s := production(t, append(traces.settings(), "COUNTERSIGN_ENCRYPT_FILES=true")...)
 		mainJob(t, s)
 		checkTraces(t, traces)
 		checkRedaction(t, s, traces)
 		checkMetrics(t, s)
 		checkAudit(t, s)
 		checkCertificateWarning(t, s)
+		checkEncryption(t, s)
 	})
 }
 

@@ -1,8 +1,12 @@
 package e2e_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -110,4 +114,31 @@ func checkAudit(t *testing.T, s *service) {
 	out, err = run(t, append(s.env, "COUNTERSIGN_BLOB_URL=file://"+t.TempDir()), "audit", "verify", "--all", "--json")
 	require.Error(t, err, "the files are elsewhere")
 	assert.Contains(t, out, "has no file")
+}
+
+// checkEncryption looks at the files that lie in the store, and replaces the
+// master key while the service runs on.
+func checkEncryption(t *testing.T, s *service) {
+	t.Helper()
+	dir := strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://")
+	n := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		n++
+		assert.False(t, bytes.Contains(b, []byte("%PDF")) || bytes.Contains(b, []byte("Contract")), "%s is in plain", path)
+		return err
+	}))
+	assert.Equal(t, 2, n, "an original and its sealed file")
+	former := s.setting("COUNTERSIGN_MASTER_KEY")
+	fresh := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{8}, 32))
+	out, err := run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh+","+former), "key", "rewrap")
+	require.NoError(t, err, out)
+	assert.Contains(t, out, "2 of 2 files")
+	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh), "audit", "verify", "--all")
+	require.NoError(t, err, "the new key alone opens everything: %s", out)
+	out, err = run(t, s.env, "audit", "verify", "--all")
+	require.Error(t, err, out)
 }

@@ -1,0 +1,222 @@
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tink-crypto/tink-go/v2/streamingaead/subtle"
+)
+
+// Vault seals data keys with the master key.
+type Vault interface {
+	Seal(plain []byte, label string) []byte
+	Open(sealed []byte, label string) ([]byte, error)
+	// Stale reports whether sealed was made with another key than Seal uses now.
+	Stale(sealed []byte) bool
+}
+
+// A sealed file is magic, the length of the sealed data key (2 octets, big
+// endian), the sealed data key, and the content as Tink's streaming AEAD
+// AES256-GCM-HKDF with segments of 64 KiB, bound to the file's key in the store.
+const (
+	magic        = "CSfile1\n"
+	dataKeySize  = 32
+	segment      = 64 << 10
+	maxSealedKey = 1 << 10
+	labelDataKey = "file-key"
+)
+
+// Sealed keeps files in next encrypted, each with a data key of its own that is
+// sealed with the master key. Sizes and hashes are those of the plain content.
+// Files that were kept before are read as they are. With write false nothing new
+// is encrypted, and what was encrypted before is still read.
+func Sealed(next Store, v Vault, write bool) *Encrypted {
+	return &Encrypted{Store: next, vault: v, write: write}
+}
+
+// Encrypted is a Store that encrypts what it keeps.
+type Encrypted struct {
+	Store
+
+	vault Vault
+	write bool
+}
+
+// Temp makes a file that nobody else can find, and that no crash leaves behind:
+// it holds what is not encrypted yet.
+func (s *Encrypted) Temp() (*os.File, error) {
+	if !s.write {
+		return s.Store.Temp()
+	}
+	return unnamed()
+}
+
+func unnamed() (*os.File, error) {
+	f, err := os.CreateTemp("", "countersign-*.part")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("temporary file: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// Keep implements Store.
+func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
+	if !s.write {
+		return s.Store.Keep(ctx, f, key)
+	}
+	out, err := s.Store.Temp()
+	if err != nil {
+		return err
+	}
+	defer Discard(out)
+	st, err := f.Stat()
+	if err == nil {
+		err = s.encrypt(out, io.NewSectionReader(f, 0, st.Size()), key)
+	}
+	if err != nil {
+		return fmt.Errorf("encrypt %s: %w", key, err)
+	}
+	return s.Store.Keep(ctx, out, key)
+}
+
+func (s *Encrypted) encrypt(out io.Writer, in io.Reader, key string) error {
+	dataKey := make([]byte, dataKeySize)
+	_, _ = rand.Read(dataKey) // never fails
+	aead, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
+	if err != nil {
+		return err
+	}
+	if err := writeHeader(out, s.vault.Seal(dataKey, labelDataKey)); err != nil {
+		return err
+	}
+	w, err := aead.NewEncryptingWriter(out, []byte(key))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, in); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func writeHeader(out io.Writer, sealed []byte) error {
+	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(len(sealed))) //nolint:gosec // some 64 octets
+	_, err := out.Write(append(b, sealed...))
+	return err
+}
+
+// readHeader returns the sealed data key; nil of a file that is not encrypted,
+// which is then at its beginning again.
+func readHeader(f io.ReadSeeker) ([]byte, error) {
+	b := make([]byte, len(magic)+2)
+	if _, err := io.ReadFull(f, b); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if string(b[:len(magic)]) != magic {
+		_, err := f.Seek(0, io.SeekStart)
+		return nil, err
+	}
+	n := binary.BigEndian.Uint16(b[len(magic):])
+	if n == 0 || n > maxSealedKey {
+		return nil, errors.New("the header of the encrypted file is damaged")
+	}
+	sealed := make([]byte, n)
+	_, err := io.ReadFull(f, sealed)
+	return sealed, err
+}
+
+// Open implements Store. The content is decrypted, all of it verified, into a
+// file without a name.
+func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
+	f, err := s.Store.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := readHeader(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", key, err), f.Close())
+	}
+	if sealed == nil {
+		return f, nil
+	}
+	plain, err := s.decrypt(f, sealed, key)
+	if err := errors.Join(err, f.Close()); err != nil {
+		if plain != nil {
+			_ = plain.Close() // the other error says more
+		}
+		return nil, fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	return sized(plain)
+}
+
+func (s *Encrypted) decrypt(in io.Reader, sealed []byte, key string) (*os.File, error) {
+	dataKey, err := s.vault.Open(sealed, labelDataKey)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
+	if err != nil {
+		return nil, err
+	}
+	r, err := aead.NewDecryptingReader(in, []byte(key))
+	if err != nil {
+		return nil, err
+	}
+	out, err := unnamed()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(out, r); err != nil {
+		return out, err
+	}
+	_, err = out.Seek(0, io.SeekStart)
+	return out, err
+}
+
+// Check implements Store.
+func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
+
+// Rewrap seals the data key of a file with the newest master key, and encrypts a
+// file that is not yet. It reports whether there was anything to do.
+func (s *Encrypted) Rewrap(ctx context.Context, key string) (bool, error) {
+	f, err := s.Store.Open(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	sealed, err := readHeader(f)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("rewrap %s: %w", key, err)
+	case sealed == nil && !s.write, sealed != nil && !s.vault.Stale(sealed):
+		return false, nil
+	}
+	out, err := s.Store.Temp()
+	if err != nil {
+		return false, err
+	}
+	defer Discard(out)
+	if sealed == nil {
+		err = s.encrypt(out, f, key)
+	} else {
+		var dataKey []byte
+		if dataKey, err = s.vault.Open(sealed, labelDataKey); err == nil {
+			err = writeHeader(out, s.vault.Seal(dataKey, labelDataKey))
+		}
+		if err == nil {
+			_, err = io.Copy(out, f)
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("rewrap %s: %w", key, err)
+	}
+	return true, s.Store.Keep(ctx, out, key)
+}

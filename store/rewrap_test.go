@@ -1,0 +1,76 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestRewrap replaces the master key: secrets sealed with the former are sealed
+// with the new one, and the former can be thrown away.
+func TestRewrap(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url := testkit.DatabaseURL(t, kind)
+			open := func(masterKeys ...byte) *store.Store {
+				t.Helper()
+				var all []string
+				for _, k := range masterKeys {
+					all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
+				}
+				v, err := vault.New(strings.Join(all, ","))
+				require.NoError(t, err)
+				s, err := store.Open(t.Context(), store.Config{
+					URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+				})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				return s
+			}
+			first := open(1)
+			_, err := first.Migrate(t.Context())
+			require.NoError(t, err)
+			app, _, err := first.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			_, err = first.CreateWebhook(t.Context(), app.ID, "https://example.com/1", []models.EventName{models.EventEnvelopeSent}, "secret of the hook")
+			require.NoError(t, err)
+			_, err = first.CreateWebhook(t.Context(), app.ID, "https://example.com/2", []models.EventName{models.EventEnvelopeSent}, "")
+			require.NoError(t, err)
+			before, err := first.Keys(t.Context(), models.KeyTokens)
+			require.NoError(t, err)
+			_, err = open(2).Keys(t.Context(), models.KeyTokens)
+			require.ErrorIs(t, err, vault.ErrUnknownKey)
+
+			both := open(2, 1)
+			n, err := both.Rewrap(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, 3, n, "a signing key, a client secret and a webhook's secret")
+			n, err = both.Rewrap(t.Context())
+			require.NoError(t, err)
+			assert.Zero(t, n, "once is enough")
+
+			after := open(2)
+			keys, err := after.Keys(t.Context(), models.KeyTokens)
+			require.NoError(t, err)
+			assert.True(t, keys[0].Private.Equal(before[0].Private))
+			n, err = after.Rewrap(t.Context())
+			require.NoError(t, err, "every secret opens with the new key")
+			assert.Zero(t, n)
+			_, err = first.Keys(t.Context(), models.KeyTokens)
+			require.ErrorIs(t, err, vault.ErrUnknownKey)
+		})
+	}
+}
