@@ -54,6 +54,8 @@ func run(m *testing.M) (int, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
+		// Nothing needs a graphics card, and on a busy machine the watchdog takes the process that draws for a hung one.
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
 		// Frames of other origins live in the page's own process, so that one connection reaches them.
 		chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("disable-features", "Translate,IsolateOrigins,site-per-process"),
 		chromedp.Env("FONTCONFIG_FILE="+fonts), chromedp.WSURLReadTimeout(2*patience))

@@ -65,7 +65,7 @@ export function Sign({ token, host, speech, choose }: Props) {
       }
       const found = endOf(e, host.framed) ?? "offline";
       setEnd(found);
-      host.emit("error", null, { code: found });
+      host.emit("error", null, { code: e instanceof Refusal ? e.code : "unreachable" });
     }
   }, [base]);
   useEffect(() => { void load(); }, [load]);

@@ -51,34 +51,36 @@ function Copies({ receipt: { token, maskedEmail }, speech }: { receipt: Receipt;
   const [over, setOver] = useState(!token);
   useEffect(() => {
     if (!token) return;
-    let timer = 0;
-    let pause = first;
+    let [timer, pause, asking, done] = [0, first, false, false];
     const look = async () => {
+      if (asking || done) return;
+      clearTimeout(timer);
       let wait = 0;
-      try {
-        if (document.visibilityState === "visible") {
+      if (document.visibilityState === "visible") {
+        asking = true;
+        try {
           const o = await ask<Outcome>(`/v1/receipts/${encodeURIComponent(token)}`);
+          if (done) return;
           setOutcome(o);
-          if (o.envelopeStatus === "completed" || o.envelopeStatus in closed) return;
+          done = o.envelopeStatus === "completed" || o.envelopeStatus in closed;
+        } catch (e) {
+          if (e instanceof Refusal) {
+            wait = e.retryAfter * 1000;
+            done ||= e.status === 401 || e.status === 410;
+            if (done) setOver(true); // the mail remains
+          }
         }
-      } catch (e) {
-        if (e instanceof Refusal && (e.status === 401 || e.status === 410)) {
-          setOver(true); // the mail remains
-          return;
-        }
-        if (e instanceof Refusal) wait = e.retryAfter * 1000;
+        asking = false;
       }
+      if (done) return;
       timer = window.setTimeout(() => void look(), Math.max(pause, wait));
       pause = Math.min(pause * 1.5, longest);
     };
-    const back = () => {
-      if (document.visibilityState !== "visible" || !timer) return;
-      clearTimeout(timer);
-      timer = window.setTimeout(() => void look(), first);
-    };
-    void look();
+    const back = () => void look();
+    back();
     document.addEventListener("visibilitychange", back);
     return () => {
+      done = true;
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", back);
     };
@@ -96,7 +98,7 @@ function Copies({ receipt: { token, maskedEmail }, speech }: { receipt: Receipt;
       <p><strong>{t("copyReady")}</strong></p>
       <ul class="doclist">
         {outcome.documents.map((d) => (
-          <li key={d.sha256}>
+          <li key={d.downloadUrl}>
             <Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{megabytes(d.size, locale)}</span></span>
             <a class="button small noprint" href={d.downloadUrl} target="_blank" rel="noreferrer" aria-label={`${t("download")}: ${d.name}`}>{t("download")}</a>
           </li>
