@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -33,7 +34,11 @@ func places(t *testing.T, s *service) *strings.Replacer {
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 	}).want(201)
 	doc := e.body["documents"].([]any)[0].(object)
+	signed, link := c.sent(contract())
+	receipt := c.signs(signed, link)
+	download := s.completes(t, signed.str("id"), 0)
 	return strings.NewReplacer(
+		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
 		"/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string),
@@ -47,8 +52,12 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 	t.Helper()
 	doc, err := contractDocument()
 	require.NoError(t, err)
-	for path, item := range doc.Paths.Map() {
-		for method, op := range item.Operations() {
+	// Always in the same order, and the signer's own before what ends the envelope.
+	paths := slices.SortedFunc(maps.Keys(doc.Paths.Map()), func(a, b string) int { return strings.Compare(b, a) })
+	for _, path := range paths {
+		operations := doc.Paths.Value(path).Operations()
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			op := operations[method]
 			c := &client{t: t, s: s}
 			if op.Security != nil && len(*op.Security) > 0 {
 				c = s.client(t)

@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 // signIn makes a console user and signs in.
@@ -366,7 +369,9 @@ func TestRetentionInThePortal(t *testing.T) {
 		nobody.get(portal).refused(410, "document_purged")
 		nobody.get(portal+"/document").refused(410, "document_purged")
 		c = s.client(t)
-		c.get("/v1/envelopes/"+e.str("id")+"/document").refused(410, "document_purged")
+		for _, prefix := range []string{"/v1", "/v1/console"} {
+			c.get(prefix+"/envelopes/"+e.str("id")+"/document").refused(410, "document_purged")
+		}
 		full = c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Equal(t, 2, strings.Count(string(full.raw), `"document.purged"`), "a tombstone for each file")
 		require.Equal(t, "purged", full.body["documents"].([]any)[0].(object)["purgeStatus"])
@@ -376,6 +381,8 @@ func TestRetentionInThePortal(t *testing.T) {
 func TestVerifyEndpoint(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
+	now := s.clock.now() // what follows is counted in one minute
+	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 	nobody := &client{t: t, s: s}
 	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(200)
 	require.Equal(t, "broken", a.str("verdict"))
@@ -392,4 +399,38 @@ func TestVerifyEndpoint(t *testing.T) {
 		}
 	}
 	t.Fatal("not limited")
+}
+
+// purging is a file store whose files are purged the moment they are asked for.
+type purging struct {
+	blob.Store
+	purge func()
+}
+
+func (p *purging) Open(ctx context.Context, key string) (*blob.File, error) {
+	p.purge()
+	return p.Store.Open(ctx, key)
+}
+
+// TestPurgedMeanwhile: a file that goes while it is asked for is gone, not lost.
+func TestPurgedMeanwhile(t *testing.T) {
+	t.Parallel()
+	files := &purging{}
+	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
+	c := s.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	s.completes(t, e.str("id"), 1)
+	s.clock.advance(25 * time.Hour)
+	purge := sync.OnceFunc(func() {
+		before, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
+		require.NoError(t, err)
+		_, err = s.store.Change(t.Context(), s.app.ID, before.ID, func(e *models.Envelope) error { return e.Purge(s.act("system")) })
+		require.NoError(t, err)
+		for _, d := range before.Documents {
+			require.NoError(t, files.Delete(t.Context(), d.BlobKey))
+		}
+	})
+	files.purge = purge
+	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }

@@ -59,13 +59,14 @@ type post struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	texts []string
+	fail  error
 }
 
 func (p *post) Send(_ context.Context, m notify.Mail) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mails = append(p.mails, m)
-	return nil
+	return p.fail
 }
 
 func (p *post) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
@@ -85,17 +86,20 @@ func (s sms) Send(_ context.Context, _, text string) error {
 	return nil
 }
 
-type workflows struct{}
+// workflows stands for Temporal.
+type workflows struct{ fail error }
 
-func (workflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
-	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{}}, nil
+func (w workflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
+	at := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{uuid.New()}, Deadline: &at, NextReminder: &at}, w.fail
 }
-func (workflows) Check(context.Context) error { return nil }
+func (w workflows) Check(context.Context) error { return w.fail }
 
 // service is the API with a database and without Temporal.
 type service struct {
 	*httptest.Server
 
+	url   string // of the database
 	cfg   api.Config
 	store *store.Store
 	api   *api.Server
@@ -132,7 +136,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	t.Helper()
 	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 	require.NoError(t, err)
-	s := &service{clock: &clock{}, post: &post{}}
+	s := &service{url: db, clock: &clock{}, post: &post{}}
 	const base = "https://sign.example.com"
 	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, Now: s.clock.now, NewID: newID})
 	require.NoError(t, err)
@@ -326,13 +330,13 @@ func (c *client) sent(data object) (*answer, string) {
 func (a *answer) signer(i int) object { return a.body["signers"].([]any)[i].(object) }
 func (a *answer) field(i int) object  { return a.body["fields"].([]any)[i].(object) }
 
-// signs lets the signer of a token sign.
-func (c *client) signs(e *answer, token string) {
+// signs lets the signer of a token sign, and returns the receipt's token.
+func (c *client) signs(e *answer, token string) (receipt string) {
 	c.t.Helper()
 	at := "/v1/signing/" + token
 	c.get(at).want(http.StatusOK)
 	c.post(at+"/consent", nil).want(http.StatusOK)
-	c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK)
+	return c.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(http.StatusOK).str("receiptToken")
 }
 
 // completes ends the sealing of an envelope, in the worker's place, and returns

@@ -217,7 +217,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) }, nil)
 	case public:
 	}
-	if r.path == "/oauth/token" {
+	if r.path == "/oauth/token" || r.path == "/v1/console/login" {
 		return s.once(c, tokenScope(c), path, keepTokens, func() error { return r.public(c) }, nil)
 	}
 	return r.public(c)

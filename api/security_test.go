@@ -280,7 +280,9 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t)
 	e, token := c.sent(contract())
-	for _, path := range []string{"/v1/signing/" + token, "/v1/envelopes/" + e.str("id"), "/v1/download/x", "/v1/nothing", "/oauth/token", "/healthz"} {
+	for _, path := range []string{
+		"/v1/signing/" + token, "/v1/envelopes/" + e.str("id"), "/v1/download/x", "/v1/nothing", "/oauth/token", "/healthz", "/v1/envelopes/", "/sign/x", "//v1/webhooks",
+	} {
 		h := c.get(path).header
 		require.Equal(t, "no-store", h.Get("Cache-Control"), path)
 		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"), path)

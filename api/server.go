@@ -101,6 +101,7 @@ func New(cfg Config) (*Server, error) {
 	s.limits = newLimiter(cfg.RateLimit, cfg.Now, shared)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
+	s.engine.RedirectTrailingSlash = false // such an answer would go past everything below
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}

@@ -256,6 +256,8 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	return s.addDocument(c, app, in.file, http.StatusCreated, func(d *models.Document) any { return viewDocument(d) })
 }
 
+var errPurged = models.Refuse(models.KindGone, "document_purged", "The document was deleted at the end of its retention.")
+
 // sendFile streams a stored PDF, with ranges.
 func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
 	f, err := s.openFile(c.Request.Context(), e, d)

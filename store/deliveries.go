@@ -60,20 +60,21 @@ func countUpTo(db, q *gorm.DB) (int64, error) {
 	return n, err
 }
 
-// Delivery loads an app's delivery with its event and every attempt, oldest first.
+// Delivery loads an app's delivery with its event and every attempt, oldest
+// first, as they are at one moment.
 func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (*models.Delivery, *models.WebhookEvent, []models.DeliveryAttempt, error) {
-	db := s.db.WithContext(ctx)
-	d := &models.Delivery{}
-	if err := db.Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return nil, nil, nil, fmt.Errorf("load delivery %s: %w", id, found(err))
-	}
-	ev := &models.WebhookEvent{}
-	if err := db.Take(ev, "id = ?", d.EventID).Error; err != nil {
-		return nil, nil, nil, fmt.Errorf("load event of delivery %s: %w", id, found(err))
-	}
-	attempts := []models.DeliveryAttempt{}
-	if err := db.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error; err != nil {
-		return nil, nil, nil, fmt.Errorf("load attempts of delivery %s: %w", id, err)
+	d, ev, attempts := &models.Delivery{}, &models.WebhookEvent{}, []models.DeliveryAttempt{}
+	err := s.read(ctx, func(tx *gorm.DB) error {
+		if err := tx.Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
+			return found(err)
+		}
+		if err := tx.Take(ev, "id = ?", d.EventID).Error; err != nil {
+			return fmt.Errorf("its event: %w", found(err))
+		}
+		return tx.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error
+	})
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("load delivery %s: %w", id, err)
 	}
 	return d, ev, attempts, nil
 }

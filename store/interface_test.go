@@ -167,3 +167,42 @@ func TestSoManyWebhooks(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// TestDeliveryIsOfOneMoment: the attempts that are listed are those that are
+// counted, while others are made.
+func TestDeliveryIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		hook, err := s.CreateWebhook(t.Context(), app.ID, "https://example.com/h", []models.EventName{models.EventEnvelopeSent}, "")
+		require.NoError(t, err)
+		d, err := s.PingWebhook(t.Context(), app.ID, hook.ID)
+		require.NoError(t, err)
+		written := make(chan error, 1)
+		go func() {
+			for i := range 40 {
+				_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, store.Outcome{WebhookID: hook.ID, Delivered: i == 39})
+				if err != nil {
+					written <- err
+					return
+				}
+			}
+			written <- nil
+		}()
+		for reading := true; reading; {
+			select {
+			case err := <-written:
+				require.NoError(t, err)
+				reading = false
+			default:
+			}
+			got, _, log, err := s.Delivery(t.Context(), app.ID, d.ID)
+			require.NoError(t, err)
+			require.Len(t, log, got.Attempts)
+			require.Equal(t, len(log) == 40, got.Status == models.DeliveryDelivered)
+		}
+		_, _, _, err = s.Delivery(t.Context(), uuid.New(), d.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
+	})
+}

@@ -52,7 +52,7 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
-		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
+		Interceptors:      alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)

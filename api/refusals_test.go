@@ -1,0 +1,230 @@
+package api_test
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// The tests of this file try every operation of the contract with what can be
+// wrong with any of them.
+
+// TestWithoutCredential: whatever needs a bearer token refuses a caller without
+// one, and whatever needs a role refuses those below it.
+func TestWithoutCredential(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	viewer := s.signIn(t, models.RoleViewer)
+	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+		if c.token == "" {
+			return
+		}
+		for _, token := range []string{"", "x", "a.b.c"} {
+			(&client{t: t, s: s, token: token}).call(method, at.Replace(path), nil).refused(401, "unauthorized")
+		}
+		basic := (&client{t: t, s: s}).with("Authorization", "Basic YTpi")
+		basic.call(method, at.Replace(path), nil).refused(401, "unauthorized")
+		if method != http.MethodGet && strings.HasPrefix(path, "/v1/console/") {
+			viewer.call(method, at.Replace(path), nil).refused(403, "role_forbidden")
+		}
+	})
+	viewer.get("/v1/console/users").refused(403, "role_forbidden")
+	s.limit(t, "acme")
+	s.clock.advance(2 * time.Second) // a change of an app holds after a second
+	c := s.client(t)
+	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).refused(403, "tenant_forbidden")
+	c.get("/v1/envelopes?tenantId=other").refused(403, "tenant_forbidden")
+	c.get("/v1/console/envelopes?tenantId=other").refused(403, "tenant_forbidden")
+	c.get("/v1/console/settings?tenantId=other").refused(403, "tenant_forbidden")
+	c.call(http.MethodPut, "/v1/console/settings?tenantId=other", object{}).refused(403, "tenant_forbidden")
+	e, _ := c.sent(contract())
+	c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "other", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).refused(403, "tenant_forbidden")
+}
+
+// TestEveryOperationIsLimited: one request is let through, the next is not.
+func TestEveryOperationIsLimited(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	app := s.client(t)
+	edit := s.cfg
+	edit.RateLimit = 1
+	limited, err := api.New(edit)
+	require.NoError(t, err)
+	s.Config.Handler = limited
+	exhausted := func(c *client) bool { return c.get("/v1/webhooks").status == http.StatusTooManyRequests }
+	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+		if path == "/healthz" || path == "/readyz" {
+			require.Equal(t, 200, c.call(method, path, nil).status, "a probe is not limited")
+			return
+		}
+		if c.token != "" {
+			c = app
+		}
+		if !exhausted(c) { // at the first, and when a minute has ended
+			exhausted(c)
+		}
+		a := c.call(method, at.Replace(path), nil)
+		if a.status != http.StatusTooManyRequests && exhausted(c) {
+			a = c.call(method, at.Replace(path), nil) // a minute ended in between
+		}
+		a.refused(429, "rate_limited")
+		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
+		require.Equal(t, "0", a.header.Get("X-RateLimit-Remaining"), "%s %s", method, path)
+	})
+}
+
+// TestDatabaseIsGone: what fails on our side is a 500 in the one shape, which
+// tells nothing but where to look.
+func TestDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	known := operations()
+	type request struct {
+		c    *client
+		path string
+		body object
+	}
+	ready := map[string]request{}
+	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+		r := request{c: c, path: at.Replace(path)}
+		if op := known[method+" "+path]; op != nil {
+			r.c, r.path, r.body = op(t, s)
+		}
+		ready[method+" "+path] = r
+	})
+	s.clock.advance(2 * time.Second) // nothing is remembered
+	require.NoError(t, s.store.Close())
+	for name, r := range ready {
+		method, path, _ := strings.Cut(name, " ")
+		var a *answer
+		switch path {
+		case "/healthz":
+			r.c.get(path).want(200)
+			continue
+		case "/readyz":
+			r.c.get(path).want(503)
+			continue
+		case "/oauth/token":
+			a = r.c.send(method, path, "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", "a", "client_secret", "b"))
+		default:
+			if r.body == nil {
+				a = r.c.call(method, r.path, nil)
+			} else {
+				a = r.c.call(method, r.path, r.body)
+			}
+		}
+		a.refused(500, "internal_error")
+		require.Empty(t, a.body["errors"], name)
+		require.Nil(t, a.body["details"], name)
+		require.NotContains(t, string(a.raw), "sql", name)
+		require.Contains(t, a.str("message"), a.header.Get("X-Request-Id"), name)
+	}
+}
+
+// TestEveryOperationCanBeRepeated: wherever there is an Idempotency-Key, a
+// repeat is answered as before, another request under that key is refused, and
+// so is one whose first is not answered yet.
+func TestEveryOperationCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {
+			return
+		}
+		key := "once " + path
+		c = c.with("Idempotency-Key", key)
+		contentType, one, two := "application/json", []byte("{}"), []byte(`{"a":1}`)
+		switch path {
+		case "/oauth/token":
+			contentType, one, two = "application/x-www-form-urlencoded", form("a", "b"), form("a", "c")
+		case "/v1/envelopes/{id}/document":
+			contentType = "application/pdf"
+		case "/v1/embedded/builder-sessions": // never done, so never repeated: only another one under its key is
+			_, _, err := s.store.TakeRequest(t.Context(), store.Request{
+				Scope: models.AppActor(s.app.ID), Method: method, Path: path, Key: key, Fingerprint: []byte("another"),
+			}, time.Hour)
+			require.NoError(t, err)
+			c.send(method, path, contentType, two).refused(422, "idempotency_key_reused")
+			return
+		}
+		first := c.send(method, at.Replace(path), contentType, one)
+		require.Less(t, first.status, 500, "%s: %s", path, first.raw)
+		again := c.send(method, at.Replace(path), contentType, one).want(first.status)
+		require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), path)
+		require.Equal(t, first.raw, again.raw, path)
+		c.send(method, at.Replace(path), contentType, two).refused(422, "idempotency_key_reused")
+		_, err := db.ExecContext(t.Context(), "UPDATE idempotency_keys SET status = 0 WHERE key = ?", key)
+		require.NoError(t, err)
+		c.send(method, at.Replace(path), contentType, one).refused(409, "idempotency_in_flight")
+	})
+}
+
+// TestPlansOnEveryRoute: one document and five envelopes on the free plan, at
+// each endpoint that could go beyond.
+func TestPlansOnEveryRoute(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	free := models.PlanFree
+	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &free})
+	require.NoError(t, err)
+	c := s.client(t)
+	require.EqualValues(t, 5, c.get("/v1/console/usage").want(200).body["envelopesLimit"])
+	e := c.draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).refused(402, "plan_documents")
+	ct, body := multipartBody(t, nil, testkit.OnePage())
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(402, "plan_documents")
+	for range 5 {
+		c.sent(contract())
+	}
+	c.post(at+"/send", nil).refused(402, "plan_limit_reached")
+	for _, path := range []string{at + "/document", "/v1/verify"} {
+		c.send(http.MethodPost, path, "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
+	}
+	ct, body = multipartBody(t, nil, make([]byte, 1<<20+1))
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(413, "file_too_large")
+	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).refused(413, "request_too_large")
+	for _, prefix := range []string{"/v1", "/v1/console"} {
+		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").refused(409, "envelope_not_completed")
+	}
+	c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(409, "envelope_draft")
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(400, "envelope_draft")
+}
+
+// TestOthersDoNotAnswer: without Temporal and without a mail server.
+func TestOthersDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = workflows{errors.New("down")} })
+	c := s.client(t)
+	data := contract()
+	data["signers"] = []object{{"name": "A", "email": "a@example.com"}}
+	e, link := c.sent(data)
+	c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(503, "workflow_unavailable")
+	s.post.fail = errors.New("down")
+	nobody := &client{t: t, s: s}
+	require.NotEmpty(t, nobody.post("/v1/signing/"+link+"/otp/request", nil).refused(503, "otp_not_sent").header.Get("Retry-After"))
+	a := nobody.get("/readyz").want(503)
+	require.Equal(t, "down", a.str("temporal"))
+	require.Equal(t, "ok", a.str("database"))
+}
