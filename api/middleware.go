@@ -46,14 +46,17 @@ func (s *Server) observe(c *gin.Context) {
 	}
 	c.Next()
 	level := slog.LevelDebug
-	if c.Writer.Status() >= http.StatusInternalServerError {
+	switch status := c.Writer.Status(); {
+	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
+		level = slog.LevelInfo // somebody is not let in
 	}
 	if s.Observe != nil {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
 	}
 	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
-		"envelope", c.GetString(keyEnvelope), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds())
+		"envelope", c.GetString(keyEnvelope), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
 // endSpan says how the request went, in ids and the route's words.

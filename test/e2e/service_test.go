@@ -191,7 +191,7 @@ func production(t *testing.T, settings ...string) *service {
 		"COUNTERSIGN_MAIL_FROM=Countersign <sign@example.com>", "COUNTERSIGN_WEBHOOK_ALLOW_PRIVATE=true",
 		"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
 		"COUNTERSIGN_SEAL_KEY=" + filepath.Join(keys, "seal.key.pem"), "COUNTERSIGN_SEAL_CERT=" + filepath.Join(keys, "seal.cert.pem"),
-		"COUNTERSIGN_METRICS_LISTEN=127.0.0.1:0",
+		"COUNTERSIGN_METRICS_LISTEN=127.0.0.1:0", "COUNTERSIGN_RATE_LIMIT=6000",
 	}
 	env = append(env, settings...)
 	out, err := run(t, env, "api")

@@ -1,0 +1,101 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// TestGracefulShutdown: a process that is told to stop takes nothing new, and
+// ends what it has begun.
+func TestGracefulShutdown(t *testing.T) {
+	t.Parallel()
+	s := production(t)
+	c := s.login(t)
+
+	// A worker with a delivery under way.
+	var attempts atomic.Int32
+	posted, release := make(chan struct{}, 10), make(chan struct{})
+	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		attempts.Add(1)
+		posted <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(endpoint.Close)
+	c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": endpoint.URL, "events": []string{"envelope.created"}})
+	c.create(t, http.StatusCreated, contract(), testkit.OnePage())
+	<-posted
+	require.NoError(t, s.worker.cmd.Process.Signal(os.Interrupt))
+	close(release)
+	s.worker.stop(t)
+	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
+	s.worker = start(t, s.env, "worker")
+	eventually(t, "the delivery is recorded", func() bool {
+		list := c.call(t, http.StatusOK, http.MethodGet, "/v1/console/webhook-deliveries?status=delivered", nil)
+		return len(list.list("data")) == 1
+	})
+	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
+
+	// An API with a request under way.
+	body, contentType := envelopeForm(t)
+	pipe, rest := io.Pipe()
+	begun := make(chan struct{})
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }}),
+		http.MethodPost, s.BaseURL+"/v1/envelopes", pipe)
+	require.NoError(t, err)
+	req.ContentLength = int64(len(body))
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Expect", "100-continue")
+	answer := make(chan *http.Response, 1)
+	go func() {
+		res, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience}}).Do(req)
+		assert.NoError(t, err)
+		answer <- res
+	}()
+	<-begun
+	_, err = rest.Write(body[:len(body)/2])
+	require.NoError(t, err)
+	require.NoError(t, s.api.cmd.Process.Signal(os.Interrupt))
+	eventually(t, "nothing new is taken", func() bool {
+		_, err := get(t, s.BaseURL+"/healthz")
+		return err != nil
+	})
+	_, err = rest.Write(body[len(body)/2:])
+	require.NoError(t, err)
+	require.NoError(t, rest.Close())
+	res := <-answer
+	require.NotNil(t, res)
+	defer func() { require.NoError(t, res.Body.Close()) }()
+	assert.Equal(t, http.StatusCreated, res.StatusCode)
+	s.api.stop(t)
+	assert.True(t, s.api.cmd.ProcessState.Success(), "%s", s.api.out)
+}
+
+// envelopeForm is the body of a request that makes an envelope.
+func envelopeForm(t *testing.T) (body []byte, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	data, err := json.Marshal(contract())
+	require.NoError(t, err)
+	require.NoError(t, w.WriteField("data", string(data)))
+	part, err := w.CreateFormFile("file", "contract.pdf")
+	require.NoError(t, err)
+	_, err = part.Write(testkit.OnePage())
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes(), w.FormDataContentType()
+}
