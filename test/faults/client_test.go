@@ -211,10 +211,9 @@ var (
 	onePage = testkit.OnePage()
 )
 
-// send makes an envelope of one page and sends it to n signers. The subject
-// tells triggers in the database what is meant by it.
-func (w *world) send(n int, subject string) (*envelope, error) {
-	e, err := w.draft(n, subject)
+// send makes an envelope of one page and sends it to n signers.
+func (w *world) send(n int) (*envelope, error) {
+	e, err := w.draft(n)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +231,7 @@ func (w *world) send(n int, subject string) (*envelope, error) {
 // value is what a signer writes into the text field.
 func value(signer string) string { return "Value " + signer[len(signer)-12:] }
 
-func (w *world) draft(n int, subject string) (*envelope, error) {
+func (w *world) draft(n int) (*envelope, error) {
 	var signers, fields []object
 	for i := range n {
 		signers = append(signers, object{"name": "Signer", "email": fmt.Sprintf("s%d-%s@example.com", i, uuid.NewString()[:8]), "authMethod": "none"})
@@ -245,7 +244,7 @@ func (w *world) draft(n int, subject string) (*envelope, error) {
 		Signers []struct{ ID string }
 		Fields  []struct{ ID, SignerID, Type string }
 	}
-	in := object{"tenantId": "acme", "subject": subject, "signers": signers, "fields": fields}
+	in := object{"tenantId": "acme", "subject": "Contract", "signers": signers, "fields": fields}
 	if err := w.client.post("/v1/envelopes", in, http.StatusCreated, &made); err != nil {
 		return nil, err
 	}
@@ -329,7 +328,7 @@ func (e *envelope) complete() error {
 
 // sendAndComplete is the whole life of an envelope.
 func (w *world) sendAndComplete(n int) error {
-	e, err := w.send(n, "Contract")
+	e, err := w.send(n)
 	if err != nil {
 		return err
 	}

@@ -22,15 +22,15 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		w := newWorld(t, setting{})
-		w.shorten(30*time.Minute, time.Hour)
 		w.api()
 		w.worker()
 		w.login()
 		w.subscribe("/all")
-		late, err := w.send(1, "expires") // in half an hour
+		late, err := w.send(1)
 		require.NoError(t, err)
+		late.due(30 * time.Minute)
 		require.NoError(t, late.consent(0))
-		first, err := w.send(2, "Contract")
+		first, err := w.send(2)
 		require.NoError(t, err)
 		require.NoError(t, first.consent(0))
 

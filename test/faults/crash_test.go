@@ -52,7 +52,7 @@ func TestKillAPI(t *testing.T) {
 			die("/v1/envelopes", marshal(t, object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}), http.StatusCreated)
 			assert.Equal(t, n+1, w.count("SELECT count(*) FROM envelopes"), "one envelope was made")
 
-			e, err := w.draft(2, "Contract")
+			e, err := w.draft(2)
 			require.NoError(t, err)
 			sent := die("/v1/envelopes/"+e.id+"/send", []byte("{}"), http.StatusOK)
 			e.links(t, sent.body)
@@ -65,11 +65,11 @@ func TestKillAPI(t *testing.T) {
 			die(e.path(1, "/sign"), marshal(t, object{"fields": e.signers[1].fields}), http.StatusOK)
 			e.acknowledged("sign 1")
 
-			v, err := w.send(1, "Contract")
+			v, err := w.send(1)
 			require.NoError(t, err)
 			die("/v1/envelopes/"+v.id+"/void", []byte("{}"), http.StatusOK)
 			v.acknowledged("void")
-			d, err := w.send(1, "Contract")
+			d, err := w.send(1)
 			require.NoError(t, err)
 			die(d.path(0, "/decline"), []byte("{}"), http.StatusOK)
 			d.acknowledged("decline 0")

@@ -76,9 +76,9 @@ func TestDiskFull(t *testing.T) {
 		w.subscribe("/all")
 		seen := watch(t, filepath.Join(disk.dir, "files", "envelopes"))
 		require.NoError(t, w.sendAndComplete(1))
-		e, err := w.send(2, "Contract")
+		e, err := w.send(2)
 		require.NoError(t, err)
-		draft, err := w.draft(1, "Contract")
+		draft, err := w.draft(1)
 		require.NoError(t, err)
 		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the first is sealed")
 

@@ -92,11 +92,19 @@ func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 }
 
 // patience bounds every wait for the service to catch up.
-const patience = 100 * time.Second
+const patience = 3 * time.Minute
 
+// eventually polls until check is true, in the goroutine of the test.
 func eventually(t *testing.T, check func() bool, what string, args ...any) {
 	t.Helper()
-	require.Eventually(t, check, patience, 50*time.Millisecond, append([]any{what}, args...)...)
+	within(t, patience, check, what, args...)
+}
+
+func within(t *testing.T, limit time.Duration, check func() bool, what string, args ...any) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !check(); time.Sleep(50 * time.Millisecond) {
+		require.False(t, time.Now().After(deadline), append([]any{what}, args...)...)
+	}
 }
 
 // noError is for goroutines, which must not end the test.

@@ -30,7 +30,7 @@ func TestFailedInsert(t *testing.T) {
 		}
 
 		for _, table := range []string{"audit_events", "outbox", "field_values", "webhook_deliveries", "webhook_events"} {
-			e, err := w.send(2, "Contract")
+			e, err := w.send(2)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
 			before := w.whole(e)
@@ -65,7 +65,7 @@ func TestFailedInsert(t *testing.T) {
 		}
 
 		// The upload of a document, and its sealing.
-		e, err := w.draft(1, "Contract")
+		e, err := w.draft(1)
 		require.NoError(t, err)
 		before := w.whole(e)
 		restore := refuse("documents", "")

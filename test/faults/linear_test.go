@@ -96,7 +96,7 @@ func TestLinearizable(t *testing.T) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		for i := range envelopes {
-			e, err := w.send(signers, "Contract")
+			e, err := w.send(signers)
 			require.NoError(t, err)
 			for s := range signers {
 				require.NoError(t, e.consent(s))

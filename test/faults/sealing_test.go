@@ -21,7 +21,7 @@ func TestKillWhileSealing(t *testing.T) {
 		w.subscribe("/all")
 		for _, i := range rnd.Perm(len(sealSteps)) {
 			worker := w.worker()
-			e, err := w.send(2, "Contract")
+			e, err := w.send(2)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
 			require.NoError(t, e.consent(1))
@@ -58,7 +58,7 @@ func TestKillWhileMailing(t *testing.T) {
 		w.login()
 		worker := w.worker()
 		w.set("mail.sent", "kill")
-		e, err := w.send(2, "Contract")
+		e, err := w.send(2)
 		require.NoError(t, err)
 		worker.waitDead()
 		w.cutOff = len(e.signers) // both invitations may have been on their way
@@ -82,7 +82,7 @@ func TestKillWhileDelivering(t *testing.T) {
 		w.subscribe("/all")
 		worker := w.worker()
 		w.set("deliver.posted", "kill")
-		e, err := w.send(1, "Contract")
+		e, err := w.send(1)
 		require.NoError(t, err)
 		worker.waitDead()
 		w.cutOff++

@@ -110,19 +110,19 @@ func TestTemporalStops(t *testing.T) {
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		server := startTemporal(t)
 		w := newWorld(t, setting{temporal: server.running.Address, namespace: "default"})
-		const deadline = 4 * time.Second
-		w.shorten(deadline, time.Hour)
 		w.api()
-		w.worker()
 		w.login()
 		w.subscribe("/all")
-		before, err := w.send(2, "Contract")
+		before, err := w.send(2)
 		require.NoError(t, err)
-		late, err := w.send(1, "expires")
+		late, err := w.send(1)
 		require.NoError(t, err)
-		expired := time.Now().Add(deadline)
 		require.NoError(t, late.consent(0))
-		eventually(t, func() bool { return w.count("SELECT count(*) FROM mails WHERE sent_at IS NOT NULL") == 3 }, "the workflows run")
+		expired := late.due(5 * time.Second)
+		w.worker()
+		eventually(t, func() bool {
+			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", before.id) == 2
+		}, "the workflows run")
 		require.NoError(t, server.running.Kill())
 
 		slowest := time.Duration(0)
@@ -133,7 +133,7 @@ func TestTemporalStops(t *testing.T) {
 		}
 		require.NoError(t, before.complete())
 		t.Logf("while Temporal was down, a whole envelope took at most %v", slowest)
-		require.Less(t, slowest, 20*time.Second, "signing answers while Temporal is down")
+		require.Less(t, slowest, time.Minute, "signing answers while Temporal is down")
 		time.Sleep(time.Until(expired.Add(time.Second)))
 		a, err := late.sign(0)
 		require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestMailServerStops(t *testing.T) {
 		w.login()
 		w.subscribe("/all")
 		w.smtp.stop()
-		_, err := w.send(2, "Contract")
+		_, err := w.send(2)
 		require.NoError(t, err)
 		require.NoError(t, w.sendAndComplete(2), "signers sign while the mail server is down")
 		pause(rnd, time.Second)
@@ -175,7 +175,7 @@ func TestMailServerStops(t *testing.T) {
 
 		w.smtp.dropNext(2)
 		require.NoError(t, w.sendAndComplete(1))
-		_, err = w.send(2, "Contract")
+		_, err = w.send(2)
 		require.NoError(t, err)
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL") >= 4
@@ -220,7 +220,7 @@ func TestCodesAreNotSentLate(t *testing.T) {
 		release := w.smtp.hang(t)
 		_, err = request(time.Second + time.Duration(rnd.IntN(1000))*time.Millisecond)
 		require.ErrorIs(t, err, context.DeadlineExceeded, "the signer went away while the mail server hung")
-		time.Sleep(500 * time.Millisecond) // for the API to notice
+		eventually(t, func() bool { return w.times("one-time code not sent") == 2 }, "the API does not notice")
 		release()
 		time.Sleep(time.Second)
 		assert.Empty(t, w.mails(), "a code was mailed that nobody waits for")

@@ -24,7 +24,7 @@ func TestRollingRestart(t *testing.T) {
 		api, worker := w.api(), w.worker()
 		w.login()
 		w.subscribe("/all")
-		before, err := w.send(2, "Contract")
+		before, err := w.send(2)
 		require.NoError(t, err)
 		stop := w.load(2)
 		pause(rnd, 300*time.Millisecond)
@@ -48,7 +48,7 @@ func TestWorkerVersions(t *testing.T) {
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		opts := testkit.Temporal(t)
 		w := newWorld(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
-		c, err := sdkclient.Dial(opts)
+		c, err := sdkclient.NewLazyClient(opts) // one that does not give up on a busy machine
 		require.NoError(t, err)
 		t.Cleanup(c.Close)
 		versioned := func(build string) *process {
@@ -68,7 +68,7 @@ func TestWorkerVersions(t *testing.T) {
 		w.subscribe("/all")
 		before := versioned("one")
 		current("one")
-		e, err := w.send(2, "Contract")
+		e, err := w.send(2)
 		require.NoError(t, err)
 		require.NoError(t, e.consent(0))
 		_, err = e.sign(0)

@@ -260,8 +260,11 @@ func listen(t *testing.T) net.Listener {
 }
 
 // logged reports whether a process said something.
-func (w *world) logged(text string) bool {
+func (w *world) logged(text string) bool { return w.times(text) > 0 }
+
+// times is how often the processes said it.
+func (w *world) times(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Contains(w.log.String(), text)
+	return strings.Count(w.log.String(), text)
 }
