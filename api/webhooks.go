@@ -80,8 +80,8 @@ func webhookSecret(o *object) string {
 	if secret == nil {
 		return ""
 	}
-	if len(*secret) < 8 || len(*secret) > maxSecret {
-		o.bad("secret", "must have between 8 and %d bytes", maxSecret)
+	if *secret == "" || len(*secret) > maxSecret {
+		o.bad("secret", "must have between 1 and %d bytes", maxSecret)
 	}
 	return *secret
 }
