@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"math"
 	"time"
 
 	sdktemporal "go.temporal.io/sdk/temporal"
@@ -16,7 +17,8 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: temporal.QueueSeal, StartToCloseTimeout: time.Hour, HeartbeatTimeout: activities.Silence, Summary: "Add the time-stamps",
-		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute},
+		// Without end; the SDK's test environment takes 0 for 10 attempts.
+		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute, MaximumAttempts: math.MaxInt32},
 	})
 	if err := workflow.ExecuteActivity(ctx, acts.Timestamp, in).Get(ctx, nil); err != nil {
 		return err
