@@ -110,8 +110,10 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if len(info.Pages) == 0 {
 		return Info{}, &Refusal{PDFNoPages, "The PDF has no pages."}
 	}
-	info.Signed, err = isSigned(f)
-	return info, err
+	if info.Signed, err = isSigned(f); err != nil || info.Signed {
+		return info, err
+	}
+	return info, rehearse(ctx, f, r, size, len(info.Pages))
 }
 
 // checkEnds tells what is no PDF at all from a PDF that is cut off.

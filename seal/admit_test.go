@@ -83,6 +83,12 @@ func TestAdmitRefuses(t *testing.T) {
 		{"JavaScript, written in another way", classicPDF(layout{
 			catalog: "/OpenAction 1000 0 R", pages: letterPage(""), objects: []string{"<</S 1001 0 R/JS(x)>>", "/Java#53cript"},
 		}), seal.Limits{}, seal.PDFJavaScript},
+		{"JavaScript of a form field", classicPDF(layout{
+			catalog: "/AcroForm<</Fields[1000 0 R]>>", pages: letterPage("/Annots[1000 0 R]"),
+			objects: []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[0 0 9 9]/AA<</K<</S/JavaScript/JS(AFNumber_Keystroke\\(2\\))>>>>>>"},
+		}), seal.Limits{}, seal.PDFJavaScript},
+		{"page that is its own tree", []byte(strings.Replace(string(simplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), seal.Limits{}, seal.PDFNeedsRepair},
+		{"form that is the catalog", classicPDF(layout{catalog: "/AcroForm 1 0 R", pages: letterPage("")}), seal.Limits{}, seal.PDFNeedsRepair},
 		{"launch action", classicPDF(layout{
 			pages:   letterPage("/Annots[1000 0 R]"),
 			objects: []string{"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/Launch/F(cmd.exe)>>>>"},
@@ -235,6 +241,18 @@ func TestBombs(t *testing.T) {
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && !raceDetector {
 		require.Less(t, usage.Maxrss, int64(160<<10), "KiB resident")
 	}
+}
+
+// TestInheritedResources: each page is written anew, but what all inherit is
+// written once, however large.
+func TestInheritedResources(t *testing.T) {
+	t.Parallel()
+	const large = 100 << 10
+	original := classicPDF(layout{
+		pages: make([]page, 300), tree: "/MediaBox[0 0 612 792]/Resources<</Properties<</P<</Large(" + strings.Repeat("x", large) + ")>>>>>>",
+	})
+	_, b := sealed(t, newKeys(t).sealer(t), job(t, original))
+	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
 func TestCheckPNG(t *testing.T) {

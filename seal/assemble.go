@@ -54,7 +54,7 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	}
 	a := &assembly{
 		job: job, cfg: &s.cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		contents: s.contents, signer: or(s.signer.Certificate().Subject.CommonName, s.cfg.ServiceName),
+		contents: s.contents, signer: s.name,
 		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job, &s.codes)},
 	}
 	a.t.font = w.Reserve()
@@ -122,7 +122,7 @@ func (a *assembly) drawOnPages() error {
 	}
 	p := &painter{
 		assembly: a, line: line, lineWidth: lineWidth, values: values, signers: names,
-		open: a.w.AddStream(nil, []byte("q\n")), marks: map[pdf.Geometry]pdf.Ref{}, resources: map[string]pdf.Value{},
+		open: a.w.AddStream(nil, []byte("q\n")), marks: map[pdf.Geometry]pdf.Ref{}, resources: map[pdf.Ref]pdf.Value{},
 	}
 	a.w.Grow(min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages) * rewrittenPage)
 	a.pages, err = a.file.Walk(p.page)
@@ -140,6 +140,9 @@ func (a *assembly) drawOnPages() error {
 // rewrittenPage is how many bytes a page with the line takes, roughly.
 const rewrittenPage = 280
 
+// maxAdded bounds what is added to a file, in bytes: it is made in memory.
+const maxAdded = 32 << 20
+
 // maxOpenStates bounds the graphics states that are closed for a page.
 const maxOpenStates = 4096
 
@@ -152,7 +155,7 @@ type painter struct {
 	signers   map[string]string
 	open      pdf.Ref                  // the stream "q"
 	marks     map[pdf.Geometry]pdf.Ref // what draws the line on pages of one geometry
-	resources map[string]pdf.Value     // resources with the line added, by the original reference
+	resources map[pdf.Ref]pdf.Value    // resources with the line added, by where the original ones stand
 	last      measured
 	buf, res  []byte   // used again for each page
 	dict      pdf.Dict // likewise
@@ -179,7 +182,7 @@ func (p *painter) page(page *pdf.Page) error {
 			return err
 		}
 	}
-	res, err := p.withXObjects(page.Resources, added, stamp)
+	res, err := p.withXObjects(page, added, stamp)
 	if err != nil {
 		return err
 	}
@@ -205,6 +208,9 @@ func (p *painter) page(page *pdf.Page) error {
 	b = append(b, ">>"...)
 	p.w.Put(page.Ref, b)
 	p.buf = b
+	if p.w.Offset()-p.job.Size > maxAdded {
+		return fmt.Errorf("%w: writing the pages anew takes too much", pdf.ErrLimit)
+	}
 	return nil
 }
 
@@ -344,15 +350,18 @@ func concat(a, b pdf.Matrix) pdf.Matrix {
 // withXObjects returns a page's resources with line and stamp added, valid
 // until the next call. They are cloned: the same dictionary may serve other
 // pages. Pages that share a dictionary and get no stamp share the clone.
-func (p *painter) withXObjects(resources pdf.Value, line pdf.Ref, stamp *pdf.Ref) (pdf.Value, error) {
-	_, shared := resources.Ref()
+func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pdf.Value, error) {
+	at, shared := page.Resources.Ref()
+	if !shared && page.ResourcesOf != page.Ref {
+		at, shared = page.ResourcesOf, true
+	}
 	shared = shared && stamp == nil
 	if shared {
-		if v, ok := p.resources[string(resources)]; ok {
+		if v, ok := p.resources[at]; ok {
 			return v, nil
 		}
 	}
-	res, err := p.file.Resolve(resources)
+	res, err := p.file.Resolve(page.Resources)
 	if err != nil {
 		return nil, err
 	}
@@ -390,7 +399,7 @@ func (p *painter) withXObjects(resources pdf.Value, line pdf.Ref, stamp *pdf.Ref
 		return b, nil
 	}
 	v := p.w.Add(b).Value()
-	p.resources[string(resources)] = v
+	p.resources[at] = v
 	return v, nil
 }
 

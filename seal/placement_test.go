@@ -133,13 +133,18 @@ func TestTransparency(t *testing.T) {
 	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 60, Y: 100, W: 200, H: 120, PNG: scrawl(t, 400, 240)}}
 	file, _ := sealed(t, newKeys(t).sealer(t), j)
 	out := filepath.Join(t.TempDir(), "p")
-	msg, err := run(t, "pdftoppm", "-r", "72", "-f", "1", "-l", "1", "-png", "-singlefile", file, out)
-	require.NoError(t, err, msg)
-	f, err := os.Open(out + ".png")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
-	img, err := png.Decode(f)
-	require.NoError(t, err)
-	near(t, image.Rect(100, 120, 180, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
-	require.False(t, inkBox(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 }).Empty(), "the signature's ink")
+	for _, draw := range [][]string{
+		{"pdftoppm", "-r", "72", "-f", "1", "-l", "1", "-png", "-singlefile", file, out},
+		{"mutool", "draw", "-q", "-r", "72", "-o", out + ".png", file, "1"},
+	} {
+		msg, err := run(t, draw[0], draw[1:]...)
+		require.NoError(t, err, msg)
+		b, err := os.ReadFile(out + ".png")
+		require.NoError(t, err)
+		img, err := png.Decode(bytes.NewReader(b))
+		require.NoError(t, err)
+		near(t, image.Rect(100, 120, 180, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
+		ink := inkBox(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 })
+		require.False(t, ink.Empty(), "the signature's ink, as %s draws it", draw[0])
+	}
 }

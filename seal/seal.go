@@ -44,7 +44,8 @@ type Sealer struct {
 	signer   *cms.Signer
 	tsa      *cms.Authority // nil: none
 	anchors  *x509.CertPool
-	contents int // bytes reserved for the signature
+	name     string // of who seals, as readers show it
+	contents int    // bytes reserved for the signature
 	codes    qrCodes
 }
 
@@ -64,7 +65,7 @@ func New(cfg Config) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	s := &Sealer{cfg: cfg, signer: signer, contents: 4096}
+	s := &Sealer{cfg: cfg, signer: signer, name: or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/zlib"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -194,7 +193,7 @@ func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	slices.SortFunc(w.objects, func(a, b written) int { return cmp.Compare(a.ref.Num, b.ref.Num) })
 	for i := 1; i < len(w.objects); i++ {
 		if w.objects[i].ref.Num == w.objects[i-1].ref.Num {
-			return errors.New("pdf: an object was written twice")
+			return damaged("object %d serves two purposes", w.objects[i].ref.Num)
 		}
 	}
 	if w.stream {

@@ -12,6 +12,8 @@ type Page struct {
 	Dict  Dict
 
 	MediaBox, CropBox, Resources, Rotate Value // own or inherited; nil if none
+	// ResourcesOf is the node that Resources stand in.
+	ResourcesOf Ref
 }
 
 const (
@@ -150,13 +152,19 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		case "CropBox":
 			p.CropBox = e.Value
 		case "Resources":
-			p.Resources = e.Value
+			p.Resources, p.ResourcesOf = e.Value, ref
 		case "Rotate":
 			p.Rotate = e.Value
 		}
 	}
 	kids := d.Get("Kids")
-	if kids == nil || d.Get("Type").IsName("Page") {
+	leaf := kids == nil
+	// What one reader takes for a page and another for a node would be shown
+	// in two ways.
+	if leaf && (depth == 0 || d.Get("Type").IsName("Pages")) || !leaf && d.Get("Type").IsName("Page") {
+		return damaged("page tree: object %d is neither page nor node", ref.Num)
+	}
+	if leaf {
 		if w.pages >= w.f.lim.MaxPages {
 			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
 		}

@@ -1,0 +1,45 @@
+package seal
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/seal/pdf"
+)
+
+// rehearse builds what sealing will add to a file, and reads the result: what
+// cannot be continued is noticed at the upload and not when all have signed.
+// Nothing of it is kept.
+func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) error {
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, p256Bytes-1), 1)) // nobody sees what it signs
+	if err != nil {
+		return fmt.Errorf("seal: %w", err)
+	}
+	w, err := pdf.NewIncrement(f)
+	if err != nil {
+		return err
+	}
+	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: zeros{}}}
+	job := &Job{Original: r, Size: size, OriginalSHA256: strings.Repeat("0", 64), Document: Document{PageCount: pages}}
+	a, err := s.newAssembly(job, w, f)
+	if err != nil {
+		return err
+	}
+	if err := a.build(nil); err != nil {
+		return err
+	}
+	_, err = a.walk(ctx)
+	return err
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
