@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,7 @@ func TestGracefulShutdown(t *testing.T) {
 	t.Cleanup(endpoint.Close)
 	c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": endpoint.URL, "events": []string{"envelope.created"}})
 	c.create(t, http.StatusCreated, contract(), testkit.OnePage())
-	<-posted
+	within(t, "a delivery", posted)
 	require.NoError(t, s.worker.cmd.Process.Signal(os.Interrupt))
 	close(release)
 	s.worker.stop(t)
@@ -65,7 +66,7 @@ func TestGracefulShutdown(t *testing.T) {
 		assert.NoError(t, err)
 		answer <- res
 	}()
-	<-begun
+	within(t, "the server asks for the body", begun)
 	_, err = rest.Write(body[:len(body)/2])
 	require.NoError(t, err)
 	require.NoError(t, s.api.cmd.Process.Signal(os.Interrupt))
@@ -76,12 +77,23 @@ func TestGracefulShutdown(t *testing.T) {
 	_, err = rest.Write(body[len(body)/2:])
 	require.NoError(t, err)
 	require.NoError(t, rest.Close())
-	res := <-answer
+	res := within(t, "the answer", answer)
 	require.NotNil(t, res)
 	defer func() { require.NoError(t, res.Body.Close()) }()
 	assert.Equal(t, http.StatusCreated, res.StatusCode)
 	s.api.stop(t)
 	assert.True(t, s.api.cmd.ProcessState.Success(), "%s", s.api.out)
+}
+
+// within waits for what comes from a channel.
+func within[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(patience):
+		t.Fatalf("%s has not come", what)
+	}
+	return got
 }
 
 // envelopeForm is the body of a request that makes an envelope.
