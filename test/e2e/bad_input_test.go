@@ -340,7 +340,7 @@ func badWebhooks(t *testing.T, c *client) {
 		"url":       {"url": "not a url", "events": []string{"envelope.sent"}},
 		"events":    {"url": "https://example.com", "events": []string{}},
 		"events[1]": {"url": "https://example.com", "events": []string{"envelope.sent", "envelope.exploded"}},
-		"secret":    {"url": "https://example.com", "events": []string{"envelope.sent"}, "secret": "short"},
+		"secret":    {"url": "https://example.com", "events": []string{"envelope.sent"}, "secret": strings.Repeat("s", 1000)},
 	} {
 		out := c.refused(t, 400, "validation_error", http.MethodPost, "/v1/webhooks", body)
 		assert.Contains(t, out["errors"], name)
