@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -29,7 +30,6 @@ const (
 type pipe struct {
 	conn    *sql.Conn
 	waiting pgx.Batch
-	one     map[int]bool // of those waiting: it must have changed exactly one row
 	begun   bool
 	ended   bool
 }
@@ -44,7 +44,7 @@ func (s *Store) piped(ctx context.Context, begin string, fn func(*gorm.DB) error
 	if err != nil {
 		return err
 	}
-	p := &pipe{conn: conn, one: make(map[int]bool)}
+	p := &pipe{conn: conn}
 	defer func() {
 		if p.begun && !p.ended {
 			p.rollback(ctx)
@@ -65,16 +65,10 @@ func (s *Store) piped(ctx context.Context, begin string, fn func(*gorm.DB) error
 	return p.end(ctx)
 }
 
-// end commits, together with what waits and the queries; after them if a
-// statement may have missed its row, for that must undo everything.
+// end commits, together with what waits and the queries.
 func (p *pipe) end(ctx context.Context, queries ...query) error {
 	if p.ended {
 		return nil
-	}
-	if len(p.one) > 0 {
-		if err := p.send(ctx); err != nil {
-			return err
-		}
 	}
 	if err := p.send(ctx, append(queries, query{sql: "COMMIT", read: func(pgx.Rows) error { return nil }})...); err != nil {
 		return err
@@ -109,8 +103,8 @@ func (p *pipe) send(ctx context.Context, queries ...query) error {
 	for _, q := range queries {
 		p.waiting.Queue(q.sql, q.args...)
 	}
-	batch, one := p.waiting, p.one
-	p.waiting, p.one = pgx.Batch{}, make(map[int]bool)
+	batch := p.waiting
+	p.waiting = pgx.Batch{}
 	if batch.Len() == 0 {
 		return nil
 	}
@@ -126,13 +120,9 @@ func (p *pipe) send(ctx context.Context, queries ...query) error {
 				err = closing
 			}
 		}()
-		for i := range writes {
-			tag, err := results.Exec()
-			if err != nil {
-				return err
-			}
-			if one[i] && tag.RowsAffected() != 1 {
-				return errLostUpdate
+		for range writes {
+			if _, err := results.Exec(); err != nil {
+				return missed(err)
 			}
 		}
 		for _, q := range queries {
@@ -150,8 +140,22 @@ func (p *pipe) send(ctx context.Context, queries ...query) error {
 	})
 }
 
-// mustChangeOne says of the statement just made that it must change one row.
-func (p *pipe) mustChangeOne() { p.one[p.waiting.Len()-1] = true }
+// mustChangeOne makes the statement just made fail, in the database and so
+// before the commit, unless it changes a row: it divides by their number.
+func (p *pipe) mustChangeOne() {
+	last := p.waiting.QueuedQueries[p.waiting.Len()-1]
+	last.SQL = "WITH changed AS (" + last.SQL + " RETURNING 1) SELECT 1 / count(*) FROM changed"
+}
+
+// missed tells the failure of such a statement.
+func missed(err error) error {
+	const divisionByZero = "22012" // PostgreSQL, appendix A
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == divisionByZero {
+		return errLostUpdate
+	}
+	return err
+}
 
 // unsaid is the result of a statement that was not sent yet.
 type unsaid struct{}

@@ -45,7 +45,7 @@ func openDatabase(ctx context.Context, file string, pragmas map[string]string) (
 		}}, nil
 	}
 
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { //nolint:gosec // named on the command line
 		return nil, fmt.Errorf("database file %s is not a regular file", file)
 	}
 	lock, err := lockFile(ctx, file)
@@ -116,7 +116,7 @@ func lockFile(ctx context.Context, file string) (*os.File, error) {
 
 // prepareFile leaves a sound file with Temporal's schema, or an error that names what is wrong.
 func prepareFile(ctx context.Context, file string) error {
-	info, err := os.Stat(file)
+	info, err := os.Stat(file) //nolint:gosec // named on the command line
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || (err == nil && info.Size() == 0):
 		if err := createFile(file); err != nil {
@@ -144,7 +144,7 @@ func prepareFile(ctx context.Context, file string) error {
 // half a schema behind.
 func createFile(file string) error {
 	tmp := file + ".new"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // named on the command line
 		return err
 	}
 	setup := &config.SQL{
@@ -155,10 +155,10 @@ func createFile(file string) error {
 	if err := sqliteschema.SetupSchema(setup); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o600); err != nil {
+	if err := os.Chmod(tmp, 0o600); err != nil { //nolint:gosec // named on the command line
 		return err
 	}
-	return os.Rename(tmp, file)
+	return os.Rename(tmp, file) //nolint:gosec // named on the command line
 }
 
 // withoutPath is the reason inside a path error whose path the message names already.

@@ -27,6 +27,10 @@ func (w *workbench) mix(ctx context.Context, length time.Duration) error {
 	times := newTimings()
 	w.client.observe = times.add
 	defer func() { w.client.observe = nil }()
+	stored, err := w.stored(ctx)
+	if err != nil {
+		return err
+	}
 	use, err := w.watch(ctx)
 	if err != nil {
 		return err
@@ -54,6 +58,10 @@ func (w *workbench) mix(ctx context.Context, length time.Duration) error {
 	if err != nil {
 		return err
 	}
+	kept, err := w.stored(ctx)
+	if err != nil {
+		return err
+	}
 	bare, err := w.bareWorkflows(ctx)
 	if err != nil {
 		return err
@@ -69,6 +77,9 @@ func (w *workbench) mix(ctx context.Context, length time.Duration) error {
 	report("%-38s  %9s %22s", "process", "cores", "own MB at a quarter, end")
 	for _, u := range used {
 		report("%-38s  %9.2f %11d %10d", u.name, u.cores, u.early>>20, u.late>>20)
+	}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		report("%-38s  %8.1f KB for each envelope", name, float64(kept[name]-stored[name])/float64(max(done, 1))/1024)
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d envelopes failed; the first: %w", len(failed), done, failed[0])

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -148,6 +150,43 @@ func (u *watching) sample() (cpu map[string]time.Duration, memory map[string]int
 		}
 	}
 	return cpu, memory, nil
+}
+
+// stored is how many bytes are kept where.
+func (w *workbench) stored(ctx context.Context) (map[string]int64, error) {
+	db, err := sql.Open("pgx", w.pg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	out := make(map[string]int64)
+	for name, query := range map[string]string{
+		"the database": "SELECT pg_database_size(current_database())",
+		"Temporal's":   "SELECT pg_database_size('temporal') + pg_database_size('temporal_visibility')",
+	} {
+		var n int64
+		if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil {
+			return nil, err
+		}
+		out[name] = n
+	}
+	err = filepath.WalkDir(filepath.Join(w.dir, "files"), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was moved
+		}
+		if err == nil {
+			out["the files"] += info.Size()
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // no file yet
+	}
+	return out, err
 }
 
 // postmaster is the process id of the PostgreSQL server.
