@@ -20,6 +20,10 @@ import (
 // Workers are the workers of one process, one for each task queue.
 type Workers []sdkworker.Worker
 
+// cached is how many workflows a process keeps in memory between their steps,
+// some 50 KB each; others are replayed from their short histories.
+const cached = 2000
+
 // stopLimit is how long activities in flight may take to end.
 const stopLimit = 20 * time.Second
 
@@ -43,6 +47,7 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 
 // New makes the workers without starting them.
 func New(c client.Client, a *activities.Activities, d Deployment) Workers {
+	sdkworker.SetStickyWorkflowCacheSize(cached)
 	alive := []interceptor.WorkerInterceptor{&activities.KeepAlive{}}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
