@@ -165,6 +165,7 @@ type OutboxRow struct {
 	Seq       int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
 	ID        uuid.UUID // the request id that lets Temporal drop repeats
 	Key       uuid.UUID // envelope or delivery
+	Lane      uuid.UUID // whose turn it is: see OutboxRefs.Lane
 	Kind      OutboxKind
 	Refs      OutboxRefs `gorm:"serializer:json"`
 	Attempts  int
@@ -186,6 +187,16 @@ type OutboxRefs struct {
 	Run int `json:"run,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row; "" where nobody traces.
 	Trace string `json:"trace,omitempty"`
+}
+
+// Lane is what takes turns with others, in the outbox and on Temporal's task
+// queues (as the fairness key), so that none waits for another's backlog: the
+// endpoint of a delivery, and the app of everything else.
+func (r OutboxRefs) Lane() uuid.UUID {
+	if r.WebhookID != nil {
+		return *r.WebhookID
+	}
+	return r.AppID
 }
 
 // MailKind says what a mail is for.

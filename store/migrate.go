@@ -45,7 +45,7 @@ func (s *Store) Migrated(ctx context.Context) error {
 
 func (s *Store) migrations() (*goose.Provider, error) {
 	dialect, dir := goose.DialectSQLite3, "migrations/sqlite"
-	var opts []goose.ProviderOption
+	opts := []goose.ProviderOption{goose.WithAllowOutofOrder(true)} // what was written side by side arrives in any order
 	if s.postgres {
 		dialect, dir = goose.DialectPostgres, "migrations/postgres"
 		locker, err := lock.NewPostgresSessionLocker()

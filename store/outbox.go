@@ -19,26 +19,43 @@ const outboxHorizon = 5 * time.Minute
 func addOutbox(tx *gorm.DB, rows []models.OutboxRow) error {
 	carried := tracing.Carry(tx.Statement.Context)
 	for i := range rows {
-		rows[i].Refs.Trace = carried
+		rows[i].Lane, rows[i].Refs.Trace = rows[i].Refs.Lane(), carried
 	}
 	return tx.CreateInBatches(rows, 100).Error
 }
 
+// claimed is what a claim takes: rows that are due and the oldest of their key,
+// in turn from each lane, so that a long one holds up no other. PostgreSQL
+// steps from lane to lane in the index and takes an equal share of each, from
+// its head, that no other process is taking.
+const (
+	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
+	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
+	claimedPostgres = `WITH RECURSIVE lanes (lane) AS (
+			(SELECT lane FROM outbox ORDER BY lane LIMIT 1)
+			UNION ALL
+			SELECT (SELECT lane FROM outbox WHERE lane > l.lane ORDER BY lane LIMIT 1) FROM lanes AS l WHERE l.lane IS NOT NULL
+		)
+		SELECT seq FROM lanes CROSS JOIN LATERAL (
+			SELECT seq FROM outbox AS o WHERE o.lane = lanes.lane AND ` + outboxDue + `
+			ORDER BY seq LIMIT (SELECT greatest(1, @n / (count(*) - 1)) FROM lanes) FOR UPDATE SKIP LOCKED
+		) AS heads
+		ORDER BY seq LIMIT @n`
+)
+
 // ClaimOutbox takes up to n rows that are due, at most one per key and always
-// the oldest of it, and keeps them from others for the length of lease.
+// the oldest of it, and keeps them from others for the length of lease. Where
+// several lanes wait it may take fewer although more are due: none means that
+// there are none.
 func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
-	skip := ""
+	claimed := claimedSQLite
 	if s.postgres {
-		skip = "FOR UPDATE SKIP LOCKED"
+		claimed = claimedPostgres
 	}
 	now := s.now()
 	var rows []models.OutboxRow
-	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = ?, attempts = attempts + 1
-		WHERE seq IN (
-			SELECT seq FROM outbox AS o
-			WHERE (not_before <= ? OR not_before > ?) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)
-			ORDER BY seq LIMIT ? `+skip+`)
-		RETURNING *`, now.Add(lease), now, now.Add(outboxHorizon), n).Scan(&rows).Error
+	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
+		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("claim outbox rows: %w", err)
 	}

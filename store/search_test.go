@@ -72,7 +72,7 @@ func TestSearch(t *testing.T) {
 			db, err := sql.Open(driver, dsn)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, db.Close()) }()
-			for _, q := range []string{"DELETE FROM envelope_search", "UPDATE contacts SET search = lower(search)", "DELETE FROM goose_db_version WHERE version_id >= 6"} {
+			for _, q := range []string{"DELETE FROM envelope_search", "UPDATE contacts SET search = lower(search)", "DELETE FROM goose_db_version WHERE version_id = 6"} {
 				_, err := db.ExecContext(t.Context(), q)
 				require.NoError(t, err)
 			}

@@ -53,7 +53,7 @@ const (
 )
 
 // Run dispatches until ctx ends: at once when a commit in this process wakes
-// it, and every second for what other processes left.
+// it, and every second for what other processes left, until nothing is due.
 func (d *Dispatcher) Run(ctx context.Context) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -62,7 +62,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			d.Log.ErrorContext(ctx, "outbox is not being dispatched", "error", err)
 		}
-		if n == batch && err == nil {
+		if n > 0 && err == nil {
 			continue
 		}
 		select {
@@ -159,7 +159,7 @@ func envelopeInput(row models.OutboxRow) EnvelopeInput {
 
 func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(),
+		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(), Priority: turn(row),
 		WorkflowIDReusePolicy:    reuse(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
@@ -167,6 +167,12 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowO
 			AttrEnvelopeStatus.ValueSet(string(models.StatusSent)),
 		),
 	}
+}
+
+// turn lets the lanes of the outbox take turns on the task queues too; what a
+// workflow asks for takes them with it.
+func turn(row models.OutboxRow) temporal.Priority {
+	return temporal.Priority{FairnessKey: row.Refs.Lane().String()}
 }
 
 // reuse: a finished envelope is never started again, unless the row asks for
@@ -206,7 +212,7 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 // start starts a workflow that runs once, unless it did so already.
 func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summary, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: QueueMain, StaticSummary: summary,
+		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: turn(row),
 		WorkflowIDReusePolicy:    reuse(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
@@ -223,6 +229,7 @@ func (d *Dispatcher) deliver(ctx context.Context, row models.OutboxRow) error {
 	}
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: DeliveryWorkflowID(row.Key, row.Refs.Run), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
+		Priority: turn(row),
 		// A resend runs again under the same id; a settled delivery does nothing.
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

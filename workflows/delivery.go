@@ -34,8 +34,6 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		// Every failure names its own delay, and the last one that it is the last; this one is for attempts
 		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
 		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
-		// Endpoints take turns when there is more to do than can be done at once.
-		Priority: sdktemporal.Priority{FairnessKey: in.WebhookID.String()},
 	})
 	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Run: in.Run}).Get(ctx, nil)
 	if failed == nil {
