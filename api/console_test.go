@@ -106,7 +106,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		require.EqualValues(t, 2, all.body["total"])
 		require.EqualValues(t, 1, c.get("/v1/console/envelopes?tenantId=zeta").want(200).body["total"])
 		require.EqualValues(t, 1, c.get("/v1/console/envelopes?search=blue+house").want(200).body["total"])
-		require.EqualValues(t, 2, c.get("/v1/console/envelopes?search=ADA@EXAMPLE").want(200).body["total"])
+		require.EqualValues(t, 2, c.get("/v1/console/envelopes?search=ADA@EXAMPLE.com").want(200).body["total"])
 		require.EqualValues(t, 0, c.get("/v1/console/envelopes?status=in_progress").want(200).body["total"])
 
 		at := "/v1/console/envelopes/" + e.str("id")

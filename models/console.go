@@ -34,7 +34,7 @@ type ConsoleUser struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	AppID        uuid.UUID
 	Email        string
-	EmailKey     string // Email in lower case; unique in the service
+	EmailKey     string // keyed hash of Email, which is unique in the service
 	Name         string
 	PasswordHash []byte // bcrypt
 	Role         Role
@@ -54,9 +54,8 @@ type Contact struct {
 	AppID     uuid.UUID
 	Name      string
 	Email     string
-	EmailKey  string // unique in the app
+	EmailKey  string // keyed hash of Email, which is unique in the app
 	Phone     *string
-	Search    string // Name and Email in lower case
 	CreatedAt time.Time
 }
 

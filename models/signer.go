@@ -40,6 +40,7 @@ type Signer struct {
 	Name         string
 	Email        string
 	Phone        *string // E.164
+	Mailbox      *int    // Position of the first signer with the same address; nil if nobody has looked
 	RoutingOrder int     // from 1; signers sharing a value form one routing group
 	Status       SignerStatus
 	AuthMethod   AuthMethod
@@ -118,10 +119,27 @@ func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
 		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending,
 	}
 	e.Signers = append(e.Signers, s)
+	e.SetMailboxes()
 	e.record(act, EventSignerAdded, s.ID, Detail{
 		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),
 	})
 	return s, nil
+}
+
+// SetMailboxes notes which signers share an address: people are counted without
+// reading addresses.
+func (e *Envelope) SetMailboxes() {
+	first := make(map[string]*int, len(e.Signers))
+	for _, s := range e.Signers {
+		key := EmailKey(s.Email)
+		if first[key] == nil {
+			position := s.Position
+			first[key] = &position
+		}
+		if s.Mailbox == nil {
+			s.Mailbox = first[key]
+		}
+	}
 }
 
 // NeedsCode reports whether the signer must verify a one-time code.

@@ -39,7 +39,8 @@ type FieldValue struct {
 // SavedSignature is the signature a person last adopted, offered to them again.
 type SavedSignature struct {
 	AppID     uuid.UUID `gorm:"primaryKey"`
-	Email     string    `gorm:"primaryKey"` // lower case
+	EmailKey  string    `gorm:"primaryKey"` // keyed hash of Email
+	Email     string    // lower case
 	Image     []byte    // PNG
 	FontLabel *string
 	UpdatedAt time.Time
@@ -184,7 +185,7 @@ func (e *Envelope) adopt(s *Signer, values []FieldValue, fontLabel *string, at t
 		}
 		for _, v := range values {
 			if v.FieldID == f.ID {
-				e.Adopted = &SavedSignature{AppID: e.AppID, Email: strings.ToLower(s.Email), Image: v.Image, FontLabel: fontLabel, UpdatedAt: at}
+				e.Adopted = &SavedSignature{AppID: e.AppID, Email: EmailKey(s.Email), Image: v.Image, FontLabel: fontLabel, UpdatedAt: at}
 				return
 			}
 		}

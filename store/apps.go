@@ -40,7 +40,7 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 		return nil, "", err
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Create(a).Error; err != nil {
+		if err := tx.Create(sealed(s, a)).Error; err != nil {
 			return err
 		}
 		return tx.Create(cs).Error
@@ -64,6 +64,9 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&a, "id = ?", id).Error; err != nil {
 			return found(err)
+		}
+		if err := unseal(s, &a); err != nil {
+			return err
 		}
 		p := models.Problems{}
 		if c.Name != nil {
@@ -91,7 +94,8 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 		if err := p.Err(); err != nil {
 			return err
 		}
-		return tx.Model(&a).Select("*").Updates(&a).Error
+		row := sealed(s, &a)
+		return tx.Model(row).Select("*").Updates(row).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update app %s: %w", id, err)
@@ -142,7 +146,7 @@ func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	if err := s.db.WithContext(ctx).Take(a, "id = ?", id).Error; err != nil {
 		return nil, fmt.Errorf("load app %s: %w", id, found(err))
 	}
-	return a, nil
+	return a, unseal(s, a)
 }
 
 // decoyHash makes the answer to an unknown client take as long as to a wrong secret.

@@ -125,25 +125,26 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 	if err := countMove(tx, e, from); err != nil {
 		return err
 	}
-	if err := makeFindable(tx, e, len(b.signers)); err != nil {
+	if err := s.makeFindable(tx, e, len(b.signers)); err != nil {
 		return err
 	}
-	if err := saveRows(tx, e.Signers, b.signers, func(v *models.Signer) uuid.UUID { return v.ID }); err != nil {
+	if err := saveRows(s, tx, e.Signers, b.signers, func(v *models.Signer) uuid.UUID { return v.ID }); err != nil {
 		return fmt.Errorf("save signers: %w", err)
 	}
-	if err := saveRows(tx, e.Documents, b.documents, func(v *models.Document) uuid.UUID { return v.ID }); err != nil {
+	if err := saveRows(s, tx, e.Documents, b.documents, func(v *models.Document) uuid.UUID { return v.ID }); err != nil {
 		return fmt.Errorf("save documents: %w", err)
 	}
-	if err := saveRows(tx, e.Fields, b.fields, func(v *models.Field) uuid.UUID { return v.ID }); err != nil {
+	if err := saveRows(s, tx, e.Fields, b.fields, func(v *models.Field) uuid.UUID { return v.ID }); err != nil {
 		return fmt.Errorf("save fields: %w", err)
 	}
 	if len(e.Values) > 0 {
-		if err := tx.CreateInBatches(e.Values, 100).Error; err != nil {
+		if err := tx.CreateInBatches(sealedAll(s, pointers(e.Values)), 100).Error; err != nil {
 			return fmt.Errorf("insert values: %w", err)
 		}
 	}
 	if e.Adopted != nil {
-		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(e.Adopted).Error; err != nil {
+		e.Adopted.EmailKey = s.savedKeys(e.AppID, e.Adopted.Email)[0]
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(sealed(s, e.Adopted)).Error; err != nil {
 			return fmt.Errorf("save adopted signature: %w", err)
 		}
 	}
@@ -183,15 +184,15 @@ func unchanged(e *models.Envelope, b *before) bool {
 }
 
 // saveRows inserts the rows that are new and updates those that changed.
-func saveRows[T any](tx *gorm.DB, rows []*T, old map[uuid.UUID]T, id func(*T) uuid.UUID) error {
+func saveRows[T any](s *Store, tx *gorm.DB, rows []*T, old map[uuid.UUID]T, id func(*T) uuid.UUID) error {
 	var added []*T
 	for _, row := range rows {
 		was, ok := old[id(row)]
 		switch {
 		case !ok:
-			added = append(added, row)
+			added = append(added, sealed(s, row))
 		case !reflect.DeepEqual(was, *row):
-			if err := changedOne(tx.Model(row).Select("*").Updates(row)); err != nil {
+			if err := updateRow(s, tx, row, &was); err != nil {
 				return err
 			}
 		}

@@ -7,17 +7,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/crypto/bcrypt"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"countersign/models"
-)
-
-// The lengths of a console password; bcrypt reads no more than 72 bytes.
-const (
-	minPassword = 10
-	maxPassword = 72
 )
 
 // CreateUser makes a console user of an app.
@@ -25,9 +18,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	p := models.Problems{}
 	models.CheckEmail(p, "email", email)
 	models.CheckText(p, "name", name, 1, 255)
-	if len(password) < minPassword || len(password) > maxPassword {
-		p.Add("password", "must have between %d and %d bytes", minPassword, maxPassword)
-	}
+	checkPassword(p, "password", password, name, email)
 	if !role.Known() {
 		p.Add("role", "must be viewer, support or admin")
 	}
@@ -37,16 +28,22 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	if _, err := s.App(ctx, app); err != nil {
 		return nil, err
 	}
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	hash, err := hashPassword(password)
 	if err != nil {
-		return nil, fmt.Errorf("hash password: %w", err)
+		return nil, err
 	}
 	u := &models.ConsoleUser{
-		ID: s.newID(), AppID: app, Email: email, EmailKey: models.EmailKey(email), Name: name, PasswordHash: hash, Role: role, CreatedAt: s.now(),
+		ID: s.newID(), AppID: app, Email: email, Name: name, PasswordHash: hash, Role: role, CreatedAt: s.now(),
 	}
+	keys := s.userKeys(email)
+	u.EmailKey = keys[0]
 	made := int64(0)
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(u)
+		var known int64
+		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil || known > 0 {
+			return err
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, u))
 		made = res.RowsAffected
 		return res.Error
 	})
@@ -68,18 +65,18 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 		email = ""
 	}
 	var found []models.ConsoleUser
-	err := s.db.WithContext(ctx).Where("email_key = ? AND disabled_at IS NULL", models.EmailKey(email)).Limit(1).Find(&found).Error
+	err := s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL", s.userKeys(email)).Limit(1).Find(&found).Error
 	if err != nil {
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
 	if len(found) == 0 {
-		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(password)) // only for the time it takes
+		_ = isPassword(decoyHash, password) // only for the time it takes
 		return nil, models.ErrNotFound
 	}
-	if bcrypt.CompareHashAndPassword(found[0].PasswordHash, []byte(password)) != nil {
+	if !isPassword(found[0].PasswordHash, password) {
 		return nil, models.ErrNotFound
 	}
-	return &found[0], nil
+	return &found[0], unseal(s, &found[0])
 }
 
 // User loads a console user who may still sign in.
@@ -88,7 +85,7 @@ func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, er
 	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
 		return nil, fmt.Errorf("load console user %s: %w", id, found(err))
 	}
-	return u, nil
+	return u, unseal(s, u)
 }
 
 // Users lists an app's console users, oldest first.
@@ -97,10 +94,10 @@ func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser,
 	if err := s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id").Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("list console users: %w", err)
 	}
-	return out, nil
+	return out, unsealAll(s, pointers(out))
 }
 
-// DisableUser keeps a console user from signing in; tokens in use end at once.
+// DisableUser keeps a console user from signing in; sessions end at once.
 func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	res := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
 		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
@@ -109,51 +106,6 @@ func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	}
 	if res.Error != nil {
 		return fmt.Errorf("disable console user %s: %w", id, res.Error)
-	}
-	return nil
-}
-
-// SaveContact creates the contact, or updates the one with the same address.
-func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Contact, error) {
-	c.ID, c.EmailKey, c.CreatedAt = s.newID(), models.EmailKey(c.Email), s.now()
-	c.Search = fold(c.Name, c.Email)
-	err := s.db.WithContext(ctx).Clauses(
-		clause.OnConflict{
-			Columns:   []clause.Column{{Name: "app_id"}, {Name: "email_key"}},
-			DoUpdates: clause.AssignmentColumns([]string{"name", "email", "phone", "search"}),
-		},
-		clause.Returning{},
-	).Create(&c).Error
-	if err != nil {
-		return nil, fmt.Errorf("save contact: %w", err)
-	}
-	return &c, nil
-}
-
-// maxContacts bounds one answer.
-const maxContacts = 1000
-
-// Contacts lists an app's contacts by name; search matches name and address.
-func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string) ([]models.Contact, error) {
-	q := s.db.WithContext(ctx).Where("app_id = ?", app)
-	if search != "" {
-		q = q.Where(`search LIKE ? ESCAPE '\'`, contains(search))
-	}
-	out := []models.Contact{}
-	if err := q.Order("name, id").Limit(maxContacts).Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("list contacts: %w", err)
-	}
-	return out, nil
-}
-
-// DeleteContact removes an app's contact.
-func (s *Store) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
-	res := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
-	if res.Error == nil && res.RowsAffected == 0 {
-		return models.ErrNotFound
-	}
-	if res.Error != nil {
-		return fmt.Errorf("delete contact %s: %w", id, res.Error)
 	}
 	return nil
 }

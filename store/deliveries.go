@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,7 +72,10 @@ func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (*models.Delive
 		if err := tx.Take(ev, "id = ?", d.EventID).Error; err != nil {
 			return fmt.Errorf("its event: %w", found(err))
 		}
-		return tx.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error
+		if err := tx.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error; err != nil {
+			return err
+		}
+		return errors.Join(unseal(s, ev), unsealAll(s, pointers(attempts)))
 	})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("load delivery %s: %w", id, err)
@@ -185,7 +189,7 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 		if ev.Body, err = models.PingNotice(ev.ID, webhook, now); err != nil {
 			return err
 		}
-		if err := tx.Create(&ev).Error; err != nil {
+		if err := tx.Create(sealed(s, &ev)).Error; err != nil {
 			return err
 		}
 		d = &models.Delivery{

@@ -60,7 +60,7 @@ func (s *Store) load(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error)
 	if p, ok := tx.Statement.ConnPool.(*pipe); ok {
 		return s.loadPiped(tx.Statement.Context, p, app, id, want)
 	}
-	return loadPlain(tx, app, id, want)
+	return s.loadPlain(tx, app, id, want)
 }
 
 // loadPiped asks for everything in one round trip. Whoever locks the envelope
@@ -102,6 +102,9 @@ func (s *Store) loadPiped(ctx context.Context, p *pipe, app, id uuid.UUID, want 
 	}
 	w.envelope = roots[0]
 	w.envelope.Signers, w.envelope.Fields, w.envelope.Documents = e.Signers, e.Fields, e.Documents
+	if err := unsealAll(s, e.Signers); err != nil {
+		return nil, err
+	}
 	for _, ev := range log {
 		w.log = append(w.log, *ev)
 	}
@@ -109,12 +112,12 @@ func (s *Store) loadPiped(ctx context.Context, p *pipe, app, id uuid.UUID, want 
 }
 
 // loadPlain asks for one thing after the other; on SQLite the transaction is the lock.
-func loadPlain(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
+func (s *Store) loadPlain(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
 	w := &whole{envelope: &models.Envelope{}}
 	if err := tx.Where("id = ? AND app_id = ?", id, app).Take(w.envelope).Error; err != nil {
 		return nil, found(err)
 	}
-	if err := attach(tx, map[uuid.UUID]*models.Envelope{id: w.envelope}); err != nil {
+	if err := s.attach(tx, map[uuid.UUID]*models.Envelope{id: w.envelope}); err != nil {
 		return nil, err
 	}
 	if want.log {
@@ -140,7 +143,7 @@ func (s *Store) TenantOf(ctx context.Context, app, id uuid.UUID) (string, error)
 }
 
 // attach loads the signers, fields and documents of several envelopes.
-func attach(db *gorm.DB, byID map[uuid.UUID]*models.Envelope) error {
+func (s *Store) attach(db *gorm.DB, byID map[uuid.UUID]*models.Envelope) error {
 	ids := make([]uuid.UUID, 0, len(byID))
 	for id := range byID {
 		ids = append(ids, id)
@@ -148,6 +151,9 @@ func attach(db *gorm.DB, byID map[uuid.UUID]*models.Envelope) error {
 	var signers []*models.Signer
 	if err := db.Where("envelope_id IN ?", ids).Order("position").Find(&signers).Error; err != nil {
 		return fmt.Errorf("load signers: %w", err)
+	}
+	if err := unsealAll(s, signers); err != nil {
+		return err
 	}
 	for _, v := range signers {
 		byID[v.EnvelopeID].Signers = append(byID[v.EnvelopeID].Signers, v)
@@ -174,9 +180,11 @@ type Filter struct {
 	App    uuid.UUID
 	Tenant string        // "": all
 	Status models.Status // "": all
-	Search string        // an id, or part of the subject or of a signer's name or address; "": all
+	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
 	Page   int           // from 1
 	Size   int
+
+	hashes []string // of Search as an address
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -203,8 +211,8 @@ func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
 	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
 		q = q.Where("id = ?", id)
 	} else if f.Search != "" {
-		found := db.Model(&searchRow{}).Select("envelope_id").Where(`app_id = ? AND text LIKE ? ESCAPE '\'`, f.App, contains(f.Search))
-		q = q.Where("id IN (?)", found)
+		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\'
+			UNION SELECT envelope_id FROM envelope_addresses WHERE hash IN ?)`, f.App, contains(f.Search), f.hashes)
 	}
 	return q
 }
@@ -213,6 +221,7 @@ func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
 // search is counted up to countLimit.
 func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
 	db := s.db.WithContext(ctx)
+	f.hashes = s.searchedHashes(f.App, f.Search)
 	var total int64
 	var err error
 	if f.Search == "" {
@@ -240,7 +249,7 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 		for _, e := range list {
 			byID[e.ID] = e
 		}
-		return attach(tx, byID)
+		return s.attach(tx, byID)
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list envelopes: %w", err)
@@ -281,18 +290,22 @@ func (s *Store) Values(ctx context.Context, envelope uuid.UUID) ([]models.FieldV
 	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
 	}
+	if err := unsealAll(s, pointers(out)); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 
 // SavedSignature is what a person last adopted in an app; nil if nothing.
 func (s *Store) SavedSignature(ctx context.Context, app uuid.UUID, email string) (*models.SavedSignature, error) {
 	var out []models.SavedSignature
-	err := s.db.WithContext(ctx).Where("app_id = ? AND email = ?", app, email).Limit(1).Find(&out).Error
+	err := s.db.WithContext(ctx).Where("app_id = ? AND email_key IN ?", app, s.savedKeys(app, email)).
+		Order("updated_at DESC").Limit(1).Find(&out).Error
 	if err != nil {
 		return nil, fmt.Errorf("load saved signature: %w", err)
 	}
 	if len(out) == 0 {
 		return nil, nil //nolint:nilnil // nothing saved is an ordinary answer
 	}
-	return &out[0], nil
+	return &out[0], unseal(s, &out[0])
 }

@@ -5,15 +5,24 @@ import (
 	"fmt"
 
 	"gorm.io/gorm"
+
+	"countersign/models"
 )
 
 // rewrapPage is how many rows are looked at in one transaction.
-const rewrapPage = 200
+const rewrapPage = 100
 
-// Rewrap seals anew, with the newest master key, every secret that was sealed
-// with another: client and webhook secrets, and the service's keys. It returns
-// how many. The service may be running, if it knows both master keys.
-func (s *Store) Rewrap(ctx context.Context) (n int, err error) {
+// Rewrapped is how much was sealed anew.
+type Rewrapped struct {
+	Secrets int // client and webhook secrets, and the service's keys
+	Rows    int // with addresses, phone numbers or signed values
+}
+
+// Rewrap seals with the newest master key every value that was sealed with
+// another, or is in plain from before such values were sealed, and hashes
+// addresses with that key. The service may be running, if it knows both master
+// keys. What was done stays done if it is cut off.
+func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 	for _, c := range []struct {
 		table, column, label string
 	}{
@@ -22,23 +31,50 @@ func (s *Store) Rewrap(ctx context.Context) (n int, err error) {
 		{"webhooks", "secret", labelWebhookSecret},
 		{"webhooks", "previous_secret", labelWebhookSecret},
 	} {
-		for after := ""; ; {
-			last, changed, err := s.rewrapPage(ctx, c.table, c.column, c.label, after)
-			n += changed
-			if err != nil {
-				return n, fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
-			}
-			if last == "" {
-				break
-			}
-			after = last
+		err := pages(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
+			return s.rewrapSecrets(ctx, c.table, c.column, c.label, after)
+		})
+		if err != nil {
+			return n, fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
+		}
+	}
+	rows := &n.Rows
+	for _, rewrap := range []func(context.Context) error{
+		rewrapTable[models.App](s, rows, "id", nil),
+		rewrapTable(s, rows, "id", s.rekeyUser),
+		rewrapTable(s, rows, "id", s.rekeyContact),
+		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
+		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
+		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
+		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSaved) },
+		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSigners) },
+	} {
+		if err := rewrap(ctx); err != nil {
+			return n, fmt.Errorf("rewrap: %w", err)
 		}
 	}
 	return n, nil
 }
 
-// rewrapPage looks at the rows after one and returns the last; "" at the end.
-func (s *Store) rewrapPage(ctx context.Context, table, column, label, after string) (last string, n int, err error) {
+// pages calls page with the zero key and then with the last key that it
+// returned, until that is zero; and adds up how many rows it changed.
+func pages[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
+	var none, after K
+	for {
+		last, n, err := page(ctx, after)
+		if err != nil {
+			return err
+		}
+		*total += n
+		if last == none {
+			return nil
+		}
+		after = last
+	}
+}
+
+// rewrapSecrets looks at the secrets after one and returns the last.
+func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after string) (last string, n int, err error) {
 	var rows []struct {
 		ID     string
 		Sealed []byte

@@ -57,7 +57,7 @@ func TestRewrap(t *testing.T) {
 			both := open(2, 1)
 			n, err := both.Rewrap(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, 3, n, "a signing key, a client secret and a webhook's secret")
+			assert.Equal(t, store.Rewrapped{Secrets: 3}, n, "a signing key, a client secret and a webhook's secret")
 			n, err = both.Rewrap(t.Context())
 			require.NoError(t, err)
 			assert.Zero(t, n, "once is enough")

@@ -19,8 +19,18 @@ import (
 type searchRow struct {
 	EnvelopeID uuid.UUID `gorm:"primaryKey"`
 	AppID      uuid.UUID
-	Text       string // the parts, folded, a line each
+	Text       string // subject and names, folded, a line each
 }
+
+// addressRow is a hash that an envelope is found by: that of a signer's address,
+// or of its domain.
+type addressRow struct {
+	Hash       string    `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID `gorm:"primaryKey"`
+}
+
+// TableName is the table of addressRow.
+func (addressRow) TableName() string { return "envelope_addresses" }
 
 // TableName is the table of searchRow.
 func (searchRow) TableName() string { return "envelope_search" }
@@ -42,14 +52,14 @@ func searchRowOf(e *models.Envelope) searchRow {
 		parts = append(parts, *e.Subject)
 	}
 	for _, v := range e.Signers {
-		parts = append(parts, v.Name, v.Email)
+		parts = append(parts, v.Name)
 	}
 	return searchRow{EnvelopeID: e.ID, AppID: e.AppID, Text: fold(parts...)}
 }
 
 // makeFindable keeps what a search finds the envelope by; signers are the only
 // part of it that comes later.
-func makeFindable(tx *gorm.DB, e *models.Envelope, signersBefore int) error {
+func (s *Store) makeFindable(tx *gorm.DB, e *models.Envelope, signersBefore int) error {
 	if signersBefore > 0 && len(e.Signers) == signersBefore {
 		return nil
 	}
@@ -57,10 +67,40 @@ func makeFindable(tx *gorm.DB, e *models.Envelope, signersBefore int) error {
 	if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 		return fmt.Errorf("make findable: %w", err)
 	}
+	return s.addAddresses(tx, e, e.Signers[signersBefore:])
+}
+
+func (s *Store) addAddresses(tx *gorm.DB, e *models.Envelope, signers []*models.Signer) error {
+	var rows []addressRow
+	for _, v := range signers {
+		domain := v.Email[strings.LastIndex(v.Email, "@")+1:]
+		rows = append(rows,
+			addressRow{Hash: s.addressHashes(e.AppID, v.Email)[0], EnvelopeID: e.ID},
+			addressRow{Hash: s.addressHashes(e.AppID, domain)[0], EnvelopeID: e.ID})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(rows, 200).Error; err != nil {
+		return fmt.Errorf("make findable by address: %w", err)
+	}
 	return nil
 }
 
-// foldAll is a migration: it makes what is there findable.
+// addressHashes are those of an address or a domain, as an app's search looks
+// for them.
+func (s *Store) addressHashes(app uuid.UUID, text string) []string {
+	return s.index.Hashes("search "+app.String(), fold(strings.TrimSpace(text)))
+}
+
+// searchedHashes are those that a search text has if it is an address, or a
+// domain, which may begin with "@".
+func (s *Store) searchedHashes(app uuid.UUID, text string) []string {
+	return s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
+}
+
+// foldAll is a migration: it makes what is there findable. Addresses are still
+// in plain then; Rewrap takes them out.
 func (s *Store) foldAll(ctx context.Context, conn *sql.Tx) error {
 	tx := s.db.Session(&gorm.Session{NewDB: true, Context: ctx, PrepareStmt: false})
 	tx.Statement.ConnPool = conn
@@ -89,20 +129,15 @@ func (s *Store) foldAll(ctx context.Context, conn *sql.Tx) error {
 		}
 		rows := make([]searchRow, 0, len(list))
 		for _, e := range list {
-			rows = append(rows, searchRowOf(e))
+			row := searchRowOf(e)
+			for _, v := range e.Signers {
+				row.Text += "\n" + fold(v.Email)
+			}
+			rows = append(rows, row)
 		}
 		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, batch).Error; err != nil {
 			return fmt.Errorf("make findable: %w", err)
 		}
 	}
-	var contacts []models.Contact
-	return tx.FindInBatches(&contacts, batch, func(_ *gorm.DB, _ int) error {
-		for _, c := range contacts {
-			err := tx.Model(&models.Contact{}).Where("id = ?", c.ID).Update("search", fold(c.Name, c.Email)).Error
-			if err != nil {
-				return fmt.Errorf("fold contact: %w", err)
-			}
-		}
-		return nil
-	}).Error
+	return nil
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
@@ -12,23 +11,19 @@ import (
 	"countersign/store"
 )
 
-// TestSearch finds by any part of the subject, of a name or of an address, in
-// any case of any script, on both databases; and what was there before the
-// migration too.
+// TestSearch finds by any part of the subject or of a name, and by an address or
+// its domain, in any case of any script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			url := testkit.DatabaseURL(t, kind)
-			open := func() *store.Store {
-				s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock, NewID: newID})
-				require.NoError(t, err)
-				_, err = s.Migrate(t.Context())
-				require.NoError(t, err)
-				return s
-			}
-			s := open()
+			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock, NewID: newID})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, s.Close()) }()
+			_, err = s.Migrate(t.Context())
+			require.NoError(t, err)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 			require.NoError(t, err)
 			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanEnterprise, nil)
@@ -43,46 +38,28 @@ func TestSearch(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Ἀδελφός", Email: "A@example.com"})
 			require.NoError(t, err)
-			check := func(s *store.Store) {
-				t.Helper()
-				for text, want := range map[string][]*models.Envelope{
-					"STRASSE": {house}, "straße 50%": {house}, `%_\`: {house}, "%%": nil, "οδος": {greek}, "ΆΘ": nil, "ŁUKASZ": {greek},
-					"LATE@example": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {greek, house}, "nobody": nil,
-					house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
-				} {
-					found, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Search: text, Page: 1, Size: 10})
-					require.NoError(t, err)
-					require.EqualValues(t, len(want), total, "%q", text)
-					require.Len(t, found, len(want), "%q", text)
-					for i := range found {
-						require.Equal(t, want[i].ID, found[i].ID, "%q, newest first", text)
-					}
+			for text, want := range map[string][]*models.Envelope{
+				"STRASSE": {house}, "straße 50%": {house}, `%_\`: {house}, "%%": nil, "οδος": {greek}, "ΆΘ": nil, "ŁUKASZ": {greek},
+				"LATE@example": nil, "late@EXAMPLE.com ": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {greek, house},
+				"@example.com": {greek, house}, "Example.COM": {greek, house}, "example.co": nil, "nobody": nil,
+				house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
+			} {
+				found, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Search: text, Page: 1, Size: 10})
+				require.NoError(t, err)
+				require.EqualValues(t, len(want), total, "%q", text)
+				require.Len(t, found, len(want), "%q", text)
+				for i := range found {
+					require.Equal(t, want[i].ID, found[i].ID, "%q, newest first", text)
 				}
-				contacts, err := s.Contacts(t.Context(), app.ID, "ἀδελφΌΣ")
-				require.NoError(t, err)
-				require.Len(t, contacts, 1)
 			}
-			check(s)
-			require.NoError(t, s.Close())
-
-			driver, dsn := "sqlite", strings.TrimPrefix(url, "sqlite://")
-			if kind == "postgres" {
-				driver, dsn = "pgx", url
-			}
-			db, err := sql.Open(driver, dsn)
+			contacts, err := s.Contacts(t.Context(), app.ID, "ἀδελφΌΣ")
 			require.NoError(t, err)
-			defer func() { require.NoError(t, db.Close()) }()
-			for _, q := range []string{"DELETE FROM envelope_search", "UPDATE contacts SET search = lower(search)", "DELETE FROM goose_db_version WHERE version_id = 6"} {
-				_, err := db.ExecContext(t.Context(), q)
-				require.NoError(t, err)
-			}
-			again := open()
-			defer func() { require.NoError(t, again.Close()) }()
-			check(again)
+			require.Len(t, contacts, 1)
 			if kind != "postgres" {
 				return
 			}
 			plan := ""
+			db := openRaw(t, kind, url)
 			conn, err := db.Conn(t.Context())
 			require.NoError(t, err)
 			defer func() { require.NoError(t, conn.Close()) }()

@@ -45,6 +45,7 @@ type Store struct {
 	postgres bool
 	baseURL  string
 	vault    *vault.Vault
+	index    *vault.Index // of addresses
 	now      func() time.Time
 	newID    func() uuid.UUID
 	wake     chan struct{}
@@ -60,6 +61,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{
 		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1),
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
+	}
+	if s.index, err = cfg.Vault.Index("addresses"); err != nil {
+		return nil, err
 	}
 	gc := &gorm.Config{
 		SkipDefaultTransaction: true, PrepareStmt: true, TranslateError: true, NowFunc: s.now,

@@ -115,7 +115,7 @@ func (s *Store) notify(tx *gorm.DB, e *models.Envelope, hooks []*models.Webhook)
 	if len(deliveries) == 0 {
 		return nil, nil
 	}
-	if err := tx.CreateInBatches(events, 100).Error; err != nil {
+	if err := tx.CreateInBatches(sealedAll(s, pointers(events)), 100).Error; err != nil {
 		return nil, fmt.Errorf("insert webhook events: %w", err)
 	}
 	if err := tx.CreateInBatches(deliveries, 100).Error; err != nil {

@@ -93,7 +93,10 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	if err := db.Take(&j.Event, "id = ?", j.Delivery.EventID).Error; err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, found(err))
 	}
-	var err error
+	err := unseal(s, &j.Event)
+	if err != nil {
+		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
+	}
 	j.URL, j.FailingSince = w.URL, w.FailingSince
 	if w.PreviousSecret != nil && w.PreviousUntil != nil && s.now().Before(*w.PreviousUntil) {
 		old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
@@ -146,7 +149,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o O
 		if err := tx.Model(&d).Updates(change).Error; err != nil {
 			return err
 		}
-		if err := tx.Create(&a).Error; err != nil {
+		if err := tx.Create(sealed(s, &a)).Error; err != nil {
 			return err
 		}
 		disabled, err = s.judge(tx, a, o)

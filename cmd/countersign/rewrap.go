@@ -10,8 +10,8 @@ import (
 
 type keyRewrap struct{ database }
 
-// Run seals all that the former master keys sealed with the first one of
-// COUNTERSIGN_MASTER_KEY. It can be stopped and run again; the service may be
+// Run seals all that the former master keys sealed, or that is in plain from
+// before such values were sealed, with the first one of COUNTERSIGN_MASTER_KEY. It can be stopped and run again; the service may be
 // running, if it has been started with both keys.
 func (k keyRewrap) Run(ctx context.Context) (err error) {
 	cfg, err := k.config()
@@ -29,7 +29,7 @@ func (k keyRewrap) Run(ctx context.Context) (err error) {
 	if err := s.Migrated(ctx); err != nil {
 		return err
 	}
-	secrets, err := s.Rewrap(ctx)
+	n, err := s.Rewrap(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,6 +52,7 @@ func (k keyRewrap) Run(ctx context.Context) (err error) {
 		}
 	}
 	//nolint:forbidigo // this is what the command is for
-	_, err = fmt.Printf("%d secrets and %d of %d files were sealed with the first key of %sMASTER_KEY\n", secrets, files, len(keys), config.Prefix)
+	_, err = fmt.Printf("%d secrets, %d rows with contact data and %d of %d files were sealed with the first key of %sMASTER_KEY\n",
+		n.Secrets, n.Rows, files, len(keys), config.Prefix)
 	return err
 }

@@ -1,6 +1,6 @@
-// Package vault encrypts what the database must not show: webhook secrets,
-// client secrets and private keys. It holds the master keys, and derives from
-// them the keys that other parts need.
+// Package vault encrypts what the database must not show: secrets, private keys,
+// and addresses, phone numbers and signed values of people. It holds the master
+// keys, and derives from them the keys that other parts need.
 package vault
 
 import (

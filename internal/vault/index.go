@@ -1,0 +1,34 @@
+package vault
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// hashSize is how much of a hash is kept: half of it, the least that RFC 2104,
+// section 5, lets stand.
+const hashSize = sha256.Size / 2
+
+// Index makes the keyed hashes by which sealed values are found and compared.
+// Without a master key nobody can try whose a hash is.
+type Index struct{ keys [][]byte }
+
+// Index derives the keys of an index for purpose.
+func (v *Vault) Index(purpose string) (*Index, error) {
+	keys, err := v.Derive(purpose)
+	return &Index{keys}, err
+}
+
+// Hashes are those of a value within a scope, one for each master key: write
+// the first, look for all. In another scope the same value has other hashes. A
+// scope has no NUL.
+func (x *Index) Hashes(scope, value string) []string {
+	out := make([]string, 0, len(x.keys))
+	for _, k := range x.keys {
+		h := hmac.New(sha256.New, k)
+		h.Write([]byte(scope + "\x00" + value))
+		out = append(out, base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:hashSize]))
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package vault_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestValues: what is sealed in a column that held plain values opens under its
+// label alone, and what is plain there is read as it is.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	former, now := open(t, key(1)), open(t, key(2)+","+key(1))
+	for _, plain := range []string{"ada@example.com", "sealed: never", "Ἀδελφός 2"} {
+		text, data := former.SealText(plain, "row 1"), former.SealBytes([]byte(plain), "row 1")
+		assert.NotContains(t, text, plain)
+		assert.NotContains(t, string(data), plain)
+		assert.NotEqual(t, text, former.SealText(plain, "row 1"), "random nonce")
+
+		got, err := now.OpenText(text, "row 1")
+		require.NoError(t, err)
+		assert.Equal(t, plain, got)
+		raw, err := now.OpenBytes(data, "row 1")
+		require.NoError(t, err)
+		assert.Equal(t, plain, string(raw))
+
+		_, err = now.OpenText(text, "row 2")
+		require.Error(t, err, "another row's")
+		_, err = now.OpenBytes(data, "row 2")
+		require.Error(t, err, "another row's")
+		_, err = now.OpenText(text[:len(text)-4], "row 1")
+		require.Error(t, err)
+		_, err = now.OpenText(strings.Replace(text, ":", ":!", 1), "row 1")
+		require.Error(t, err)
+
+		got, err = now.OpenText(plain, "row 1")
+		require.NoError(t, err)
+		assert.Equal(t, plain, got, "from before")
+		raw, err = now.OpenBytes([]byte(plain), "row 1")
+		require.NoError(t, err)
+		assert.Equal(t, plain, string(raw), "from before")
+
+		assert.True(t, former.StaleText(plain))
+		assert.True(t, former.StaleBytes([]byte(plain)))
+		assert.False(t, former.StaleText(text))
+		assert.False(t, former.StaleBytes(data))
+		assert.True(t, now.StaleText(text))
+		assert.True(t, now.StaleBytes(data))
+		assert.True(t, now.StaleText(text[:10]))
+	}
+	assert.Empty(t, now.SealText("", "row 1"))
+	assert.Nil(t, now.SealBytes(nil, "row 1"))
+	assert.False(t, now.StaleText(""))
+	assert.False(t, now.StaleBytes(nil))
+}
+
+// TestIndex: equal values have equal hashes in one scope and under one key only.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	former, err := open(t, key(1)).Index("address")
+	require.NoError(t, err)
+	both, err := open(t, key(2)+","+key(1)).Index("address")
+	require.NoError(t, err)
+	other, err := open(t, key(1)).Index("another purpose")
+	require.NoError(t, err)
+	h := both.Hashes("a", "ada@example.com")
+	require.Len(t, h, 2)
+	assert.Equal(t, former.Hashes("a", "ada@example.com")[0], h[1], "what was written under the former key is found")
+	assert.Len(t, h[0], 22, "16 bytes")
+	seen := map[string]bool{}
+	for _, hash := range append(append(h, both.Hashes("b", "ada@example.com")...), append(both.Hashes("a", "bob@example.com"), other.Hashes("a", "ada@example.com")...)...) {
+		assert.False(t, seen[hash])
+		seen[hash] = true
+	}
+}

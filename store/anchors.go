@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm/clause"
+)
+
+// Anchor is a list of heads of audit chains whose time an authority has confirmed.
+type Anchor struct {
+	Number  int64 `gorm:"primaryKey;autoIncrement:false"` // 1, 2, 3 … without a gap
+	At      time.Time
+	Digest  string // SHA-256 of the list, lowercase hex
+	Entries int64
+	BlobKey string // of the list
+	Token   []byte // RFC 3161, over Digest
+}
+
+// TableName is the table of anchors.
+func (Anchor) TableName() string { return "audit_anchors" }
+
+// Head is the event at which an envelope's audit chain ends, or ended once.
+type Head struct {
+	EnvelopeID uuid.UUID
+	Seq        int64
+	Hash       string // lowercase hex
+}
+
+// LastAnchor is the anchor of the highest number; nil if there is none yet.
+func (s *Store) LastAnchor(ctx context.Context) (*Anchor, error) {
+	var rows []Anchor
+	if err := s.db.WithContext(ctx).Order("number DESC").Limit(1).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("find the last anchor: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	return &rows[0], nil
+}
+
+// Anchors lists anchors by number, n at a time after the given one.
+func (s *Store) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
+	var rows []Anchor
+	if err := s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list anchors: %w", err)
+	}
+	return rows, nil
+}
+
+// ErrAnchored says that another process has taken an anchor's number.
+var ErrAnchored = errors.New("there is an anchor of this number already")
+
+// AddAnchor records an anchor, or returns ErrAnchored.
+func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
+	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("record anchor %d: %w", a.Number, res.Error)
+	case res.RowsAffected == 0:
+		return ErrAnchored
+	}
+	return nil
+}
+
+// EachHead tells the head of every audit chain that has an event of that time or
+// later, all as they are at one moment, by the envelopes' ids. It holds one head
+// at a time in memory.
+func (s *Store) EachHead(ctx context.Context, since time.Time, tell func(Head) error) (err error) {
+	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
+	if !since.IsZero() {
+		query = query.Where("id IN (SELECT envelope_id FROM audit_events WHERE timestamp >= ?)", since.UTC())
+	}
+	rows, err := query.Order("id").Rows()
+	if err != nil {
+		return fmt.Errorf("list the heads of audit chains: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var h Head
+		if err := rows.Scan(&h.EnvelopeID, &h.Seq, &h.Hash); err != nil {
+			return fmt.Errorf("list the heads of audit chains: %w", err)
+		}
+		if err := tell(h); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("list the heads of audit chains: %w", err)
+	}
+	return nil
+}
+
+// Links are those of the given places of audit chains, by envelope and number,
+// whose event is there with that very hash.
+func (s *Store) Links(ctx context.Context, places []Head) (map[Head]bool, error) {
+	if len(places) == 0 {
+		return nil, nil
+	}
+	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
+	for i, p := range places {
+		pairs[i] = "(?,?)"
+		args = append(args, p.EnvelopeID, p.Seq)
+	}
+	values := ""
+	if !s.postgres {
+		values = "VALUES " // a list of pairs is a table there
+	}
+	var rows []Head
+	err := s.db.WithContext(ctx).Table("audit_events").Select("envelope_id, seq, hash").
+		Where("(envelope_id, seq) IN ("+values+strings.Join(pairs, ",")+")", args...).Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("look up events: %w", err)
+	}
+	out := make(map[Head]bool, len(rows))
+	for _, r := range rows {
+		out[r] = true
+	}
+	return out, nil
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// Contacts are sealed, so that their lists are made here and not by the
+// database: an app has MaxContacts at most, and maxContacts of them are answered.
+const (
+	MaxContacts = 50_000
+	maxContacts = 1000
+)
+
+// errRace says that another transaction made the row first.
+var errRace = errors.New("store: another was first")
+
+// SaveContact creates the contact, or updates the one with the same address.
+func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Contact, error) {
+	err := s.saveContact(ctx, &c)
+	if errors.Is(err, errRace) { // now it is there
+		err = s.saveContact(ctx, &c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save contact: %w", err)
+	}
+	return &c, nil
+}
+
+func (s *Store) saveContact(ctx context.Context, c *models.Contact) error {
+	keys := s.contactKeys(c.AppID, c.Email)
+	// A request that saves a contact can be done twice, so that none is noted.
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var old []models.Contact
+		if err := s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id").Limit(1).Find(&old).Error; err != nil {
+			return err
+		}
+		c.EmailKey = keys[0]
+		if len(old) > 0 {
+			c.ID, c.CreatedAt = old[0].ID, old[0].CreatedAt
+			row := sealed(s, c)
+			return tx.Model(row).Select("*").Updates(row).Error
+		}
+		c.ID, c.CreatedAt = s.newID(), s.now()
+		var n int64
+		if err := tx.Model(c).Where("app_id = ?", c.AppID).Count(&n).Error; err != nil {
+			return err
+		}
+		if n >= MaxContacts {
+			return models.Refuse(models.KindConflict, "too_many_contacts", "An app may have %d contacts; delete one first.", MaxContacts)
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, c))
+		if res.Error == nil && res.RowsAffected == 0 {
+			return errRace
+		}
+		return res.Error
+	})
+}
+
+// Contacts lists an app's contacts by name, at most 1,000; search matches any
+// part of name and address.
+func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string) ([]models.Contact, error) {
+	search = fold(search)
+	var list []listed
+	var page []models.Contact
+	err := s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, maxContacts, func(*gorm.DB, int) error {
+		for _, c := range page {
+			if err := unseal(s, &c); err != nil {
+				return err
+			}
+			if text := fold(c.Name, c.Email); strings.Contains(text, search) {
+				list = append(list, listed{text, c})
+			}
+		}
+		slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(a.text, b.text) })
+		list = list[:min(len(list), maxContacts)]
+		return nil
+	}).Error
+	if err != nil {
+		return nil, fmt.Errorf("list contacts: %w", err)
+	}
+	out := make([]models.Contact, 0, len(list))
+	for _, v := range list {
+		out = append(out, v.contact)
+	}
+	return out, nil
+}
+
+// listed is a contact with the text that it is found and ordered by.
+type listed struct {
+	text    string
+	contact models.Contact
+}
+
+// DeleteContact removes an app's contact.
+func (s *Store) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
+	res := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
+	if res.Error == nil && res.RowsAffected == 0 {
+		return models.ErrNotFound
+	}
+	if res.Error != nil {
+		return fmt.Errorf("delete contact %s: %w", id, res.Error)
+	}
+	return nil
+}

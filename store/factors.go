@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/internal/totp"
+	"countersign/models"
+)
+
+const (
+	labelConsoleFactor = "console-factor"
+	issuer             = "Countersign"
+
+	recoveryCodes  = 10
+	recoveryLength = 24 // characters of base32: 120 bits
+	recoveryGroup  = 4
+)
+
+// The refusals of second factors.
+var (
+	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "There is a second factor already; remove it first.")
+	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "There is no second factor to confirm or to use.")
+	// ErrCode says that a code is wrong, or was used before.
+	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong, or was used before.")
+)
+
+// FactorState is what a console user has of a second factor.
+type FactorState struct {
+	Active        bool
+	RecoveryCodes int // that are left
+}
+
+// FactorState tells what a console user has.
+func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
+	var f FactorState
+	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS active,
+		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user).Scan(&f).Error
+	if err != nil {
+		return f, fmt.Errorf("load second factor: %w", err)
+	}
+	return f, nil
+}
+
+// Enrol makes the secret of a console user's second factor. It counts for
+// nothing until Confirm; asking again makes another one.
+func (s *Store) Enrol(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
+	secret, err := totp.New(issuer, u.Email)
+	if err != nil {
+		return secret, err
+	}
+	f := models.ConsoleFactor{UserID: u.ID, Secret: s.vault.Seal([]byte(secret.Text), labelConsoleFactor), CreatedAt: s.now()}
+	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"secret", "created_at", "last_step"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
+	}).Create(&f)
+	if res.Error == nil && res.RowsAffected == 0 {
+		return totp.Secret{}, errFactorActive
+	}
+	if res.Error != nil {
+		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", res.Error)
+	}
+	return secret, nil
+}
+
+// Confirm makes the second factor count, once its first code is right. It
+// returns recovery codes, which are shown only now, and ends all other sessions.
+func (s *Store) Confirm(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.takeStep(tx, user, code, false); err != nil {
+			return err
+		}
+		if recovery, err = renewRecovery(tx, user); err != nil {
+			return err
+		}
+		return endSessions(tx, user, keep)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("confirm second factor: %w", err)
+	}
+	return recovery, nil
+}
+
+// TakeCode uses up a code of the console user's second factor, or a recovery
+// code. It returns ErrCode if it is neither.
+func (s *Store) TakeCode(ctx context.Context, user uuid.UUID, code string) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
+		if len(code) != recoveryLength {
+			return s.takeStep(tx, user, code, true)
+		}
+		res := tx.Where("user_id = ? AND hash = ?", user, recoveryHash(code)).Delete(&models.ConsoleRecoveryCode{})
+		if res.Error == nil && res.RowsAffected == 0 {
+			return ErrCode
+		}
+		return res.Error
+	})
+	if err != nil {
+		return fmt.Errorf("take code: %w", err)
+	}
+	return nil
+}
+
+// takeStep uses up the time step of a code, and confirms a factor that is not:
+// of two requests with the same code one wins.
+func (s *Store) takeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
+	var f models.ConsoleFactor
+	if err := tx.Take(&f, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed).Error; err != nil {
+		if errors.Is(found(err), models.ErrNotFound) {
+			return errFactorNone
+		}
+		return err
+	}
+	secret, err := s.vault.Open(f.Secret, labelConsoleFactor)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	step, ok := totp.Match(string(secret), code, now)
+	if !ok {
+		return ErrCode
+	}
+	change := map[string]any{"last_step": step}
+	if !confirmed {
+		change["confirmed_at"] = now
+	}
+	res := tx.Model(&f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change)
+	if res.Error == nil && res.RowsAffected == 0 {
+		return ErrCode
+	}
+	return res.Error
+}
+
+// RenewRecovery makes new recovery codes in place of those that are left.
+func (s *Store) RenewRecovery(ctx context.Context, user uuid.UUID) (codes []string, err error) {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		codes, err = renewRecovery(tx, user)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("renew recovery codes: %w", err)
+	}
+	return codes, nil
+}
+
+func renewRecovery(tx *gorm.DB, user uuid.UUID) ([]string, error) {
+	codes := make([]string, recoveryCodes)
+	rows := make([]models.ConsoleRecoveryCode, recoveryCodes)
+	for i := range codes {
+		code := rand.Text()[:recoveryLength]
+		rows[i] = models.ConsoleRecoveryCode{UserID: user, Hash: recoveryHash(code)}
+		for j := 0; j < recoveryLength; j += recoveryGroup {
+			codes[i] += "-" + code[j:j+recoveryGroup]
+		}
+		codes[i] = codes[i][1:]
+	}
+	if err := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error; err != nil {
+		return nil, err
+	}
+	return codes, tx.Create(&rows).Error
+}
+
+func recoveryHash(code string) []byte {
+	sum := sha256.Sum256([]byte(code))
+	return sum[:]
+}
+
+// RemoveFactor removes a console user's second factor with its recovery codes,
+// and ends all sessions but the one to keep.
+func (s *Store) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error
+		err2 := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
+		return errors.Join(err1, err2, endSessions(tx, user, keep))
+	})
+	if err != nil {
+		return fmt.Errorf("remove second factor: %w", err)
+	}
+	return nil
+}

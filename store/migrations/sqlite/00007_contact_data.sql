@@ -1,0 +1,27 @@
+-- +goose Up
+-- Addresses, phone numbers and signed values are sealed (store/sealed.go); what is there already is read as it is,
+-- until `countersign key rewrap` seals it. Addresses are compared by keyed hashes.
+
+-- Position of the envelope's first signer with the same address; NULL in rows from before.
+ALTER TABLE signers ADD COLUMN mailbox integer;
+
+-- What a search finds by an address or its domain: hashes of them, of an app's own.
+CREATE TABLE envelope_addresses (
+    hash        text NOT NULL,
+    envelope_id text NOT NULL REFERENCES envelopes (id),
+    PRIMARY KEY (hash, envelope_id)
+);
+CREATE INDEX envelope_addresses_envelope ON envelope_addresses (envelope_id);
+
+ALTER TABLE contacts DROP COLUMN search;
+
+-- The key was the address; rows from before have no other.
+ALTER TABLE saved_signatures RENAME COLUMN email TO email_key;
+ALTER TABLE saved_signatures ADD COLUMN email text NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE saved_signatures DROP COLUMN email;
+ALTER TABLE saved_signatures RENAME COLUMN email_key TO email;
+ALTER TABLE contacts ADD COLUMN search text NOT NULL DEFAULT '';
+DROP TABLE envelope_addresses;
+ALTER TABLE signers DROP COLUMN mailbox;

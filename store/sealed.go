@@ -1,0 +1,180 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// sealedColumn is a column whose values are kept sealed: text or data, whichever
+// is not nil, is its place in a row.
+type sealedColumn struct {
+	name string
+	text *string
+	data *[]byte
+}
+
+// sealedRow is what of a row is kept sealed. Each value is bound to its column
+// and row, so that it opens in no other place.
+type sealedRow struct {
+	table, key string
+	columns    []sealedColumn
+}
+
+// sealedRowOf knows what of each table is sealed: addresses and phone numbers,
+// what a person signed with, and texts that repeat them. row is a pointer.
+func sealedRowOf(row any) sealedRow {
+	switch v := row.(type) {
+	case *models.App:
+		return sealedRow{"apps", v.ID.String(), []sealedColumn{{name: "contact", text: &v.Contact}}}
+	case *models.ConsoleUser:
+		return sealedRow{"console_users", v.ID.String(), []sealedColumn{{name: "email", text: &v.Email}}}
+	case *models.Contact:
+		return sealedRow{"contacts", v.ID.String(), []sealedColumn{
+			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)},
+		}}
+	case *models.Signer:
+		return sealedRow{"signers", v.ID.String(), []sealedColumn{{name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)}}}
+	case *models.FieldValue:
+		return sealedRow{"field_values", v.FieldID.String(), []sealedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}}}
+	case *models.SavedSignature:
+		return sealedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []sealedColumn{
+			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: own(&v.FontLabel)},
+		}}
+	case *models.WebhookEvent:
+		return sealedRow{"webhook_events", v.ID.String(), []sealedColumn{{name: "body", data: &v.Body}}}
+	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent
+		return sealedRow{"delivery_attempts", v.ID.String(), []sealedColumn{{name: "body", data: &v.Body}}}
+	}
+	return sealedRow{}
+}
+
+// own makes an optional text the row's own, which others may have pointed at.
+func own(p **string) *string {
+	if *p == nil {
+		return nil
+	}
+	text := **p
+	*p = &text
+	return &text
+}
+
+func (r sealedRow) label(c sealedColumn) string { return r.table + "." + c.name + " " + r.key }
+
+// names are the names of the columns.
+func (r sealedRow) names() []string {
+	out := make([]string, 0, len(r.columns))
+	for _, c := range r.columns {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// same reports whether two rows, both opened, do not differ in what is sealed.
+func (r sealedRow) same(other sealedRow) bool {
+	return slices.EqualFunc(r.columns, other.columns, func(a, b sealedColumn) bool {
+		return equalText(a.text, b.text) && (a.data == nil || string(*a.data) == string(*b.data))
+	})
+}
+
+func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// sealed is a copy of a row as the database gets it.
+func sealed[T any](s *Store, row *T) *T {
+	out := *row
+	r := sealedRowOf(&out)
+	for _, c := range r.columns {
+		if c.text != nil {
+			*c.text = s.vault.SealText(*c.text, r.label(c))
+		}
+		if c.data != nil {
+			*c.data = s.vault.SealBytes(*c.data, r.label(c))
+		}
+	}
+	return &out
+}
+
+// sealedAll is sealed for several rows.
+func sealedAll[T any](s *Store, rows []*T) []*T {
+	out := make([]*T, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, sealed(s, row))
+	}
+	return out
+}
+
+// unseal opens, in place, a row that was read.
+func unseal[T any](s *Store, row *T) (err error) {
+	r := sealedRowOf(row)
+	for _, c := range r.columns {
+		if c.text != nil {
+			*c.text, err = s.vault.OpenText(*c.text, r.label(c))
+		}
+		if c.data != nil && err == nil {
+			*c.data, err = s.vault.OpenBytes(*c.data, r.label(c))
+		}
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	return nil
+}
+
+// unsealAll is unseal for several rows.
+func unsealAll[T any](s *Store, rows []*T) error {
+	for _, row := range rows {
+		if err := unseal(s, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointers are those to the elements of a slice.
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, 0, len(rows))
+	for i := range rows {
+		out = append(out, &rows[i])
+	}
+	return out
+}
+
+// stale reports whether a row, as it was read, is to be sealed anew.
+func (s *Store) stale(r sealedRow) bool {
+	return slices.ContainsFunc(r.columns, func(c sealedColumn) bool {
+		return c.text != nil && s.vault.StaleText(*c.text) || c.data != nil && s.vault.StaleBytes(*c.data)
+	})
+}
+
+// updateRow writes a changed row. What is sealed and did not change stays as it
+// is: a seal is new each time.
+func updateRow[T any](s *Store, tx *gorm.DB, row, was *T) error {
+	q := tx.Model(row).Select("*")
+	if r := sealedRowOf(row); len(r.columns) > 0 && r.same(sealedRowOf(was)) {
+		return changedOne(q.Omit(r.names()...).Updates(row))
+	}
+	row = sealed(s, row)
+	return changedOne(tx.Model(row).Select("*").Updates(row))
+}
+
+// Addresses are found by the hashes below: that to write first, those under
+// former master keys, and the address itself, for rows from before.
+
+func (s *Store) userKeys(email string) []string { return s.addressKeys("users", email) }
+
+func (s *Store) contactKeys(app uuid.UUID, email string) []string {
+	return s.addressKeys("contacts "+app.String(), email)
+}
+
+func (s *Store) savedKeys(app uuid.UUID, email string) []string {
+	return s.addressKeys("signatures "+app.String(), email)
+}
+
+func (s *Store) addressKeys(scope, email string) []string {
+	key := models.EmailKey(email)
+	return append(s.index.Hashes(scope, key), key)
+}

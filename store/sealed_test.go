@@ -1,0 +1,425 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/store"
+)
+
+// personal is what no table may show, in lower case: the addresses, numbers and
+// values of world, whole and in parts.
+var personal = []string{
+	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
+	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
+}
+
+// world is a database in which everything that holds personal data is in use: an
+// app with a contact, a console user, a contact, a signature that was saved and an
+// envelope that is complete, with deliveries whose endpoint echoed them.
+type world struct {
+	*store.Store
+
+	t        *testing.T
+	clock    *testkit.Clock
+	app      *models.App
+	user     *models.ConsoleUser
+	contact  *models.Contact
+	envelope *models.Envelope
+	delivery uuid.UUID
+}
+
+func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
+	t.Helper()
+	all := make([]string, 0, len(keys))
+	for _, k := range keys {
+		all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
+	}
+	v, err := vault.New(strings.Join(all, ","))
+	require.NoError(t, err)
+	return v
+}
+
+func openStore(t *testing.T, url string, v *vault.Vault, clock *testkit.Clock) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: clock.Now, NewID: newID})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func openRaw(t *testing.T, kind, url string) *sql.DB {
+	t.Helper()
+	driver, dsn := "pgx", url
+	if kind == "sqlite" {
+		driver, dsn = "sqlite", strings.TrimPrefix(url, "sqlite://")
+	}
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
+	t.Helper()
+	ctx := t.Context()
+	w := &world{Store: s, t: t, clock: clock}
+	f := newFixture(t, s, clock)
+	contact, phone, number := "owner@acme.example", "+442079460958", "+12025550143"
+	var err error
+	w.app, err = s.UpdateApp(ctx, f.app.ID, store.AppChange{Contact: &contact})
+	require.NoError(t, err)
+	w.user, err = s.CreateUser(ctx, f.app.ID, "Clerk@staff.example", "Clerk", "correct horse", models.RoleViewer)
+	require.NoError(t, err)
+	w.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number})
+	require.NoError(t, err)
+	_, err = s.CreateWebhook(ctx, f.app.ID, "https://hooks.example.com", models.WebhookEvents, "")
+	require.NoError(t, err)
+
+	act, subject := f.act(), "Lease"
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", Subject: &subject})
+	require.NoError(t, err)
+	_, err = e.AddDocument(act, models.DocumentInput{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}, 1)
+	require.NoError(t, err)
+	for i, in := range []models.SignerInput{
+		{Name: "Ada L", Email: "Ada.L@kitchen.example", Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthEmailOTP},
+		{Name: "Ada again", Email: "ada.l@Kitchen.example", RoutingOrder: 1, AuthMethod: models.AuthEmailOTP},
+	} {
+		signer, err := e.AddSigner(act, in)
+		require.NoError(t, err)
+		for n, of := range []models.FieldType{models.FieldSignature, models.FieldText} {
+			_, err = e.AddFields(act, []models.FieldInput{{
+				SignerRef: signer.ID.String(), Type: of, Page: 1, X: float64(20 * n), Y: float64(20 * i), W: 10, H: 10, Required: true, Origin: models.OriginTopLeft,
+			}}, models.NoPath)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, e.Send(act, nil))
+	require.NoError(t, s.Create(ctx, e))
+	w.envelope = e
+	for i := range e.Signers {
+		w.sign(i)
+	}
+	for _, row := range drain(t, s) {
+		if row.Kind != models.OutboxDeliver {
+			continue
+		}
+		job, err := s.DeliveryJob(ctx, row.Key)
+		require.NoError(t, err)
+		attempt := models.DeliveryAttempt{DeliveryID: row.Key, At: clock.Now(), Status: 200, Body: job.Event.Body}
+		_, err = s.RecordAttempt(ctx, attempt, store.Outcome{WebhookID: job.Delivery.WebhookID, Delivered: true})
+		require.NoError(t, err)
+		w.delivery = row.Key
+	}
+	require.NotZero(t, w.delivery)
+	w.change(func(e *models.Envelope) error {
+		return e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+	})
+	return w
+}
+
+func (w *world) change(fn func(*models.Envelope) error) {
+	w.t.Helper()
+	_, err := w.Change(w.t.Context(), w.app.ID, w.envelope.ID, fn)
+	require.NoError(w.t, err)
+}
+
+func (w *world) sign(i int) {
+	w.t.Helper()
+	act := models.Act{At: w.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	code, text, font := []byte("hash"), "4711 Quiet Lane", "Courier Hand"
+	w.change(func(e *models.Envelope) error {
+		_, err := e.RequestCode(act, link(e, i), code)
+		return err
+	})
+	w.change(func(e *models.Envelope) error {
+		_, err := e.VerifyCode(act, link(e, i), code)
+		return err
+	})
+	w.change(func(e *models.Envelope) error {
+		_, err := e.Consent(act, link(e, i), models.DisclosureIn("en"))
+		return err
+	})
+	w.change(func(e *models.Envelope) error {
+		_, err := e.Sign(act, link(e, i), models.Submission{FontLabel: &font, Fields: []models.FieldSubmission{
+			{FieldID: e.Fields[2*i].ID, Image: []byte("\x89PNG A hand's stroke")}, {FieldID: e.Fields[2*i+1].ID, Text: &text},
+		}})
+		return err
+	})
+}
+
+// check reads everything back through s.
+func (w *world) check(s *store.Store) {
+	t, ctx := w.t, w.t.Context()
+	t.Helper()
+	app, err := s.App(ctx, w.app.ID)
+	require.NoError(t, err)
+	assert.Equal(t, "owner@acme.example", app.Contact)
+	user, err := s.Login(ctx, " CLERK@staff.example", "correct horse")
+	require.NoError(t, err)
+	assert.Equal(t, "Clerk@staff.example", user.Email)
+	_, err = s.CreateUser(ctx, w.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
+	require.ErrorContains(t, err, "user_exists")
+	users, err := s.Users(ctx, w.app.ID)
+	require.NoError(t, err)
+	require.Len(t, users, 1)
+	assert.Equal(t, user.Email, users[0].Email)
+
+	for _, search := range []string{"", "GRACE", "Hopper", "navy", ".h@n"} {
+		contacts, err := s.Contacts(ctx, w.app.ID, search)
+		require.NoError(t, err)
+		require.Len(t, contacts, 1, search)
+		assert.Equal(t, "Grace Hopper", contacts[0].Name)
+		assert.Equal(t, "Grace.H@navy.example", contacts[0].Email)
+		assert.Equal(t, "+12025550143", *contacts[0].Phone)
+		assert.Equal(t, w.contact.ID, contacts[0].ID)
+	}
+
+	e, log, err := s.Whole(ctx, w.app.ID, w.envelope.ID)
+	require.NoError(t, err)
+	require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
+	assert.Equal(t, "Ada.L@kitchen.example", e.Signers[0].Email)
+	assert.Equal(t, "+442079460958", *e.Signers[0].Phone)
+	assert.Equal(t, "ada.l@Kitchen.example", e.Signers[1].Email)
+	assert.Nil(t, e.Signers[1].Phone)
+	for _, search := range []string{"ada.l@kitchen.example", " ADA.L@KITCHEN.EXAMPLE", "Kitchen.example", "@kitchen.example", "lease", "Ada aga"} {
+		list, total, err := s.Envelopes(ctx, store.Filter{App: w.app.ID, Search: search, Page: 1, Size: 5})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, total, search)
+		assert.Equal(t, "Ada.L@kitchen.example", list[0].Signers[0].Email)
+	}
+	values, err := s.Values(ctx, w.envelope.ID)
+	require.NoError(t, err)
+	require.Len(t, values, 4)
+	for _, v := range values {
+		assert.True(t, v.Text == "4711 Quiet Lane" && v.Image == nil || v.Text == "" && string(v.Image) == "\x89PNG A hand's stroke")
+	}
+	saved, err := s.SavedSignature(ctx, w.app.ID, "ada.l@kitchen.example")
+	require.NoError(t, err)
+	require.NotNil(t, saved)
+	assert.Equal(t, "\x89PNG A hand's stroke", string(saved.Image))
+	assert.Equal(t, "Courier Hand", *saved.FontLabel)
+
+	_, ev, attempts, err := s.Delivery(ctx, w.app.ID, w.delivery)
+	require.NoError(t, err)
+	var notice models.Notice
+	require.NoError(t, json.Unmarshal(ev.Body, &notice))
+	assert.Equal(t, "Ada.L@kitchen.example", notice.Data.Signers[0].Email)
+	require.Len(t, attempts, 1)
+	assert.Equal(t, string(ev.Body), string(attempts[0].Body))
+}
+
+// dump is all that all tables hold; of SQLite, the bytes of the file too.
+func dump(t *testing.T, kind, url string) string {
+	t.Helper()
+	ctx, db := t.Context(), openRaw(t, kind, url)
+	var out bytes.Buffer
+	tables := "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+	if kind == "sqlite" {
+		tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+	}
+	var names []string
+	eachRow(ctx, t, db, tables, func(row []any) { names = append(names, fmt.Sprint(row[0])) })
+	require.Greater(t, len(names), 20)
+	for _, name := range names {
+		eachRow(ctx, t, db, "SELECT * FROM "+name, func(row []any) {
+			for _, v := range row {
+				if b, ok := v.([]byte); ok {
+					v = string(b)
+				}
+				fmt.Fprintln(&out, v)
+			}
+		})
+	}
+	if kind == "sqlite" {
+		for _, q := range []string{"PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+			_, err := db.ExecContext(ctx, q)
+			require.NoError(t, err)
+		}
+		file, err := os.ReadFile(strings.TrimPrefix(url, "sqlite://"))
+		require.NoError(t, err)
+		out.Write(file)
+	}
+	return strings.ToLower(out.String())
+}
+
+func eachRow(ctx context.Context, t *testing.T, db *sql.DB, query string, fn func([]any)) {
+	t.Helper()
+	rows, err := db.QueryContext(ctx, query)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	columns, err := rows.Columns()
+	require.NoError(t, err)
+	for rows.Next() {
+		row, at := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			at[i] = &row[i]
+		}
+		require.NoError(t, rows.Scan(at...))
+		fn(row)
+	}
+	require.NoError(t, rows.Err())
+}
+
+func showsNothing(t *testing.T, dump string) {
+	t.Helper()
+	for _, p := range personal {
+		i := strings.Index(dump, p)
+		if i >= 0 {
+			t.Errorf("the database shows %q: %q", p, dump[max(0, i-200):min(len(dump), i+100)])
+		}
+	}
+}
+
+// TestNoAddressInPlain: whoever reads the database, or a copy of it, finds no
+// address, phone number or signed value in any table.
+func TestNoAddressInPlain(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			s := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := s.Migrate(t.Context())
+			require.NoError(t, err)
+			w := newWorld(t, s, clock)
+			w.check(s)
+			text := dump(t, kind, url)
+			assert.Contains(t, text, "ada again", "it is all there")
+			showsNothing(t, text)
+			w.check(s)
+		})
+	}
+}
+
+// TestSealsStayInTheirRows: what is sealed is bound to its row, and is not
+// sealed anew when something else of the row changes.
+func TestSealsStayInTheirRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			s := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := s.Migrate(t.Context())
+			require.NoError(t, err)
+			f := newFixture(t, s, clock)
+			e := f.sent(2, nil)
+			db := openRaw(t, kind, url)
+			seals := func() (out []string) {
+				eachRow(t.Context(), t, db, "SELECT email FROM signers ORDER BY position", func(row []any) { out = append(out, fmt.Sprint(row[0])) })
+				return out
+			}
+			before := seals()
+			require.NoError(t, f.sign(e, 0))
+			assert.Equal(t, before, seals())
+			got, _ := f.check(e.ID)
+			assert.Equal(t, models.SignerSigned, got.Signers[0].Status)
+
+			_, err = db.ExecContext(t.Context(), "UPDATE signers SET email = (SELECT s.email FROM signers AS s WHERE s.position <> signers.position)")
+			require.NoError(t, err)
+			_, err = s.Envelope(t.Context(), f.app.ID, e.ID)
+			require.ErrorContains(t, err, "vault: open signers.email")
+		})
+	}
+}
+
+// TestReplacedMasterKey: while the master key is replaced everything is found
+// that was written under either, and nothing is made twice; afterwards the
+// former key is not needed.
+func TestReplacedMasterKey(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			former := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := former.Migrate(ctx)
+			require.NoError(t, err)
+			w := newWorld(t, former, clock)
+			both := openStore(t, url, masterKeys(t, 2, 1), clock)
+			w.check(both)
+
+			again, err := both.SaveContact(ctx, *w.contact)
+			require.NoError(t, err)
+			assert.Equal(t, w.contact.ID, again.ID)
+			assert.Equal(t, w.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
+			later := newFixture(t, both, clock)
+			e := later.sent(1, nil)
+			w.check(both)
+
+			n, err := both.Rewrap(ctx)
+			require.NoError(t, err)
+			assert.Positive(t, n.Rows)
+			n, err = both.Rewrap(ctx)
+			require.NoError(t, err)
+			assert.Zero(t, n, "once is enough")
+			after := openStore(t, url, masterKeys(t, 2), clock)
+			w.check(after)
+			got, err := after.Envelope(ctx, later.app.ID, e.ID)
+			require.NoError(t, err)
+			assert.Equal(t, e.Signers[0].Email, got.Signers[0].Email)
+			rows, err := after.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
+			require.NoError(t, err)
+			assert.Len(t, rows, 2, "a copy has not gone out, and somebody is to sign")
+			_, err = former.Envelope(ctx, w.app.ID, w.envelope.ID)
+			require.ErrorIs(t, err, vault.ErrUnknownKey)
+			showsNothing(t, dump(t, kind, url))
+		})
+	}
+}
+
+// TestOneSavedSignature: what a person adopts under the new master key counts,
+// not what was saved under the former.
+func TestOneSavedSignature(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			former := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := former.Migrate(ctx)
+			require.NoError(t, err)
+			w := newWorld(t, former, clock)
+			db := openRaw(t, kind, url)
+			// As if the person had signed long ago.
+			_, err = db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
+			require.NoError(t, err)
+			both := openStore(t, url, masterKeys(t, 2, 1), clock)
+			newer := newFixture(t, both, clock)
+			newer.app = w.app
+			e := newer.sent(1, nil)
+			_, err = both.Change(ctx, w.app.ID, e.ID, func(e *models.Envelope) error {
+				e.Adopted = &models.SavedSignature{AppID: w.app.ID, Email: "ada.l@kitchen.example", Image: []byte("newer"), UpdatedAt: clock.Now()}
+				return e.Void(newer.act(), nil)
+			})
+			require.NoError(t, err)
+			for range 2 {
+				saved, err := both.SavedSignature(ctx, w.app.ID, "Ada.L@kitchen.example")
+				require.NoError(t, err)
+				assert.Equal(t, "newer", string(saved.Image))
+				_, err = both.Rewrap(ctx)
+				require.NoError(t, err)
+			}
+			n := 0
+			eachRow(ctx, t, db, "SELECT email_key FROM saved_signatures", func([]any) { n++ })
+			assert.Equal(t, 1, n)
+		})
+	}
+}

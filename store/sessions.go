@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+const (
+	labelConsoleDevice = "console-device"
+	// maxSessions is on how many devices a console user can be signed in; with
+	// one more the oldest ends.
+	maxSessions = 20
+	// seenEvery is how exactly it is kept when somebody last did something.
+	seenEvery = time.Minute
+)
+
+// Device is where a console user signed in.
+type Device struct {
+	IP        string `json:"ip"`
+	UserAgent string `json:"userAgent"`
+}
+
+// SignedIn is a session that holds, and whose it is.
+type SignedIn struct {
+	Session models.ConsoleSession
+	User    *models.ConsoleUser
+	Factor  bool // the user has a second factor
+}
+
+// SignIn begins a session of a console user.
+func (s *Store) SignIn(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration) (*models.ConsoleSession, error) {
+	device, err := json.Marshal(on)
+	if err != nil {
+		return nil, fmt.Errorf("sign in: %w", err)
+	}
+	now := s.now()
+	session := &models.ConsoleSession{
+		ID: s.newID(), UserID: user, Device: s.vault.Seal(device, labelConsoleDevice), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lifetime),
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := tx.Create(session).Error; err != nil {
+			return err
+		}
+		newest := tx.Model(session).Select("id").Where("user_id = ?", user).Order("created_at DESC, id DESC").Limit(maxSessions)
+		return tx.Where("user_id = ? AND id NOT IN (?)", user, newest).Delete(&models.ConsoleSession{}).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sign in: %w", err)
+	}
+	return session, nil
+}
+
+// SignedIn finds the session and its user, or models.ErrNotFound where it has
+// ended: by itself, by being idle for so long, or because somebody ended it or
+// the user. acting says that the person does something right now, which keeps
+// the session from being idle.
+func (s *Store) SignedIn(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*SignedIn, error) {
+	var row struct {
+		models.ConsoleSession
+
+		Factor bool
+	}
+	now := s.now()
+	db := s.db.WithContext(ctx)
+	err := db.Model(&models.ConsoleSession{}).
+		Select("console_sessions.*, EXISTS (SELECT 1 FROM console_factors f WHERE f.id = user_id AND f.confirmed_at IS NOT NULL) AS factor").
+		Where("console_sessions.id = ? AND expires_at > ? AND seen_at > ?", id, now, now.Add(-idle)).Take(&row).Error
+	if err != nil {
+		return nil, fmt.Errorf("load console session: %w", found(err))
+	}
+	user, err := s.User(ctx, row.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if acting && now.Sub(row.SeenAt) >= seenEvery {
+		if err := db.Model(&models.ConsoleSession{}).Where("id = ? AND seen_at < ?", id, now).Update("seen_at", now).Error; err != nil {
+			return nil, fmt.Errorf("keep console session: %w", err)
+		}
+	}
+	return &SignedIn{Session: row.ConsoleSession, User: user, Factor: row.Factor}, nil
+}
+
+// Sessions lists where a console user is signed in, the newest first.
+func (s *Store) Sessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
+	var rows []models.ConsoleSession
+	now := s.now()
+	err := s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
+		Order("created_at DESC, id DESC").Limit(maxSessions).Find(&rows).Error
+	if err != nil {
+		return nil, nil, fmt.Errorf("list console sessions: %w", err)
+	}
+	devices := make([]Device, len(rows))
+	for i, r := range rows {
+		plain, err := s.vault.Open(r.Device, labelConsoleDevice)
+		if err == nil {
+			err = json.Unmarshal(plain, &devices[i])
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read console session %s: %w", r.ID, err)
+		}
+	}
+	return rows, devices, nil
+}
+
+// SignOut ends one session of a console user.
+func (s *Store) SignOut(ctx context.Context, user, session uuid.UUID) error {
+	res := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
+	if res.Error == nil && res.RowsAffected == 0 {
+		return models.ErrNotFound
+	}
+	if res.Error != nil {
+		return fmt.Errorf("end console session: %w", res.Error)
+	}
+	return nil
+}
+
+// SignOutUser ends the sessions of a console user but the one to keep, which
+// may be none.
+func (s *Store) SignOutUser(ctx context.Context, user, keep uuid.UUID) error {
+	return endSessions(s.db.WithContext(ctx), user, keep)
+}
+
+func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
+	if err := db.Where("user_id = ? AND id <> ?", user, keep).Delete(&models.ConsoleSession{}).Error; err != nil {
+		return fmt.Errorf("end console sessions: %w", err)
+	}
+	return nil
+}
+
+// SignOutAll ends the sessions of all console users.
+func (s *Store) SignOutAll(ctx context.Context) error {
+	if err := s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error; err != nil {
+		return fmt.Errorf("end console sessions: %w", err)
+	}
+	return nil
+}
+
+// UserOf loads a console user of an app.
+func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
+	u, err := s.User(ctx, id)
+	if err == nil && u.AppID != app {
+		return nil, models.ErrNotFound
+	}
+	return u, err
+}
+
+// SetPassword changes a console user's password and ends all sessions but the
+// one to keep.
+func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
+	p := models.Problems{}
+	checkPassword(p, "newPassword", password, u.Name, u.Email)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	hash, err := hashPassword(password)
+	if err != nil {
+		return err
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("password_hash", hash).Error; err != nil {
+			return err
+		}
+		return endSessions(tx, u.ID, keep)
+	})
+	if err != nil {
+		return fmt.Errorf("change password of console user %s: %w", u.ID, err)
+	}
+	return nil
+}
