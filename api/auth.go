@@ -21,7 +21,9 @@ import (
 type caller struct {
 	*models.App
 
-	user *models.ConsoleUser // nil: the app itself
+	user    *models.ConsoleUser // nil: the app itself
+	session uuid.UUID           // the user's
+	factor  bool                // the user has a second factor
 }
 
 // actor names the caller in the audit trail.
@@ -59,34 +61,48 @@ func (s *Server) authenticate(c *gin.Context) (caller, error) {
 	if err != nil {
 		return caller{}, refuseToken(err)
 	}
-	return s.admit(c, id, nil)
+	return s.admit(c, id)
 }
 
+// background marks a request that the console makes by itself: it does not keep
+// the session from being idle.
+const background = "Countersign-Background"
+
 // authenticateConsole also takes a console user's token, if the user's role
-// allows what the route does. The app itself may do everything.
-func (s *Server) authenticateConsole(c *gin.Context, least models.Role) (caller, error) {
+// allows what the route does, and a second factor is there if one is required.
+// The app itself may do everything but what is a person's own.
+func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
-	app, id, err := s.Tokens.User(token)
+	id, err := s.Tokens.ConsoleSession(token)
 	if err != nil {
-		return s.authenticate(c)
+		app, err := s.authenticate(c)
+		if err == nil && r.access == person {
+			err = models.Refuse(models.KindForbidden, "user_required", "This is for a console user who is signed in.")
+		}
+		return app, err
 	}
-	user, err := s.Store.User(c.Request.Context(), id)
-	if isNotFound(err) || err == nil && user.AppID != app {
+	in, err := s.Store.SignedIn(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(background) == "")
+	if isNotFound(err) {
 		return caller{}, errToken
 	}
 	if err != nil {
 		return caller{}, err
 	}
-	if !user.Role.Allows(least) {
-		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", least, user.Role)
+	if !in.User.Role.Allows(r.role) {
+		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", r.role, in.User.Role)
 	}
-	return s.admit(c, app, user)
+	if !r.lacking && !in.Factor && s.ConsoleTOTP.Requires(in.User.Role) {
+		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
+	}
+	app, err := s.admit(c, in.User.AppID)
+	app.user, app.session, app.factor = in.User, id, in.Factor
+	return app, err
 }
 
-func (s *Server) admit(c *gin.Context, id uuid.UUID, user *models.ConsoleUser) (caller, error) {
+func (s *Server) admit(c *gin.Context, id uuid.UUID) (caller, error) {
 	if err := s.limit(c, "app:"+id.String()); err != nil {
 		return caller{}, err
 	}
@@ -94,7 +110,7 @@ func (s *Server) admit(c *gin.Context, id uuid.UUID, user *models.ConsoleUser) (
 	if isNotFound(err) {
 		return caller{}, errToken
 	}
-	return caller{App: app, user: user}, err
+	return caller{App: app}, err
 }
 
 // apps remembers apps for a moment: a busy client is not looked up at every

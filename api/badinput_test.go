@@ -10,6 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"countersign/models"
 )
 
 // operation is a request that is right: what is tried is made from it, field by
@@ -57,16 +59,31 @@ func operations() map[string]operation {
 			return c, "/v1/console/webhooks/" + h.str("id") + suffix, body
 		}
 	}
+	own := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleViewer)
+			if path == "/totp/confirm" {
+				c.post("/v1/console/totp", object{"password": password}).want(201)
+			}
+			return c, "/v1/console" + path, body
+		}
+	}
 	return map[string]operation{
-		"POST /v1/envelopes":              fixed("/v1/envelopes", full()),
-		"POST /v1/envelopes/{id}/send":    envelope("/send", object{"message": "Please"}),
-		"POST /v1/envelopes/{id}/void":    envelope("/void", object{"reason": "typo"}),
-		"POST /v1/envelopes/{id}/signers": envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
-		"POST /v1/envelopes/{id}/fields":  envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
-		"POST /v1/webhooks":               fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
-		"POST /v1/console/login":          fixed("/v1/console/login", object{"email": "a@example.com", "password": "0123456789"}),
+		"POST /v1/envelopes":                   fixed("/v1/envelopes", full()),
+		"POST /v1/envelopes/{id}/send":         envelope("/send", object{"message": "Please"}),
+		"POST /v1/envelopes/{id}/void":         envelope("/void", object{"reason": "typo"}),
+		"POST /v1/envelopes/{id}/signers":      envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
+		"POST /v1/envelopes/{id}/fields":       envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
+		"POST /v1/webhooks":                    fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"POST /v1/console/login":               fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
+		"POST /v1/console/sessions/end":        own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
+		"POST /v1/console/password":            own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
+		"POST /v1/console/totp":                own("/totp", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/confirm":        own("/totp/confirm", object{"code": "000000"}),
+		"POST /v1/console/totp/recovery-codes": own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/remove":         own("/totp/remove", object{"password": password, "code": "000000"}),
 		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
-			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": "0123456789", "role": "viewer"}
+			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": password, "role": "viewer"}
 		},
 		"POST /v1/console/envelopes/{id}/void": func(t *testing.T, s *service) (*client, string, object) {
 			c, path, body := envelope("/void", object{"reason": "typo"})(t, s)
@@ -150,7 +167,7 @@ func TestBadInput(t *testing.T) {
 func tryMutation(t *testing.T, c *client, method, path string, body object, m mutation) (taken bool) {
 	t.Helper()
 	if strings.HasSuffix(path, "/login") {
-		c.s.clock.advance(time.Minute) // it is throttled
+		c.s.clock.advance(15 * time.Second) // it is throttled
 	}
 	a := c.raw(method, path, m.body(body))
 	require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)

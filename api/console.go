@@ -9,7 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"countersign/internal/credential"
 	"countersign/models"
 	"countersign/store"
 )
@@ -35,52 +34,6 @@ type appView struct {
 
 func viewApp(a *models.App) appView {
 	return appView{ID: a.ID, Name: a.Name, Plan: a.Plan, Tenants: append([]string{}, a.Tenants...)}
-}
-
-// login signs a console user in. Guesses are counted per address of the user
-// and of the caller.
-func (s *Server) login(c *gin.Context) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	email, password := o.str("email"), o.str("password")
-	if err := o.err(); err != nil {
-		return err
-	}
-	user, err := guarded(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
-		return s.Store.Login(c.Request.Context(), email, password)
-	})
-	if isNotFound(err) {
-		return models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong.")
-	}
-	if err != nil {
-		return err
-	}
-	app, err := s.Store.App(c.Request.Context(), user.AppID)
-	if err != nil {
-		return err
-	}
-	token, err := s.Tokens.Console(user)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, gin.H{
-		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
-		"user": viewUser(user), "app": viewApp(app),
-	})
-	return nil
-}
-
-// me is who the bearer token belongs to. user is null for the app itself.
-func (s *Server) me(c *gin.Context, app caller) error {
-	var user *userView
-	if app.user != nil {
-		v := viewUser(app.user)
-		user = &v
-	}
-	c.JSON(http.StatusOK, gin.H{"user": user, "app": viewApp(app.App)})
-	return nil
 }
 
 func (s *Server) listUsers(c *gin.Context, app caller) error {

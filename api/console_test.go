@@ -20,14 +20,32 @@ import (
 	"countersign/store/blob"
 )
 
+// password is that of all console users here.
+const password = "correct horse"
+
 // signIn makes a console user and signs in.
 func (s *service) signIn(t *testing.T, role models.Role) *client {
 	t.Helper()
 	email := string(role) + "@example.com"
-	_, err := s.store.CreateUser(t.Context(), s.app.ID, email, "Some "+string(role), "correct horse", role)
+	_, err := s.store.CreateUser(t.Context(), s.app.ID, email, "Some "+string(role), password, role)
 	require.NoError(t, err)
+	return s.enters(t, object{"email": strings.ToUpper(email), "password": password})
+}
+
+// person signs a new console user in, of whom there may be many.
+func (s *service) person(t *testing.T, role models.Role) *client {
+	t.Helper()
+	email := uuid.NewString() + "@example.com"
+	_, err := s.store.CreateUser(t.Context(), s.app.ID, email, "Some "+string(role), password, role)
+	require.NoError(t, err)
+	return s.enters(t, object{"email": email, "password": password})
+}
+
+// enters signs in.
+func (s *service) enters(t *testing.T, login object) *client {
+	t.Helper()
 	c := &client{t: t, s: s}
-	a := c.post("/v1/console/login", object{"email": strings.ToUpper(email), "password": "correct horse"}).want(200)
+	a := c.post("/v1/console/login", login).want(200)
 	require.InDelta(t, 28800, a.body["expires_in"], 0)
 	c.token = a.str("access_token")
 	return c
@@ -56,16 +74,16 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		admin.get("/v1/envelopes?tenantId=acme").refused(401, "unauthorized")
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 
-		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": "0123456789", "role": "viewer"}).want(201)
-		admin.post("/v1/console/users", object{"email": "NEW@example.com", "name": "New", "password": "0123456789", "role": "viewer"}).refused(409, "user_exists")
+		made := admin.post("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": password, "role": "viewer"}).want(201)
+		admin.post("/v1/console/users", object{"email": "NEW@example.com", "name": "New", "password": password, "role": "viewer"}).refused(409, "user_exists")
 		admin.post("/v1/console/users", object{"email": "x", "name": "", "password": "short", "role": "boss"}).refused(400, "validation_error")
 		require.Equal(t, 4, strings.Count(string(admin.get("/v1/console/users").want(200).raw), `"role"`))
 		nobody := &client{t: t, s: s}
-		token := nobody.post("/v1/console/login", object{"email": "new@example.com", "password": "0123456789"}).want(200).str("access_token")
+		token := nobody.post("/v1/console/login", object{"email": "new@example.com", "password": password}).want(200).str("access_token")
 		admin.del("/v1/console/users/" + made.str("id")).want(204)
 		gone := &client{t: t, s: s, token: token}
 		gone.get("/v1/console/me").refused(401, "unauthorized")
-		nobody.post("/v1/console/login", object{"email": "new@example.com", "password": "0123456789"}).refused(401, "invalid_credentials")
+		nobody.post("/v1/console/login", object{"email": "new@example.com", "password": password}).refused(401, "invalid_credentials")
 		admin.del("/v1/console/users/"+made.str("id")).refused(404, "not_found")
 	})
 }

@@ -21,6 +21,11 @@ import (
 // The tests of this file try every operation of the contract with what can be
 // wrong with any of them.
 
+// isOwn reports whether an operation is for a person alone, not for the app.
+func isOwn(op *openapi3.Operation) bool {
+	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
+}
+
 // TestWithoutCredential: whatever needs a bearer token refuses a caller without
 // one, and whatever needs a role refuses those below it.
 func TestWithoutCredential(t *testing.T) {
@@ -28,7 +33,7 @@ func TestWithoutCredential(t *testing.T) {
 	s := onSQLite(t, nil)
 	at := places(t, s)
 	viewer := s.signIn(t, models.RoleViewer)
-	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
 		if c.token == "" {
 			return
 		}
@@ -37,7 +42,9 @@ func TestWithoutCredential(t *testing.T) {
 		}
 		basic := (&client{t: t, s: s}).with("Authorization", "Basic YTpi")
 		basic.call(method, at.Replace(path), nil).refused(401, "unauthorized")
-		if method != http.MethodGet && strings.HasPrefix(path, "/v1/console/") {
+		if isOwn(op) {
+			c.call(method, path, nil).refused(403, "user_required")
+		} else if method != http.MethodGet && strings.HasPrefix(path, "/v1/console/") {
 			viewer.call(method, at.Replace(path), nil).refused(403, "role_forbidden")
 		}
 	})
@@ -102,7 +109,11 @@ func TestDatabaseIsGone(t *testing.T) {
 		body object
 	}
 	ready := map[string]request{}
-	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+	person := s.person(t, models.RoleViewer)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if isOwn(op) {
+			c = person
+		}
 		r := request{c: c, path: at.Replace(path)}
 		if op := known[method+" "+path]; op != nil {
 			r.c, r.path, r.body = op(t, s)

@@ -18,6 +18,7 @@ const (
 	public  access = iota // none
 	bearer                // an app's access token
 	console               // an app's access token, or a console user's of sufficient role
+	person                // a console user's alone
 	signing               // a signer token in the path
 )
 
@@ -25,7 +26,8 @@ const (
 type route struct {
 	method, path string
 	access       access
-	role         models.Role // console: the least that a user needs
+	role         models.Role // console, person: the least that a user needs
+	lacking      bool        // console: also while the user's second factor is missing
 	public       func(*gin.Context) error
 	app          func(*gin.Context, caller) error
 	signer       func(*gin.Context, signerLink) error
@@ -40,6 +42,13 @@ func (s *Server) routes() []route {
 	}
 	con := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/console" + path, access: console, role: role, app: h}
+	}
+	own := func(method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/console" + path, access: person, role: models.RoleViewer, lacking: true, app: h}
+	}
+	lacking := func(r route) route {
+		r.lacking = true
+		return r
 	}
 	sig := func(method, path string, h func(*gin.Context, signerLink) error) route {
 		return route{method: method, path: "/v1/signing/:token" + path, access: signing, signer: h}
@@ -69,10 +78,21 @@ func (s *Server) routes() []route {
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
 
 		pub(post, "/v1/console/login", s.login),
-		con(viewer, get, "/me", s.me),
+		own(post, "/logout", s.logout),
+		own(get, "/sessions", s.listSessions),
+		own(post, "/sessions/end", s.endSessions),
+		own(post, "/password", s.changePassword),
+		own(get, "/totp", s.factor),
+		own(post, "/totp", s.enrol),
+		own(post, "/totp/confirm", s.confirmFactor),
+		own(post, "/totp/recovery-codes", s.renewRecovery),
+		own(post, "/totp/remove", s.removeFactor),
+		lacking(con(viewer, get, "/me", s.me)),
 		con(admin, get, "/users", s.listUsers),
 		con(admin, post, "/users", s.createUser),
 		con(admin, del, "/users/:id", s.disableUser),
+		con(admin, del, "/users/:id/sessions", s.endUserSessions),
+		con(admin, del, "/users/:id/totp", s.resetFactor),
 		con(viewer, get, "/envelopes", s.searchEnvelopes),
 		con(viewer, get, "/envelopes/:id", s.inspectEnvelope),
 		con(viewer, get, "/envelopes/:id/progress", s.progress),
@@ -188,19 +208,22 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 func (s *Server) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
 	switch r.access {
-	case bearer, console:
+	case bearer, console, person:
 		var app caller
 		var err error
-		if r.access == console {
-			app, err = s.authenticateConsole(c, r.role)
-		} else {
+		if r.access == bearer {
 			app, err = s.authenticate(c)
+		} else {
+			app, err = s.authenticateConsole(c, r)
 		}
 		if err != nil {
 			return err
 		}
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
+		}
+		if r.access == person { // secrets are shown once, not kept for a repeat
+			return r.app(c, app)
 		}
 		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) },
 			func(a *store.Answer) error { return s.redeem(c, app, a) })

@@ -215,7 +215,7 @@ func TestEveryIDOfSomebodyElse(t *testing.T) {
 		session := owner.post("/v1/embedded/signing-sessions", object{
 			"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 		}).want(201)
-		user := owner.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": "0123456789", "role": "admin"}).want(201)
+		user := owner.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": password, "role": "admin"}).want(201)
 		ids := map[string]string{
 			"envelope": e.str("id"), "draft": draft.str("id"), "webhook": hook.str("id"), "delivery": delivery["id"].(string), "contact": contact.str("id"),
 			"session": session.str("sessionId"), "user": user.str("id"), "signer": e.signer(0)["id"].(string), "document": e.body["documents"].([]any)[0].(object)["id"].(string),

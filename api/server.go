@@ -57,6 +57,8 @@ type Config struct {
 	SharedLimits      bool // count requests together with other processes, in the database
 	DefaultExpiryDays int
 	ReminderInterval  time.Duration
+	ConsoleIdle       time.Duration       // ends a console session in which nothing is done; 0: 30 minutes
+	ConsoleTOTP       models.SecondFactor // who must have a second factor; empty: optional
 	AllowPrivateHooks bool
 	Development       bool           // embedded pages of http://localhost are allowed
 	Roots             *x509.CertPool // trusted when a sealed document is verified, beside the own seals' certificates; nil: none
@@ -93,6 +95,9 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = seal.DefaultLimits()
+	}
+	if s.ConsoleIdle == 0 {
+		s.ConsoleIdle = consoleIdle
 	}
 	var shared Windows
 	if cfg.SharedLimits {

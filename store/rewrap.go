@@ -30,6 +30,8 @@ func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 		{"client_secrets", "cipher", labelClientSecret},
 		{"webhooks", "secret", labelWebhookSecret},
 		{"webhooks", "previous_secret", labelWebhookSecret},
+		{"console_factors", "secret", labelConsoleFactor},
+		{"console_sessions", "device", labelConsoleDevice},
 	} {
 		err := pages(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
 			return s.rewrapSecrets(ctx, c.table, c.column, c.label, after)

@@ -48,7 +48,7 @@ func (s *Store) SignIn(ctx context.Context, user uuid.UUID, on Device, lifetime 
 		if err := tx.Create(session).Error; err != nil {
 			return err
 		}
-		newest := tx.Model(session).Select("id").Where("user_id = ?", user).Order("created_at DESC, id DESC").Limit(maxSessions)
+		newest := tx.Model(&models.ConsoleSession{}).Select("id").Where("user_id = ?", user).Order("created_at DESC, id DESC").Limit(maxSessions)
 		return tx.Where("user_id = ? AND id NOT IN (?)", user, newest).Delete(&models.ConsoleSession{}).Error
 	})
 	if err != nil {

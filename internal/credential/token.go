@@ -35,7 +35,7 @@ const ReceiptLifetime = 24 * time.Hour
 // AccessLifetime is how long an access token is good.
 const AccessLifetime = time.Hour
 
-// ConsoleLifetime is how long a console user stays signed in.
+// ConsoleLifetime is how long a console user stays signed in at most.
 const ConsoleLifetime = 8 * time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
@@ -127,26 +127,25 @@ func (s *seen) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) {
 	s.tokens[key] = seenToken{app, until}
 }
 
-// Console issues a console user's token.
-func (t *Tokens) Console(u *models.ConsoleUser) (string, error) {
-	now := t.now()
+// Console issues the token of a console user's session, which decides whether
+// it still holds.
+func (t *Tokens) Console(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
 	return t.sign(claims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: u.ID.String(), Audience: jwt.ClaimStrings{audienceConsole}, ID: uuid.NewString(),
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ConsoleLifetime)),
+			Subject: u.ID.String(), Audience: jwt.ClaimStrings{audienceConsole}, ID: session.ID.String(),
+			IssuedAt: jwt.NewNumericDate(session.CreatedAt), ExpiresAt: jwt.NewNumericDate(session.ExpiresAt),
 		},
 		App: u.AppID,
 	})
 }
 
-// User returns the app and the user that a console token belongs to.
-func (t *Tokens) User(token string) (app, user uuid.UUID, err error) {
+// ConsoleSession returns the session that a console token belongs to.
+func (t *Tokens) ConsoleSession(token string) (uuid.UUID, error) {
 	c, err := t.parse(token, audienceConsole)
 	if err != nil {
-		return uuid.Nil, uuid.Nil, err
+		return uuid.Nil, err
 	}
-	user, err = uuid.Parse(c.Subject)
-	return c.App, user, err
+	return uuid.Parse(c.ID)
 }
 
 // Signing issues the token of a signer's current link. It can be issued again

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/skip2/go-qrcode"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// factor tells what the person has of a second factor.
+func (s *Server) factor(c *gin.Context, app caller) error {
+	f, err := s.Store.FactorState(c.Request.Context(), app.user.ID)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"active": f.Active, "required": s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
+	return nil
+}
+
+// enrol shows the secret of a new second factor, as text and as a QR code.
+func (s *Server) enrol(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	secret, err := s.Store.Enrol(c.Request.Context(), app.user)
+	if err != nil {
+		return err
+	}
+	picture, err := qrSVG(secret.URI)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
+	return nil
+}
+
+// qrSVG draws a QR code, a module to a unit, with its quiet zone.
+func qrSVG(text string) (string, error) {
+	code, err := qrcode.New(text, qrcode.Medium)
+	if err != nil {
+		return "", fmt.Errorf("draw QR code: %w", err)
+	}
+	var path strings.Builder
+	rows := code.Bitmap()
+	for y, row := range rows {
+		for x, dark := range row {
+			if dark {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x, y)
+			}
+		}
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, len(rows), path.String()), nil
+}
+
+// confirmFactor takes the first code, and shows the recovery codes.
+func (s *Server) confirmFactor(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	code := o.str("code")
+	if err := o.err(); err != nil {
+		return err
+	}
+	recovery, err := s.Store.Confirm(c.Request.Context(), app.user.ID, code, app.session)
+	if err != nil {
+		return wrongCode(err)
+	}
+	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
+	return nil
+}
+
+// wrongCode names the member that a code was in: the session itself is good.
+func wrongCode(err error) error {
+	if errors.Is(err, store.ErrCode) {
+		return wrong("code", "is wrong, or was used before")
+	}
+	return err
+}
+
+func (s *Server) renewRecovery(c *gin.Context, app caller) error {
+	if err := s.changeFactor(c, app); err != nil {
+		return err
+	}
+	recovery, err := s.Store.RenewRecovery(c.Request.Context(), app.user.ID)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
+	return nil
+}
+
+// removeFactor removes the person's second factor and ends all other sessions.
+func (s *Server) removeFactor(c *gin.Context, app caller) error {
+	if err := s.changeFactor(c, app); err != nil {
+		return err
+	}
+	if err := s.Store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// changeFactor checks that the person may change the second factor there is.
+func (s *Server) changeFactor(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	if !app.factor {
+		return models.Refuse(models.KindConflict, "second_factor_none", "There is no second factor.")
+	}
+	return nil
+}
+
+// resetFactor removes the second factor of somebody who has lost it, and ends
+// that user's sessions. Who asks for it must be known to the administrator.
+func (s *Server) resetFactor(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	user, err := s.Store.UserOf(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	if app.user != nil && app.user.ID == user.ID {
+		return models.Refuse(models.KindForbidden, "own_account", "Your own second factor is removed with your password and a code.")
+	}
+	if err := s.Store.RemoveFactor(c.Request.Context(), user.ID, app.session); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}

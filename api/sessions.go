@@ -1,0 +1,227 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/credential"
+	"countersign/models"
+	"countersign/store"
+)
+
+// consoleIdle ends a console session in which nothing is done, unless set.
+const consoleIdle = 30 * time.Minute
+
+// login signs a console user in. Guesses are counted per address of the user
+// and of the caller; guesses of a code, which need the password, per user.
+func (s *Server) login(c *gin.Context) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	email, password, code := o.str("email"), o.str("password"), o.optStr("code")
+	if err := o.err(); err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	user, err := guarded(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
+		return s.Store.Login(ctx, email, password)
+	})
+	if isNotFound(err) {
+		return models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong.")
+	}
+	if err != nil {
+		return err
+	}
+	factor, err := s.Store.FactorState(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	if factor.Active {
+		if code == nil {
+			return models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a code from its authenticator app, or a recovery code.")
+		}
+		if err := s.takeCode(c, user.ID, *code); err != nil {
+			return err
+		}
+	}
+	app, err := s.Store.App(ctx, user.AppID)
+	if err != nil {
+		return err
+	}
+	act := s.act(c, models.UserActor(user.ID))
+	session, err := s.Store.SignIn(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
+	if err != nil {
+		return err
+	}
+	token, err := s.Tokens.Console(user, session)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{
+		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
+		"user": viewUser(user), "app": viewApp(app), "mustEnrol": !factor.Active && s.ConsoleTOTP.Requires(user.Role),
+	})
+	return nil
+}
+
+// How many wrong codes of a second factor an account may see in how long.
+const (
+	wrongCodes = 10
+	codeWindow = time.Hour
+)
+
+// takeCode uses up a code of a user's second factor. A try is taken beforehand,
+// as by guarded.
+func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
+	ctx, key, start := c.Request.Context(), "factor:"+user.String(), s.Now().UTC().Truncate(codeWindow)
+	taken, _, err := s.Store.TakeFrom(ctx, key, start, codeWindow, 1, wrongCodes)
+	if err != nil {
+		return err
+	}
+	if taken == 0 {
+		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many wrong codes; please wait.")
+		e.RetryAfter = max(start.Add(codeWindow).Sub(s.Now()), time.Second)
+		return e
+	}
+	if err := s.Store.TakeCode(ctx, user, code); err != nil {
+		return err
+	}
+	_, _, err = s.Store.TakeFrom(ctx, key, start, codeWindow, -1, wrongCodes)
+	return err
+}
+
+// confirmed reads what a person sends with a change of the own account: the
+// password again, and a code where there is a second factor.
+func (s *Server) confirmed(c *gin.Context, app caller, o *object) error {
+	password, code := o.str("password"), o.optStr("code")
+	if app.factor && code == nil {
+		o.bad("code", "is required")
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	who, err := guarded(c, s, "login", models.EmailKey(app.user.Email), func() (*models.ConsoleUser, error) {
+		return s.Store.Login(c.Request.Context(), app.user.Email, password)
+	})
+	switch {
+	case isNotFound(err) || err == nil && who.ID != app.user.ID:
+		return wrong("password", "is wrong")
+	case err != nil || !app.factor:
+		return err
+	}
+	return wrongCode(s.takeCode(c, app.user.ID, *code))
+}
+
+func wrong(name, what string) error {
+	p := models.Problems{}
+	p.Add(name, "%s", what)
+	return p.Err()
+}
+
+// me is who the bearer token belongs to. user is null for the app itself.
+func (s *Server) me(c *gin.Context, app caller) error {
+	var user *userView
+	if app.user != nil {
+		v := viewUser(app.user)
+		user = &v
+	}
+	c.JSON(http.StatusOK, gin.H{
+		"user": user, "app": viewApp(app.App), "mustEnrol": user != nil && !app.factor && s.ConsoleTOTP.Requires(user.Role),
+	})
+	return nil
+}
+
+// logout ends the session of the token at once.
+func (s *Server) logout(c *gin.Context, app caller) error {
+	if err := s.Store.SignOut(c.Request.Context(), app.user.ID, app.session); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+type sessionView struct {
+	ID        uuid.UUID `json:"id"`
+	Current   bool      `json:"current"`
+	IP        string    `json:"ip"`
+	UserAgent string    `json:"userAgent"`
+	CreatedAt time.Time `json:"createdAt"`
+	SeenAt    time.Time `json:"seenAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+func (s *Server) listSessions(c *gin.Context, app caller) error {
+	rows, devices, err := s.Store.Sessions(c.Request.Context(), app.user.ID, s.ConsoleIdle)
+	if err != nil {
+		return err
+	}
+	out := make([]sessionView, 0, len(rows))
+	for i, r := range rows {
+		out = append(out, sessionView{
+			ID: r.ID, Current: r.ID == app.session, IP: devices[i].IP, UserAgent: devices[i].UserAgent,
+			CreatedAt: r.CreatedAt.UTC(), SeenAt: r.SeenAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(),
+		})
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// endSessions ends one of the person's sessions, or all but the present one.
+func (s *Server) endSessions(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	one := o.optID("sessionId")
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	if one != nil {
+		err = s.Store.SignOut(c.Request.Context(), app.user.ID, *one)
+	} else {
+		err = s.Store.SignOutUser(c.Request.Context(), app.user.ID, app.session)
+	}
+	if err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// changePassword changes the person's own password and ends all other sessions.
+func (s *Server) changePassword(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	fresh := o.str("newPassword")
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	if err := s.Store.SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// endUserSessions ends the sessions of a console user.
+func (s *Server) endUserSessions(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	user, err := s.Store.UserOf(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.SignOutUser(c.Request.Context(), user.ID, uuid.Nil); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
