@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS are needed.
+// Activities does the work. All fields but SMS and Anchors are needed.
 type Activities struct {
 	Store    *store.Store
 	Blobs    blob.Store
@@ -49,6 +49,7 @@ type Activities struct {
 	SMS      notify.SMS // nil: no text messages
 	Sealer   Sealer
 	Webhooks Deliverer
+	Anchors  Anchorer // nil: the audit trail is not anchored
 	// BaseURL and SigningURL begin the links in mails.
 	BaseURL, SigningURL string
 	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.

@@ -93,6 +93,8 @@ type Config struct {
 	TSAURL string `env:"TSA_URL"`
 	// TSAOptional seals without a time-stamp while that service does not answer; it is added later.
 	TSAOptional bool `env:"TSA_OPTIONAL"`
+	// TSAAnchor has the heads of all audit chains time-stamped every day.
+	TSAAnchor bool `env:"TSA_ANCHOR"`
 	// SealLongTerm adds validation data and a document time-stamp to each seal (PAdES B-LTA).
 	SealLongTerm bool `env:"SEAL_LONG_TERM"`
 	// LogLevel is debug, info, warn or error.
@@ -243,7 +245,7 @@ func (c *Config) check() []error {
 			bad(s.name, "must begin with %s://", strings.Join(s.schemes, ":// or "))
 		}
 	}
-	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm} {
+	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {
 			bad(name, "needs %sTSA_URL", Prefix)
 		}

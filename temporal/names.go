@@ -26,6 +26,7 @@ const (
 	WorkflowReinvite = "Reinvite"
 	WorkflowRetain   = "Retention"
 	WorkflowStamp    = "Timestamp"
+	WorkflowAnchor   = "Anchor"
 )
 
 // Signals and queries of the envelope workflow.
@@ -65,6 +66,10 @@ func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + enve
 // TimestampWorkflowID is the id of the workflow that adds the time-stamps that
 // an envelope's files await.
 func TimestampWorkflowID(envelope uuid.UUID) string { return "timestamp/" + envelope.String() }
+
+// ScheduleAnchor is the id of the schedule that has the audit trail anchored, and
+// begins the ids of its workflows.
+const ScheduleAnchor = "audit-anchor"
 
 // EnvelopeInput starts an envelope's workflow.
 type EnvelopeInput struct {

@@ -37,6 +37,7 @@ func replayer() sdkworker.WorkflowReplayer {
 	r := sdkworker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	r.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
+	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
 	return r
 }
 
@@ -69,6 +70,12 @@ func (w *world) register(r sdkworker.Registry) {
 	register("Expire", func(context.Context, temporal.EnvelopeInput) (models.Status, error) { return models.StatusExpired, nil })
 	register("SendCopies", nothing)
 	register("SendClosing", nothing)
+	register("AnchorAudit", func(ctx context.Context) (activities.Anchored, error) {
+		if activity.GetInfo(ctx).Attempt == 1 {
+			return activities.Anchored{}, errors.New("time-stamp authority answered 503")
+		}
+		return activities.Anchored{Number: 1, Entries: 2}, nil
+	})
 	register("AbandonDelivery", func(context.Context, uuid.UUID) error { return nil })
 }
 
@@ -112,6 +119,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		signals []string // a number is the signer who signs
 		fails   bool
 		start   any
+		typ     string
 	}{
 		"completed":        {world: world{plan: at(1, 1, 2)}, signals: []string{"1", "0", "2"}},
 		"sealed-at-last":   {world: world{plan: at(1), sealFail: 2}, signals: []string{"0"}},
@@ -119,6 +127,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"voided":           {world: world{plan: at(1)}, signals: []string{temporal.SignalVoided}},
 		"reminded-expired": {world: world{plan: due(at(1))}},
 		"delivered":        {world: world{takes: true}, start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}},
+		"anchored":         {typ: temporal.WorkflowAnchor},
 		"delivery-failed":  {start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +142,11 @@ func TestFreshHistoriesReplay(t *testing.T) {
 			if s.start != nil {
 				typ, input = temporal.WorkflowDelivery, s.start
 			}
-			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: name, TaskQueue: temporal.QueueMain}, typ, input)
+			args := []any{input}
+			if s.typ != "" {
+				typ, args = s.typ, nil
+			}
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: name, TaskQueue: temporal.QueueMain}, typ, args...)
 			require.NoError(t, err)
 			for _, sig := range s.signals {
 				signal, fact := sig, temporal.SignerSignal{}
@@ -159,6 +172,7 @@ func startWorkers(t *testing.T, c client.Client, w *world) {
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
 	main.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	main.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
+	main.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
 	w.register(main)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{DisableWorkflowWorker: true})
 	sealing.RegisterActivityWithOptions(w.seal, activity.RegisterOptions{Name: "Seal"})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -22,8 +23,9 @@ type auditCommand struct {
 type auditVerify struct {
 	database
 
-	All      bool      `help:"Every envelope, and files without a record." xor:"which" required:""`
+	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
 	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
+	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." type:"existingfile"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
@@ -47,16 +49,17 @@ func (v auditVerify) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	roots, err := trusted(v.Trust)
+	if err != nil {
+		return err
+	}
 	return v.with(ctx, func(s *store.Store) error {
 		sum := &auditSummary{out: os.Stdout, json: v.JSON}
-		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now}
+		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: roots}
 		if v.All {
 			err = verifier.All(ctx, sum.tell)
 		} else {
-			var r *audit.Report
-			if r, err = verifier.One(ctx, v.Envelope); err == nil {
-				err = sum.tell(r)
-			}
+			err = verifier.One(ctx, v.Envelope, sum.tell)
 		}
 		return errors.Join(err, sum.end())
 	})
@@ -67,10 +70,21 @@ type auditSummary struct {
 	out                              io.Writer
 	json                             bool
 	envelopes, events, sealed, wrong int
+	anchors                          int
+	last                             *audit.AnchorReport // the newest that holds
 }
 
 func (a *auditSummary) tell(r *audit.Report) error {
-	a.envelopes++
+	subject := r.EnvelopeID.String()
+	if r.Anchor != nil {
+		subject = fmt.Sprintf("anchor %d", r.Anchor.Number)
+		a.anchors++
+		if r.Anchor.StampedAt != nil {
+			a.last = r.Anchor
+		}
+	} else {
+		a.envelopes++
+	}
 	a.events += r.Events
 	a.sealed += r.Sealed
 	if !r.OK() {
@@ -80,7 +94,7 @@ func (a *auditSummary) tell(r *audit.Report) error {
 		return json.NewEncoder(a.out).Encode(r)
 	}
 	for _, p := range r.Problems {
-		if _, err := fmt.Fprintf(a.out, "✗ %s  %s\n", r.EnvelopeID, p); err != nil {
+		if _, err := fmt.Fprintf(a.out, "✗ %s  %s\n", subject, p); err != nil {
 			return err
 		}
 	}
@@ -89,8 +103,7 @@ func (a *auditSummary) tell(r *audit.Report) error {
 
 func (a *auditSummary) end() error {
 	if !a.json {
-		_, err := fmt.Fprintf(a.out, "%d envelope(s), %d events, %d sealed file(s): %d with problems\n", a.envelopes, a.events, a.sealed, a.wrong)
-		if err != nil {
+		if err := a.total(); err != nil {
 			return err
 		}
 	}
@@ -98,4 +111,19 @@ func (a *auditSummary) end() error {
 		return errTampered
 	}
 	return nil
+}
+
+func (a *auditSummary) total() error {
+	if l := a.last; l != nil {
+		trust := "; name its root by --trust to have that checked"
+		if l.Trusted {
+			trust = ", which is trusted"
+		}
+		_, err := fmt.Fprintf(a.out, "%d anchor(s), the last of %s by %s%s\n", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(a.out, "%d envelope(s), %d events, %d sealed file(s): %d with problems\n", a.envelopes, a.events, a.sealed, a.wrong)
+	return err
 }

@@ -105,6 +105,9 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
+	if err := p.scheduleAnchors(ctx); err != nil {
+		return err
+	}
 	wg.Go(func() { p.dispatcher().Run(ctx) })
 	wg.Go(func() { p.housekeep(ctx) })
 	wg.Go(func() { p.watchCertificate(ctx) })

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,6 +85,7 @@ func (x *examination) run(ctx context.Context, cfg config.Config) {
 	x.files(ctx, cfg)
 	x.mail(ctx, cfg)
 	x.seal(ctx, cfg, s)
+	x.timestamps(ctx, cfg, s)
 }
 
 // database returns nil unless the database can be used.
@@ -250,6 +252,38 @@ func (x *examination) seal(ctx context.Context, cfg config.Config, s *store.Stor
 		return
 	}
 	x.ok("seal_key", detail)
+}
+
+// anchorNotice is the age of the last anchor of the audit trail that is warned of.
+const anchorNotice = 48 * time.Hour
+
+func (x *examination) timestamps(ctx context.Context, cfg config.Config, s *store.Store) {
+	if cfg.TSAURL == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	sum := sha256.Sum256([]byte("countersign"))
+	if _, err := authority(cfg).Stamp(ctx, sum[:]); err != nil {
+		x.fail("timestamps", err, "See that COUNTERSIGN_TSA_URL is right and reachable from here. Until it answers, anchors wait, and seals too unless COUNTERSIGN_TSA_OPTIONAL is set.")
+	} else {
+		x.ok("timestamps", "the authority puts the time on a digest")
+	}
+	if !cfg.TSAAnchor || s == nil {
+		return
+	}
+	const advice = "See the workflows of the schedule " + temporal.ScheduleAnchor + " in the Temporal UI, and that a worker runs with COUNTERSIGN_TSA_ANCHOR."
+	last, err := s.LastAnchor(ctx)
+	switch {
+	case err != nil:
+		x.fail("anchors", err, "See the database.")
+	case last == nil:
+		x.add("anchors", warning, "the audit trail was never anchored", advice)
+	case now().Sub(last.At) > anchorNotice:
+		x.add("anchors", warning, "the audit trail was last anchored on "+last.At.UTC().Format(time.DateOnly), advice)
+	default:
+		x.ok("anchors", fmt.Sprintf("the audit trail was last anchored at %s, number %d", last.At.UTC().Format(time.RFC3339), last.Number))
+	}
 }
 
 // report prints the findings; the error makes the exit code 1.

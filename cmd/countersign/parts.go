@@ -221,8 +221,8 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 	p.metrics.Certificate(sealer.NotAfter)
 	return worker.New(p.client, &activities.Activities{
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: p.metrics.Sealer(sealer, now),
-		Webhooks: p.deliverer(),
-		BaseURL:  p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
+		Webhooks: p.deliverer(), Anchors: p.anchorer(),
+		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
 		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
 	}, worker.Deployment{Name: p.cfg.WorkerDeployment, BuildID: cmp.Or(p.cfg.WorkerBuildID, version)}), nil
 }

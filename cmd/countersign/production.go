@@ -89,6 +89,9 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
+	if err := p.scheduleAnchors(ctx); err != nil {
+		return err
+	}
 	p.log.InfoContext(ctx, "working", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
 	p.dispatcher().Run(ctx)
 	return nil

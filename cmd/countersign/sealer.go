@@ -35,7 +35,7 @@ func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer,
 	}
 	out := &sealer{
 		cfg: seal.Config{
-			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: 30 * time.Second},
+			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: tsaLimit},
 			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
 		},
 		keys: func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },

@@ -22,19 +22,11 @@ var errNotSealed = errors.New("the document does not pass every check")
 
 // Run checks the file from its bytes alone.
 func (v verifyCommand) Run(ctx context.Context) error {
-	opt := seal.VerifyOptions{Now: now}
-	for _, name := range v.Trust {
-		pem, err := os.ReadFile(name) //nolint:gosec // the user names it
-		if err != nil {
-			return err
-		}
-		if opt.Roots == nil {
-			opt.Roots = x509.NewCertPool()
-		}
-		if !opt.Roots.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("%s holds no certificate", name)
-		}
+	roots, err := trusted(v.Trust)
+	if err != nil {
+		return err
 	}
+	opt := seal.VerifyOptions{Roots: roots, Now: now}
 	f, err := os.Open(v.File)
 	if err != nil {
 		return err
@@ -57,4 +49,22 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = errNotSealed
 	}
 	return err
+}
+
+// trusted reads files with certificates of authorities; nil if none is named.
+func trusted(files []string) (*x509.CertPool, error) {
+	var pool *x509.CertPool
+	for _, name := range files {
+		pem, err := os.ReadFile(name) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, err
+		}
+		if pool == nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", name)
+		}
+	}
+	return pool, nil
 }

@@ -1,12 +1,14 @@
 // Package audit proves that the audit trail is what was recorded: it computes
 // every chain again, and compares it with what the sealed files say. Whoever may
 // change the database at will can make a chain that agrees with itself, but not
-// one that agrees with files signed by keys that the database does not show.
+// one that agrees with files signed by keys that the database does not show, or
+// with lists that a time-stamp authority has confirmed (anchors).
 package audit
 
 import (
 	"context"
 	"crypto"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,12 +28,16 @@ type Verifier struct {
 	Store *store.Store
 	Blobs blob.Store
 	Now   func() time.Time
+	// TSARoots are the authorities whose anchors are trusted; nil: it is not looked
+	// who has signed them.
+	TSARoots *x509.CertPool
 }
 
-// Report is what was found about one envelope.
+// Report is what was found about one envelope, or about one anchor.
 type Report struct {
-	EnvelopeID uuid.UUID `json:"envelopeId"`
-	Events     int       `json:"events"`
+	EnvelopeID uuid.UUID     `json:"envelopeId,omitzero"`
+	Anchor     *AnchorReport `json:"anchor,omitempty"`
+	Events     int           `json:"events"`
 	// Sealed is the number of sealed files that were compared.
 	Sealed   int      `json:"sealedFiles"`
 	Problems []string `json:"problems"`
@@ -47,11 +53,15 @@ func (r *Report) add(format string, args ...any) {
 // page is how many envelopes are listed at once.
 const page = 500
 
-// All verifies every envelope, and that no files are left of envelopes that the
-// database does not know. It tells each report; the envelopes of files without a
-// record have one of their own.
+// All verifies every anchor and every envelope, and that no files are left of
+// envelopes that the database does not know. It tells each report; the envelopes
+// of files without a record have one of their own.
 func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
 	keys, err := v.keys(ctx)
+	if err != nil {
+		return err
+	}
+	anchors, err := v.anchors(ctx, uuid.Nil, tell)
 	if err != nil {
 		return err
 	}
@@ -63,7 +73,7 @@ func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
 		}
 		for _, ref := range refs {
 			known[ref.ID] = true
-			r, err := v.envelope(ctx, ref, keys)
+			r, err := v.envelope(ctx, ref, keys, anchors)
 			if err != nil {
 				return err
 			}
@@ -79,17 +89,25 @@ func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
 	return v.strays(ctx, known, tell)
 }
 
-// One verifies one envelope.
-func (v Verifier) One(ctx context.Context, id uuid.UUID) (*Report, error) {
+// One verifies one envelope, and the anchors that can have it.
+func (v Verifier) One(ctx context.Context, id uuid.UUID, tell func(*Report) error) error {
 	ref, err := v.Store.AnyEnvelope(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	keys, err := v.keys(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return v.envelope(ctx, ref, keys)
+	anchors, err := v.anchors(ctx, id, tell)
+	if err != nil {
+		return err
+	}
+	r, err := v.envelope(ctx, ref, keys, anchors)
+	if err != nil {
+		return err
+	}
+	return tell(r)
 }
 
 // keys are those that sign manifests. Their private halves are sealed with the
@@ -106,7 +124,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]crypto.PublicKey, error)
 	return out, nil
 }
 
-func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]crypto.PublicKey) (*Report, error) {
+func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]crypto.PublicKey, anchors *anchored) (*Report, error) {
 	e, events, err := v.Store.Whole(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return nil, err
@@ -116,6 +134,7 @@ func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]c
 		r.add("%s", err)
 	}
 	checkState(r, e, events)
+	anchors.checkAge(r, events)
 	for _, d := range e.Sealed() {
 		if d.PurgeStatus == models.PurgePurged {
 			continue

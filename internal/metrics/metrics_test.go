@@ -73,6 +73,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	}
 	m.Certificate(func() time.Time { return time.Unix(1_900_000_000, 0) })
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 3, 90 * time.Second, nil })
+	m.Anchor(func(context.Context) (time.Time, error) { return time.Unix(1_800_000_000, 0), nil })
 
 	got := page(t, m)
 	for _, want := range []string{
@@ -91,6 +92,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		`countersign_delivery_attempts_total{result="unreachable"} 1`,
 		`countersign_seal_certificate_not_after_seconds 1.9e+09`,
 		`countersign_outbox_rows 3`,
+		`countersign_audit_anchor_seconds 1.8e+09`,
 		`countersign_outbox_oldest_age_seconds 90`,
 		`countersign_build_info{version="v1"} 1`,
 		`go_goroutines`,
@@ -138,6 +140,7 @@ func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 	m.Database(nil)
 	m.Certificate(nil)
 	m.Outbox(nil)
+	m.Anchor(nil)
 	assert.Nil(t, m.Temporal())
 	assert.Equal(t, fake{}, m.Mailer(fake{}))
 	assert.Equal(t, fake{}, m.Deliverer(fake{}))
@@ -156,6 +159,7 @@ func TestTheListOfMetrics(t *testing.T) {
 	_ = m.Mailer(fake{}).Send(t.Context(), notify.Mail{})
 	m.Certificate(func() time.Time { return time.Unix(0, 0) })
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, nil })
+	m.Anchor(func(context.Context) (time.Time, error) { return time.Time{}, nil })
 	m.Database(sql.OpenDB(nil))
 	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)
 	families, err := m.Gatherer().Gather()

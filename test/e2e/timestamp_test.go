@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	tsa := testkit.NewTSA(t)
 	tsa.Down.Store(true)
-	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true")
+	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true", "COUNTERSIGN_TSA_ANCHOR=true")
 	c := s.login(t)
 	one := contract()
 	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
@@ -59,7 +60,18 @@ func TestTimestamps(t *testing.T) {
 	out, err = run(t, nil, "verify", file, "--trust", ca, "--trust", root)
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "✓ archive_timestamp")
-	out, err = run(t, s.env, "audit", "verify", "--all")
+	eventually(t, "the audit trail is anchored", func() bool {
+		out, err = run(t, s.env, "audit", "verify", "--all", "--trust", root)
+		require.NoError(t, err, out)
+		assert.Contains(t, out, "1 sealed file(s): 0 with problems")
+		return strings.Contains(out, "1 anchor(s), the last of 20")
+	})
+	assert.Contains(t, out, "by CN=Test time-stamp authority, which is trusted")
+	out, err = run(t, s.env, "audit", "verify", "--envelope", id, "--trust", ca)
+	require.Error(t, err, out)
+	assert.Contains(t, out, "✗ anchor 1  its time-stamp is of CN=Test time-stamp authority, which is not trusted")
+	out, err = run(t, s.env, "doctor")
 	require.NoError(t, err, out)
-	assert.Contains(t, out, "1 sealed file(s): 0 with problems")
+	assert.Contains(t, out, "✓ timestamps")
+	assert.Contains(t, out, "✓ anchors            the audit trail was last anchored at ")
 }

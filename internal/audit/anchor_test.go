@@ -1,0 +1,325 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/audit"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/seal/cms"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// anchorage is an archive with anchors: the first lists both envelopes, the
+// others what became of the open one a day later.
+type anchorage struct {
+	*archive
+	tsa      *testkit.TSA
+	anchorer audit.Anchorer
+	made     []*store.Anchor
+}
+
+func newAnchorage(t *testing.T, kind string) *anchorage {
+	t.Helper()
+	a := &anchorage{archive: newArchive(t, kind), tsa: testkit.NewTSA(t)}
+	a.TSARoots = x509.NewCertPool()
+	a.TSARoots.AddCert(a.tsa.Root)
+	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(a.tsa), Now: a.clock.Now}
+	a.clock.Add(24 * time.Hour)
+	a.anchor(2)
+	a.clock.Add(24 * time.Hour)
+	a.consent()
+	a.anchor(1)
+	a.clock.Add(24 * time.Hour)
+	a.anchor(1)
+	return a
+}
+
+func authority(tsa *testkit.TSA) *cms.Authority {
+	return &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
+}
+
+func (a *anchorage) anchor(entries int64) {
+	a.t.Helper()
+	made, err := a.anchorer.Run(a.t.Context())
+	require.NoError(a.t, err)
+	require.Equal(a.t, entries, made.Entries)
+	a.made = append(a.made, made)
+}
+
+// consent has a signer of the open envelope consent.
+func (a *anchorage) consent() {
+	a.t.Helper()
+	_, err := a.Store.Change(a.t.Context(), a.app, a.open, func(e *models.Envelope) error {
+		s := e.Signers[0]
+		l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
+		_, err := e.Consent(act(a.clock), l, models.DisclosureIn("en"))
+		return err
+	})
+	require.NoError(a.t, err)
+}
+
+// remember keeps what the attacks change; the returned function puts it back.
+func (a *anchorage) remember() (undo func()) {
+	before := a.archive.remember()
+	_, err := a.db.ExecContext(a.t.Context(), "CREATE TABLE kept_audit_anchors AS SELECT * FROM audit_anchors")
+	require.NoError(a.t, err)
+	lists := make(map[string][]byte)
+	for _, m := range a.made {
+		lists[m.BlobKey] = a.read(m.BlobKey)
+	}
+	return func() {
+		before()
+		a.exec("DELETE FROM audit_anchors")
+		a.exec("INSERT INTO audit_anchors SELECT * FROM kept_audit_anchors")
+		for key, content := range lists {
+			keep(a.t, a.blobs, key, content)
+		}
+	}
+}
+
+func (a *anchorage) read(key string) []byte {
+	a.t.Helper()
+	f, err := a.blobs.Open(a.t.Context(), key)
+	require.NoError(a.t, err)
+	defer func() { _ = f.Close() }()
+	b, err := io.ReadAll(f)
+	require.NoError(a.t, err)
+	return b
+}
+
+// stamped is a token of whatever authority over the digest of a content.
+func stamped(t *testing.T, tsa *testkit.TSA, content []byte) (digest string, token []byte) {
+	t.Helper()
+	sum := sha256.Sum256(content)
+	token, err := authority(tsa).Stamp(t.Context(), sum[:])
+	require.NoError(t, err)
+	return fmt.Sprintf("%x", sum), token
+}
+
+// TestAnchorsFindOutWhatWasDoneToOpenEnvelopes: nothing is sealed, every chain
+// agrees with itself, and still it shows.
+func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
+	t.Parallel()
+	const notThose = "are not those that were anchored"
+	attacks := []struct {
+		name string
+		do   func(a *anchorage)
+		want string
+	}{
+		{"an event is edited", func(a *anchorage) {
+			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.open)
+			a.forge(a.open)
+		}, notThose},
+		{"an event is deleted", func(a *anchorage) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.seqOf(a.open, models.EventFieldAdded))
+			a.forge(a.open)
+		}, notThose},
+		{"events are reordered", func(a *anchorage) {
+			a.swap(a.open, 3, 5)
+			a.forge(a.open)
+		}, notThose},
+		{"the end is cut off", func(a *anchorage) {
+			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.last(a.open))
+			a.forge(a.open)
+		}, notThose},
+		{"an anchor's time is changed", func(a *anchorage) {
+			a.exec("UPDATE audit_anchors SET at = $1 WHERE number = 3", a.clock.Now().Add(-time.Hour))
+		}, "its list does not begin with"},
+		{"an anchor is removed", func(a *anchorage) { a.exec("DELETE FROM audit_anchors WHERE number = 2") }, "number 2, was removed"},
+		{"the last anchor is removed", func(a *anchorage) { a.exec("DELETE FROM audit_anchors WHERE number = 3") }, "but has no record"},
+		{"an anchor is removed, the others moved up", func(a *anchorage) {
+			a.exec("DELETE FROM audit_anchors WHERE number = 2")
+			a.exec("UPDATE audit_anchors SET number = 2 WHERE number = 3")
+		}, "its list does not begin with"},
+		{"a list is changed", func(a *anchorage) {
+			b := a.read(a.made[1].BlobKey)
+			b[len(b)-2] ^= 1
+			keep(a.t, a.blobs, a.made[1].BlobKey, b)
+		}, "its list was changed"},
+		{"a list is changed, and its digest", func(a *anchorage) {
+			b := a.read(a.made[1].BlobKey)
+			b[len(b)-2] ^= 1
+			keep(a.t, a.blobs, a.made[1].BlobKey, b)
+			digest, _ := stamped(a.t, a.tsa, b)
+			a.exec("UPDATE audit_anchors SET digest = $1 WHERE number = 2", digest)
+		}, "its time-stamp does not hold"},
+		{"a list is changed, and stamped by an authority of one's own", func(a *anchorage) {
+			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
+			keep(a.t, a.blobs, a.made[2].BlobKey, b)
+			digest, token := stamped(a.t, testkit.NewTSA(a.t), b)
+			a.exec("UPDATE audit_anchors SET digest = $1, token = $2 WHERE number = 3", digest, token)
+		}, "which is not trusted"},
+		{"a list is gone", func(a *anchorage) {
+			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
+		}, "its list has no file"},
+	}
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			a := newAnchorage(t, kind)
+			undo := a.remember()
+			for _, attack := range attacks {
+				found, n := a.problems()
+				require.Empty(t, found, "all is well before %s", attack.name)
+				require.Equal(t, 2+3, n, "envelopes and anchors")
+				attack.do(a)
+				found, _ = a.problems()
+				assert.Contains(t, strings.Join(found, "\n"), attack.want, attack.name)
+				undo()
+			}
+			made := a.envelope(a.Store, testkit.NewClock()) // which is before the first anchor
+			found, _ := a.problems()
+			assert.Contains(t, strings.Join(found, "\n"), "is said to be older than anchor 3, but is in none", "made up afterwards")
+			a.remove(made)
+			a.remove(a.open)
+			found, _ = a.problems()
+			assert.Len(t, found, 3)
+			assert.Contains(t, strings.Join(found, "\n"), a.open.String()+" is gone")
+		})
+	}
+}
+
+// TestAnAnchorProvesATime: the report says which, for one envelope too, and
+// openssl agrees from the two files alone.
+func TestAnAnchorProvesATime(t *testing.T) {
+	t.Parallel()
+	a := newAnchorage(t, "sqlite")
+	var anchors []*audit.AnchorReport
+	require.NoError(t, a.One(t.Context(), a.open, func(r *audit.Report) error {
+		require.Empty(t, r.Problems)
+		if r.Anchor != nil {
+			anchors = append(anchors, r.Anchor)
+		}
+		return nil
+	}))
+	require.Len(t, anchors, 3)
+	for _, r := range anchors {
+		assert.True(t, r.Trusted)
+		assert.WithinDuration(t, time.Now(), *r.StampedAt, 5*time.Minute)
+		assert.Contains(t, r.Authority, "Test time-stamp authority")
+	}
+	dir := t.TempDir()
+	for name, b := range map[string][]byte{
+		"list": a.read(a.made[1].BlobKey), "token": a.read(a.made[1].BlobKey + ".tst"),
+		"root": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.tsa.Root.Raw}),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	cmd := exec.CommandContext(t.Context(), "openssl", "ts", "-verify", "-data", "list", "-in", "token", "-token_in", "-CAfile", "root")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	_, events, err := a.Store.Whole(t.Context(), a.app, a.open)
+	require.NoError(t, err)
+	head := events[len(events)-1]
+	assert.Equal(t, fmt.Sprintf("countersign-anchor 2\nformer %s\nat %s\n%s %d %s\n",
+		a.made[0].Digest, models.FormatTime(a.made[1].At), a.open, head.Seq, head.Hash), string(a.read(a.made[1].BlobKey)))
+}
+
+// TestARunThatIsCutOffIsNoFinding: neither before its row is written, nor after.
+func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		tsa := testkit.NewTSA(t)
+		blobs, err := blob.OpenDir(t.TempDir())
+		require.NoError(t, err)
+		failing := &failingBlobs{Store: blobs}
+		anchorer := audit.Anchorer{Store: s, Blobs: failing, Authority: authority(tsa), Now: clock.Now}
+		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: clock.Now}
+		reports := func() (n int) {
+			require.NoError(t, verifier.All(t.Context(), func(r *audit.Report) error {
+				assert.Empty(t, r.Problems)
+				n++
+				return nil
+			}))
+			return n
+		}
+		tsa.Down.Store(true)
+		_, err = anchorer.Run(t.Context())
+		require.ErrorContains(t, err, "time-stamp authority answered 503")
+		tsa.Down.Store(false)
+		failing.suffix = ".txt"
+		_, err = anchorer.Run(t.Context())
+		require.ErrorIs(t, err, errFull)
+		assert.Zero(t, reports())
+		failing.suffix = ".tst" // the row is written, the token not yet kept
+		_, err = anchorer.Run(t.Context())
+		require.ErrorIs(t, err, errFull)
+		assert.Equal(t, 1, reports())
+		failing.suffix = "none"
+		made, err := anchorer.Run(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, made.Number, "the token of the first is kept, and another anchor made")
+		keys, err := blobs.List(t.Context(), "anchors/")
+		require.NoError(t, err)
+		assert.Len(t, keys, 4)
+		assert.Equal(t, 2, reports())
+
+		again := *made
+		require.ErrorIs(t, s.AddAnchor(t.Context(), again), store.ErrAnchored)
+	})
+}
+
+var errFull = errors.New("disk full")
+
+// failingBlobs keeps nothing whose name ends so.
+type failingBlobs struct {
+	blob.Store
+	suffix string
+}
+
+func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) error {
+	if strings.HasSuffix(key, f.suffix) {
+		return errFull
+	}
+	return f.Store.Keep(ctx, file, key)
+}
+
+// TestManyHeads: a list of more than what is looked up at once.
+func TestManyHeads(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "sqlite")
+	anchorer := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(testkit.NewTSA(t)), Now: a.clock.Now}
+	for range 510 {
+		e, err := models.NewEnvelope(act(a.clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me"})
+		require.NoError(t, err)
+		require.NoError(t, a.Store.Create(t.Context(), e))
+	}
+	made, err := anchorer.Run(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 512, made.Entries)
+	found, _ := a.problems()
+	require.Empty(t, found)
+	a.exec("UPDATE envelopes SET audit_head = $1", strings.Repeat("0", 64))
+	a.exec("UPDATE audit_events SET hash = $1", strings.Repeat("0", 64))
+	n := 0
+	require.NoError(t, a.All(t.Context(), func(r *audit.Report) error {
+		if r.Anchor != nil {
+			n += len(r.Problems)
+		}
+		return nil
+	}))
+	assert.Equal(t, 512, n)
+}

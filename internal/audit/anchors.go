@@ -1,0 +1,257 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal/cms"
+	"countersign/store"
+)
+
+// AnchorReport is what an anchor's token says.
+type AnchorReport struct {
+	Number  int64 `json:"number"`
+	Entries int64 `json:"entries"`
+	// StampedAt is the time that the authority has confirmed; nil if its token does not hold.
+	StampedAt *time.Time `json:"stampedAt"`
+	Authority string     `json:"authority,omitempty"`
+	// Trusted is whether the authority's certificate leads to one that was named.
+	Trusted bool `json:"trusted"`
+}
+
+// anchored is what anchors say of envelopes.
+type anchored struct {
+	number int64     // of the last anchor
+	before time.Time // events that are older are in one
+	seq    map[uuid.UUID]int64
+	holes  bool // a list is missing or was changed
+}
+
+const (
+	// linkBatch is how many entries of a list are looked up at once.
+	linkBatch = 500
+	// maxProblems bounds what is told of one list.
+	maxProblems = 1000
+	// maxLine is longer than any line of a list.
+	maxLine = 256
+)
+
+// anchors verifies every anchor that can list the given envelope (uuid.Nil: all
+// of them), and tells what it finds.
+func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report) error) (*anchored, error) {
+	// Before the rows: a list that is made meanwhile is not missed in them.
+	keys, err := v.Blobs.List(ctx, anchorFolder)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool)
+	out := &anchored{seq: make(map[uuid.UUID]int64)}
+	former := models.ChainStart
+	for {
+		rows, err := v.Store.Anchors(ctx, out.number, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			a := &rows[i]
+			known[a.BlobKey+tokenSuffix] = true
+			if a.At.Add(overlap).After(created(only)) {
+				r := &Report{Anchor: &AnchorReport{Number: a.Number, Entries: a.Entries}, Problems: []string{}}
+				if a.Number != out.number+1 {
+					r.add("the anchor before this one, number %d, was removed", a.Number-1)
+				}
+				if err := v.anchor(ctx, r, a, former, only, out); err != nil {
+					return nil, err
+				}
+				if err := tell(r); err != nil {
+					return nil, err
+				}
+			}
+			out.number, out.before, former = a.Number, a.At.Add(-overlap), a.Digest
+		}
+		if len(rows) < page {
+			break
+		}
+	}
+	for _, key := range keys {
+		if strings.HasSuffix(key, tokenSuffix) && !known[key] {
+			r := &Report{Anchor: &AnchorReport{}}
+			r.add("list %s was time-stamped, but has no record: an anchor was removed", strings.TrimSuffix(key, tokenSuffix))
+			if err := tell(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// created is when an id was made, as far as it tells (RFC 9562, UUIDv7).
+func created(id uuid.UUID) time.Time {
+	if id == uuid.Nil || id.Version() != 7 {
+		return time.Time{}
+	}
+	return time.Unix(id.Time().UnixTime())
+}
+
+func (v Verifier) anchor(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchored) error {
+	v.token(r, a)
+	f, err := v.Blobs.Open(ctx, a.BlobKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.add("its list has no file")
+		all.holes = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, f.Size)); err != nil {
+		return fmt.Errorf("read %s: %w", a.BlobKey, err)
+	}
+	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
+		r.add("its list was changed")
+		all.holes = true // what it says now proves nothing
+		return nil
+	}
+	in := bufio.NewScanner(io.NewSectionReader(f, 0, f.Size))
+	in.Buffer(make([]byte, maxLine), maxLine)
+	header := fmt.Sprintf(listHeader, a.Number, former, models.FormatTime(a.At))
+	for line := range strings.Lines(header) {
+		if !in.Scan() || in.Text()+"\n" != line {
+			r.add("its list does not begin with %q", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return v.entries(ctx, r, a, in, only, all.seq)
+}
+
+// token checks that an authority has confirmed the list's digest.
+func (v Verifier) token(r *Report, a *store.Anchor) {
+	digest, err := hex.DecodeString(a.Digest)
+	if err != nil {
+		r.add("its digest cannot be read")
+		return
+	}
+	t, err := cms.ParseToken(a.Token)
+	if err == nil {
+		err = t.Verify(digest)
+	}
+	if err != nil {
+		r.add("its time-stamp does not hold: %s", err)
+		return
+	}
+	r.Anchor.StampedAt, r.Anchor.Authority = &t.Time, t.Certificate.Subject.String()
+	if v.TSARoots == nil {
+		return
+	}
+	if _, err := t.VerifyChain(v.TSARoots, t.Time, x509.ExtKeyUsageTimeStamping); err != nil {
+		r.add("its time-stamp is of %s, which is not trusted", r.Anchor.Authority)
+		return
+	}
+	r.Anchor.Trusted = true
+}
+
+// entries looks for every event that the list names.
+func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *bufio.Scanner, only uuid.UUID, seq map[uuid.UUID]int64) error {
+	var batch []store.Head
+	look := func() error {
+		found, err := v.Store.Links(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for _, h := range batch {
+			seq[h.EnvelopeID] = max(seq[h.EnvelopeID], h.Seq)
+			if found[h] {
+				continue
+			}
+			if err := v.lost(ctx, r, h); err != nil {
+				return err
+			}
+		}
+		batch = batch[:0]
+		return nil
+	}
+	n := int64(0)
+	for ; in.Scan(); n++ {
+		h, err := parseEntry(in.Text())
+		if err != nil {
+			r.addOneOf("its line %q cannot be read", in.Text())
+		} else if only == uuid.Nil || only == h.EnvelopeID {
+			batch = append(batch, h)
+		}
+		if len(batch) == linkBatch {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", a.BlobKey, err)
+	}
+	if n != a.Entries {
+		r.add("its list has %d entries, but %d were recorded", n, a.Entries)
+	}
+	return look()
+}
+
+// parseEntry reads a line of a list, see listEntry.
+func parseEntry(line string) (h store.Head, err error) {
+	parts := strings.Split(line, " ")
+	if len(parts) != 3 {
+		return h, errors.New("not an entry")
+	}
+	id, err1 := uuid.Parse(parts[0])
+	seq, err2 := strconv.ParseInt(parts[1], 10, 64)
+	return store.Head{EnvelopeID: id, Seq: seq, Hash: parts[2]}, errors.Join(err1, err2)
+}
+
+// lost tells what became of an event that an anchor names.
+func (v Verifier) lost(ctx context.Context, r *Report, h store.Head) error {
+	_, err := v.Store.AnyEnvelope(ctx, h.EnvelopeID)
+	switch {
+	case errors.Is(err, models.ErrNotFound):
+		r.addOneOf("envelope %s is gone, of which it has %d events", h.EnvelopeID, h.Seq)
+	case err != nil:
+		return err
+	default:
+		r.addOneOf("the first %d events of envelope %s are not those that were anchored", h.Seq, h.EnvelopeID)
+	}
+	return nil
+}
+
+// addOneOf adds a problem of a kind that there can be very many of.
+func (r *Report) addOneOf(format string, args ...any) {
+	switch n := len(r.Problems); {
+	case n < maxProblems:
+		r.add(format, args...)
+	case n == maxProblems:
+		r.add("and more")
+	}
+}
+
+// checkAge finds events that were made up afterwards: those older than the last
+// anchor must be in one.
+func (a *anchored) checkAge(r *Report, events []models.Event) {
+	if a.holes {
+		return
+	}
+	for i := range events {
+		if ev := &events[i]; ev.Seq > a.seq[r.EnvelopeID] && ev.Timestamp.Before(a.before) {
+			r.add("event %d is said to be older than anchor %d, but is in none", ev.Seq, a.number)
+			return
+		}
+	}
+}

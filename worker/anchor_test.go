@@ -1,0 +1,89 @@
+package worker_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"countersign/activities"
+	"countersign/internal/audit"
+	"countersign/internal/testkit"
+	"countersign/seal/cms"
+	"countersign/store/blob"
+	"countersign/temporal"
+	"countersign/worker"
+)
+
+// TestTheAuditTrailIsAnchoredBySchedule on a real Temporal: at once, however
+// many workers ask for it, and as soon as the authority answers.
+func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
+	t.Parallel()
+	const patience, often = time.Minute, 50 * time.Millisecond
+	clock := testkit.NewClock()
+	s := testkit.Store(t, "sqlite", clock.Now)
+	blobs, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	tsa := testkit.NewTSA(t)
+	tsa.Down.Store(true)
+	ws := worker.New(c, &activities.Activities{
+		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Anchors: audit.Anchorer{
+			Store: s, Blobs: blobs, Now: clock.Now,
+			Authority: &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: patience}, Rand: rand.Reader},
+		},
+	}, worker.Deployment{})
+	require.NoError(t, ws.Start())
+	t.Cleanup(ws.Stop)
+
+	require.NoError(t, temporal.EndAnchoring(t.Context(), c), "there is none")
+	for range 3 {
+		require.NoError(t, temporal.KeepAnchoring(t.Context(), c))
+	}
+	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleAnchor)
+	run := ""
+	require.Eventually(t, func() bool {
+		d, err := schedule.Describe(t.Context())
+		if err != nil || len(d.Info.RecentActions) == 0 {
+			return false
+		}
+		run = d.Info.RecentActions[0].StartWorkflowResult.WorkflowID
+		return true
+	}, patience, often, "it is begun at once")
+	assert.Contains(t, run, temporal.ScheduleAnchor)
+	require.Eventually(t, func() bool {
+		d, err := c.DescribeWorkflowExecution(t.Context(), run, "")
+		return err == nil && len(d.GetPendingActivities()) == 1 && d.GetPendingActivities()[0].GetLastFailure().GetMessage() != ""
+	}, patience, often, "operators see what fails")
+	last, err := s.LastAnchor(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, last)
+	tsa.Down.Store(false)
+	require.Eventually(t, func() bool {
+		last, err := s.LastAnchor(t.Context())
+		return err == nil && last != nil
+	}, patience, often)
+	require.NoError(t, c.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil))
+	d, err := schedule.Describe(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, run, d.Info.RecentActions[0].StartWorkflowResult.WorkflowID, "once for all workers")
+	require.Len(t, d.Info.NextActionTimes, 10)
+	assert.Equal(t, 3, d.Info.NextActionTimes[0].UTC().Hour())
+	assert.Equal(t, 24*time.Hour, d.Info.NextActionTimes[1].Sub(d.Info.NextActionTimes[0]))
+	assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
+
+	require.NoError(t, temporal.EndAnchoring(t.Context(), c))
+	require.NoError(t, temporal.EndAnchoring(t.Context(), c))
+	require.Eventually(t, func() bool {
+		_, err := schedule.Describe(t.Context())
+		return err != nil
+	}, patience, often)
+}

@@ -1,0 +1,37 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/workflows"
+)
+
+// TestAnchorWaitsForTheAuthority skips through two days in which it is down.
+func TestAnchorWaitsForTheAuthority(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	env.SetStartTime(start)
+	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)
+	a := &activities.Activities{}
+	env.RegisterActivity(a)
+	env.OnActivity(a.AnchorAudit, mock.Anything).Return(func(context.Context) (activities.Anchored, error) {
+		if env.Now().Sub(start) < 48*time.Hour {
+			return activities.Anchored{}, errors.New("no time-stamp: 503")
+		}
+		return activities.Anchored{Number: 7, Entries: 3}, nil
+	})
+	env.ExecuteWorkflow(workflows.Anchor)
+	require.NoError(t, env.GetWorkflowError())
+	require.Less(t, env.Now().Sub(start), 49*time.Hour, "soon after it is back")
+}
