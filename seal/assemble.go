@@ -28,6 +28,7 @@ type assembly struct {
 	pages     int
 	paper     [2]float64
 	certPages []pdf.Ref
+	record    []byte // seal.json
 
 	sig signaturePlace
 }
@@ -124,7 +125,8 @@ func (a *assembly) drawOnPages() error {
 		assembly: a, line: line, lineWidth: lineWidth, values: values, signers: names,
 		open: a.w.AddStream(nil, []byte("q\n")), marks: map[pdf.Geometry]pdf.Ref{}, resources: map[pdf.Ref]pdf.Value{},
 	}
-	a.w.Grow(min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages) * rewrittenPage)
+	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
+	a.w.Grow(pages+usualObjects, pages*rewrittenPage)
 	a.pages, err = a.file.Walk(p.page)
 	if err != nil {
 		return err
@@ -139,6 +141,9 @@ func (a *assembly) drawOnPages() error {
 
 // rewrittenPage is how many bytes a page with the line takes, roughly.
 const rewrittenPage = 280
+
+// usualObjects is how many objects are added besides the pages, roughly.
+const usualObjects = 64
 
 // maxAdded bounds what is added to a file, in bytes: it is made in memory.
 const maxAdded = 32 << 20

@@ -32,6 +32,8 @@ type prefix struct {
 	original []byte // hash of the original in it
 	// walked tells that the pages of what has been written were read already.
 	walked bool
+	// record is the seal record that was written, read already; nil if it was not.
+	record *record
 }
 
 func (c *copier) written() prefix {
@@ -61,24 +63,65 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
+// run copies the original, and beside that reads back and hashes what has been
+// written so far.
 func (c *copier) run(ctx context.Context) error {
-	c.file = sha256.New()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Writing is quicker into room that is there. If there is none to be had, writing tells.
+	_ = allocate(c.out, int64(len(c.head))+c.size)
+	pieces := make(chan piece, 16)
+	copied := make(chan error, 1)
+	go func() {
+		defer close(pieces)
+		copied <- c.copy(ctx, pieces)
+	}()
+	err := c.hash(pieces)
+	if err != nil {
+		cancel()
+	}
+	return errors.Join(<-copied, err)
+}
+
+// piece is a part of the original that has been written, by its place there.
+type piece struct{ at, size int64 }
+
+// copy writes the head and the original, and tells of each piece of the latter.
+func (c *copier) copy(ctx context.Context, pieces chan<- piece) error {
 	if err := writeBack(c.out, c.head, 0); err != nil {
 		return fmt.Errorf("seal: %w", err)
 	}
+	buf := make([]byte, min(copyBuffer, c.size))
+	for at := int64(0); at < c.size; at += int64(len(buf)) {
+		buf = buf[:min(int64(len(buf)), c.size-at)]
+		if err := readFull(c.in, buf, at); err != nil {
+			return fmt.Errorf("seal: reading the original: %w", err)
+		}
+		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
+			return fmt.Errorf("seal: writing: %w", err)
+		}
+		select {
+		case pieces <- piece{at, int64(len(buf))}:
+		case <-ctx.Done():
+			return fmt.Errorf("seal: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// hash hashes what the file holds of the pieces.
+func (c *copier) hash(pieces <-chan piece) error {
+	c.file = sha256.New()
 	c.file.Write(c.head)
 	own := c.file // of the original alone
 	if len(c.head) > 0 {
 		own = sha256.New()
 	}
 	buf := make([]byte, min(copyBuffer, c.size))
-	for at := int64(0); at < c.size; at += int64(len(buf)) {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("seal: %w", err)
-		}
-		buf = buf[:min(int64(len(buf)), c.size-at)]
-		if err := c.copy(buf, at); err != nil {
-			return err
+	for p := range pieces {
+		buf = buf[:p.size]
+		if err := readFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
+			return fmt.Errorf("seal: reading back: %w", err)
 		}
 		c.file.Write(buf)
 		if own != c.file {
@@ -86,22 +129,6 @@ func (c *copier) run(ctx context.Context) error {
 		}
 	}
 	c.original = own.Sum(nil)
-	return nil
-}
-
-// copy copies the original's bytes at a position and leaves in buf what the
-// file then holds.
-func (c *copier) copy(buf []byte, at int64) error {
-	if err := readFull(c.in, buf, at); err != nil {
-		return fmt.Errorf("seal: reading the original: %w", err)
-	}
-	to := int64(len(c.head)) + at
-	if _, err := c.out.WriteAt(buf, to); err != nil {
-		return fmt.Errorf("seal: writing: %w", err)
-	}
-	if err := readFull(c.out, buf, to); err != nil {
-		return fmt.Errorf("seal: reading back: %w", err)
-	}
 	return nil
 }
 

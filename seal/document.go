@@ -81,21 +81,25 @@ func (c *certificate) rectangle(b [4]float64) pdf.Value {
 // writePageTree appends the certificate to the root of the page tree.
 func (a *assembly) writePageTree(root pdf.Ref) error {
 	d := pdf.Dict{{Key: "Type", Value: pdf.Value("/Pages")}}
-	var kids []pdf.Value
+	kids := pdf.Value("[]")
 	if a.file != nil {
 		var err error
 		if d, err = a.file.Dict(root.Value()); err != nil {
 			return err
 		}
-		if kids, err = a.file.Array(d.Get("Kids")); err != nil {
+		if kids, err = a.file.Resolve(d.Get("Kids")); err != nil {
 			return err
 		}
+		if !kids.IsArray() {
+			return fmt.Errorf("%w: page tree", pdf.ErrDamaged)
+		}
 	}
+	kids = slices.Clip(kids[:len(kids)-1]) // walked already: there may be thousands
 	for _, r := range a.certPages {
-		kids = append(kids, r.Value())
+		kids = r.Append(append(kids, ' '))
 	}
 	d = d.Clone()
-	d.Set("Kids", joinArray(kids))
+	d.Set("Kids", append(kids, ']'))
 	d.Set("Count", pdf.Value(strconv.Itoa(a.pages+len(a.certPages))))
 	a.w.PutDict(root, d)
 	return nil
@@ -118,15 +122,15 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	perms.Set("DocMDP", sig.Value())
 	catalog.Set("Perms", perms.Value())
 
-	manifest, err := signManifest(manifestOf(a.job, a.cfg.ServiceName, a.file == nil), a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
+	a.record, err = signManifest(manifestOf(a.job, a.cfg.ServiceName, a.file == nil), a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
 	if err != nil {
 		return err
 	}
 	data := a.w.AddStream(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/EmbeddedFile")},
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
-		{Key: "Params", Value: a.fileParams(int64(len(manifest)))},
-	}, manifest)
+		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
+	}, a.record)
 	attached := []attachment{{attachmentKey, "seal.json", "Seal record of " + a.cfg.ServiceName, "Data", data}}
 	if original != nil {
 		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})

@@ -175,13 +175,15 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	copied := make(chan error, 1)
 	c := &copier{out: out, in: job.Original, size: job.Size, head: head}
 	go func() { copied <- c.run(ctx) }()
-	walked := false
+	var walked bool
+	var read *record
 	err = a.build(original)
 	if err == nil {
 		err = a.write(out, int64(len(head))+job.Size)
 	}
 	if err == nil {
 		walked, err = a.walk(ctx)
+		read = readRecord(a.record)
 	}
 	if err != nil {
 		cancel()
@@ -194,7 +196,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
 	}
 	done := c.written()
-	done.walked = walked
+	done.walked, done.record = walked, read
 	return s.finish(ctx, out, a, done)
 }
 

@@ -39,7 +39,8 @@ type verifier struct {
 	sig      pdf.Dict
 	rng      [4]int64
 	signed   *cms.Signed
-	manifest *Manifest
+	manifest *Manifest // of record; nil if that cannot be read
+	record   *record
 	proven   time.Time // by a trusted time-stamp; zero if none
 	done     *prefix   // what need not be hashed again
 }
@@ -204,17 +205,21 @@ func (v *verifier) readManifest(context.Context) error {
 		v.report.add(CheckManifest, Failed, "The seal record cannot be read: %v.", err)
 		return nil
 	}
-	m, kid, key, err := openManifest(b)
-	if err != nil {
-		v.report.add(CheckManifest, Failed, "The seal record is not sound: %v.", err)
+	if v.done != nil {
+		v.record = v.done.record
+	}
+	v.record = v.record.of(b)
+	if v.record.err != nil {
+		v.report.add(CheckManifest, Failed, "The seal record is not sound: %v.", v.record.err)
 		return nil
 	}
-	v.manifest = &m
+	m, kid := &v.record.manifest, v.record.kid
+	v.manifest = m
 	v.report.EnvelopeID, v.report.DocumentID, v.report.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	v.report.OriginalSHA256, v.report.ChainHead, v.report.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	v.report.SealedAt = &m.SealedAt
 	v.report.add(CheckManifest, Passed, "The seal record (envelope %s) is signed with key %q.", m.Envelope.ID, kid)
-	v.checkManifestKey(kid, key)
+	v.checkManifestKey(kid, v.record.key)
 	return nil
 }
 

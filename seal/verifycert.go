@@ -218,7 +218,7 @@ func (v *verifier) checkChain(context.Context) error {
 		v.report.add(CheckAuditChain, Failed, "There is no audit chain: the seal record is missing.")
 		return nil
 	}
-	if err := verifyChain(v.manifest.Audit.Events, v.manifest.Audit.Head, v.manifest.Envelope.ID); err != nil {
+	if err := v.record.chain; err != nil {
 		v.report.add(CheckAuditChain, Failed, "The audit chain is broken: %v.", err)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Limits bound what reading one file may cost.
@@ -265,6 +266,7 @@ type window struct {
 	size   int64
 	blocks [16]block
 	clock  uint64
+	recent int    // the block used last
 	buf    []byte // of a read beyond one block
 	far    []byte // what glance read at farAt, outside the blocks
 	farAt  int64
@@ -322,24 +324,26 @@ func (w *window) read(off, n int64) ([]byte, error) {
 }
 
 // glance is read of what is likely to lie far from all that was read before,
-// like the pages of a document: no block is cached for it, unless it lies close
-// to what the last glance read.
+// like the pages of a document: no block is cached for it. Where each one lies
+// close behind the last, more than what is asked for is read.
 func (w *window) glance(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
 	}
-	d := off - w.farAt
-	if d >= 0 && d+n <= int64(len(w.far)) {
+	if d := off - w.farAt; d >= 0 && d+n <= int64(len(w.far)) {
 		return w.far[d:][:n:n], nil
 	}
-	if n > blockSize || d > 0 && d < blockSize || w.cached(off/blockSize*blockSize) != nil {
+	end := w.farAt + int64(len(w.far))
+	switch {
+	case n > blockSize || w.cached(off/blockSize*blockSize) != nil:
 		w.farAt, w.far = off, w.far[:0]
 		return w.read(off, n)
+	case off > w.farAt && off < end+farStep:
+		w.far = slices.Grow(w.far[:0], farAhead)[:max(n, min(farAhead, w.size-off))]
+	default:
+		w.far = slices.Grow(w.far[:0], blockSize)[:n]
 	}
-	if w.far == nil {
-		w.far = make([]byte, 0, blockSize)
-	}
-	w.far, w.farAt = w.far[:n], off
+	w.farAt = off
 	if err := readFull(w.r, w.far, off); err != nil {
 		w.far = w.far[:0]
 		return nil, err
@@ -347,10 +351,19 @@ func (w *window) glance(off, n int64) ([]byte, error) {
 	return w.far[:n:n], nil
 }
 
+const (
+	farStep  = 8 << 10  // bytes from one to the next that count as close
+	farAhead = 64 << 10 // bytes read at once
+)
+
 // cached returns the block that begins at a position, nil if it is not there.
 func (w *window) cached(at int64) *block {
+	if w.blocks[w.recent].at == at {
+		return &w.blocks[w.recent]
+	}
 	for i := range w.blocks {
 		if w.blocks[i].at == at {
+			w.recent = i
 			return &w.blocks[i]
 		}
 	}

@@ -130,8 +130,11 @@ func (w *Increment) Add(v Value) Ref {
 // costs.
 const worthDeflating = 512
 
-// Grow makes room for n more bytes.
-func (w *Increment) Grow(n int) { w.buf = slices.Grow(w.buf, n) }
+// Grow makes room for more objects, of so many bytes in all.
+func (w *Increment) Grow(objects, size int) {
+	w.objects = slices.Grow(w.objects, objects)
+	w.buf = slices.Grow(w.buf, size)
+}
 
 // AddStream writes a new stream, compressed if that makes it smaller.
 func (w *Increment) AddStream(d Dict, data []byte) Ref {
@@ -223,7 +226,10 @@ func (w *Increment) xrefTable(t Dict) {
 		w.buf = append(w.buf, "0 1\n0000000000 65535 f\r\n"...)
 	}
 	w.runs(func(run []written) {
-		w.buf = fmt.Appendf(w.buf, "%d %d\n", run[0].ref.Num, len(run))
+		w.buf = strconv.AppendInt(w.buf, int64(run[0].ref.Num), 10)
+		w.buf = append(w.buf, ' ')
+		w.buf = strconv.AppendInt(w.buf, int64(len(run)), 10)
+		w.buf = append(w.buf, '\n')
 		for _, o := range run {
 			w.buf = appendPadded(w.buf, o.at, 10)
 			w.buf = append(w.buf, ' ')

@@ -144,19 +144,6 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if err != nil {
 		return err
 	}
-	p := *inherited
-	for _, e := range d {
-		switch e.Key {
-		case "MediaBox":
-			p.MediaBox = e.Value
-		case "CropBox":
-			p.CropBox = e.Value
-		case "Resources":
-			p.Resources, p.ResourcesOf = e.Value, ref
-		case "Rotate":
-			p.Rotate = e.Value
-		}
-	}
 	kids := d.Get("Kids")
 	leaf := kids == nil
 	// What one reader takes for a page and another for a node would be shown
@@ -168,7 +155,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		if w.pages >= w.f.lim.MaxPages {
 			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
 		}
-		w.page = p
+		w.page = *inherited
+		w.page.take(d, ref)
 		w.page.Ref, w.page.Index, w.page.Dict = ref, w.pages, d
 		w.pages++
 		return w.visit(&w.page)
@@ -177,6 +165,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if err != nil {
 		return err
 	}
+	p := *inherited
+	p.take(d, ref)
 	for _, k := range list {
 		kid, ok := k.Ref()
 		if !ok {
@@ -187,6 +177,22 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		}
 	}
 	return nil
+}
+
+// take takes over what a node says for itself and its descendants.
+func (p *Page) take(d Dict, ref Ref) {
+	for i := range d {
+		switch v := d[i].Value; d[i].Key {
+		case "MediaBox":
+			p.MediaBox = v
+		case "CropBox":
+			p.CropBox = v
+		case "Resources":
+			p.Resources, p.ResourcesOf = v, ref
+		case "Rotate":
+			p.Rotate = v
+		}
+	}
 }
 
 // Contents returns the streams of a page's content (7.7.3.3), as references.

@@ -5,6 +5,9 @@ import "io"
 // Revision opens the first size bytes of f as a file of its own: what it was
 // before later increments.
 func (f *File) Revision(size int64) (*File, error) {
+	if size == f.size {
+		return f, nil
+	}
 	return Open(io.NewSectionReader(f.in.r, 0, size), size, f.lim)
 }
 

@@ -2,19 +2,24 @@ package pdf
 
 import "errors"
 
-func isSpace(c byte) bool {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
+// classes of bytes (7.2.3): regular ones have none.
+const (
+	classSpace = 1 << iota
+	classDelimiter
+)
+
+//nolint:gochecknoglobals // a constant table
+var classes = [256]byte{
+	0: classSpace, '\t': classSpace, '\n': classSpace, '\f': classSpace, '\r': classSpace, ' ': classSpace,
+	'(': classDelimiter, ')': classDelimiter, '<': classDelimiter, '>': classDelimiter, '[': classDelimiter, ']': classDelimiter,
+	'{': classDelimiter, '}': classDelimiter, '/': classDelimiter, '%': classDelimiter,
 }
 
-func isDelimiter(c byte) bool {
-	switch c {
-	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
-		return true
-	}
-	return false
-}
+func isSpace(c byte) bool { return classes[c] == classSpace }
 
-func isRegular(c byte) bool { return !isSpace(c) && !isDelimiter(c) }
+func isDelimiter(c byte) bool { return classes[c] == classDelimiter }
+
+func isRegular(c byte) bool { return classes[c] == 0 }
 
 // skipSpace returns the position of the next byte that is neither white space
 // nor comment (7.2.3, 7.2.4).

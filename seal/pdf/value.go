@@ -210,7 +210,7 @@ func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
 		for end < len(v) && isRegular(v[end]) {
 			end++
 		}
-		key := decodeName(v[i+1 : end])
+		key := keyName(v[i+1:end], d)
 		start := skipSpace(v, end)
 		stop, err := skipValue(v, start, 1)
 		if err != nil {
@@ -230,7 +230,7 @@ func (v Value) Array() ([]Value, error) {
 	if !v.IsArray() {
 		return nil, errors.New("pdf: not an array")
 	}
-	var out []Value
+	out := make([]Value, 0, max(4, len(v)/16))
 	for i := 1; ; {
 		i = skipSpace(v, i)
 		if i >= len(v) {
@@ -283,6 +283,15 @@ var common = func() map[string]string {
 	}
 	return m
 }()
+
+// keyName decodes the next key of d, whose memory served another dictionary
+// before: of pages in a row, the keys are mostly the same.
+func keyName(b []byte, d Dict) string {
+	if n := len(d); n < cap(d) && d[:n+1][n].Key == string(b) && bytes.IndexByte(b, '#') < 0 {
+		return d[:n+1][n].Key
+	}
+	return decodeName(b)
+}
 
 func decodeName(b []byte) string {
 	if s, ok := common[string(b)]; ok {
