@@ -74,6 +74,10 @@ type Config struct {
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
+	// ConsoleIdle ends a console session in which nothing is done for so long.
+	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
+	// ConsoleTOTP says which console users need a second factor: optional, admins or required.
+	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
 	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
 	// WorkerBuildID is the workers' version in it; empty: the program's.
@@ -147,6 +151,7 @@ func Default() Config {
 		MailFrom:        "Countersign <no-reply@localhost>",
 		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
 		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30,
+		ConsoleIdle: 30 * time.Minute, ConsoleTOTP: models.SecondFactorOptional,
 		ReminderInterval: 72 * time.Hour, LogLevel: slog.LevelInfo,
 	}
 }
@@ -286,6 +291,12 @@ func (c *Config) check() []error {
 	}
 	if d := c.ReminderInterval; d != 0 && d < time.Minute {
 		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")
+	}
+	if c.ConsoleIdle < time.Minute || c.ConsoleIdle > 8*time.Hour {
+		bad("CONSOLE_IDLE", "must be between 1m and 8h")
+	}
+	if !c.ConsoleTOTP.Known() {
+		bad("CONSOLE_TOTP", "must be optional, admins or required")
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,46 +10,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"countersign/config"
 	"countersign/models"
 	"countersign/store"
 )
 
-// database names the database that a command works on.
-type database struct {
-	DataDir string `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
-}
-
-func (d database) config() (config.Config, error) {
-	if d.DataDir == "" {
-		return production("DATABASE_URL", "MASTER_KEY")
-	}
-	if err := prepareDataDir(d.DataDir); err != nil {
-		return config.Config{}, err
-	}
-	return devConfig(d.DataDir, config.Default().Listen)
-}
-
-// with runs fn on the store, which is brought up to date before. The service may
-// be running.
-func (d database) with(ctx context.Context, fn func(*store.Store) error) (err error) {
-	cfg, err := d.config()
-	if err != nil {
-		return err
-	}
-	s, _, err := openStore(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err := s.Migrate(ctx); err != nil {
-		return err
-	}
-	return fn(s)
-}
-
 type userCommand struct {
-	Create userCreate `cmd:"" help:"Create a console user. The password is read from standard input."`
+	Create      userCreate      `cmd:"" help:"Create a console user. The password is read from standard input."`
+	SetPassword userSetPassword `cmd:"" help:"Give a console user who forgot it a new password, read from standard input. The second factor stays."`
+	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factor of a console user who has lost it. Make sure who asks."`
+	SignOut     userSignOut     `cmd:"" help:"End the sessions of a console user, or of all."`
 }
 
 type userCreate struct {
@@ -64,10 +32,9 @@ type userCreate struct {
 
 // Run creates the user.
 func (u userCreate) Run(ctx context.Context) error {
-	password, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	password = strings.TrimRight(password, "\r\n")
-	if password == "" {
-		return errors.Join(errors.New("a password is expected on standard input"), err)
+	password, err := readPassword()
+	if err != nil {
+		return err
 	}
 	return u.with(ctx, func(s *store.Store) error {
 		user, err := s.CreateUser(ctx, u.App, u.Email, u.Name, password, models.Role(u.Role))
@@ -79,81 +46,75 @@ func (u userCreate) Run(ctx context.Context) error {
 	})
 }
 
-type tenantCommand struct {
-	Set  tenantSet  `cmd:"" help:"Change settings; those that are not named stay."`
-	Show tenantShow `cmd:"" help:"Show settings as JSON."`
+// readPassword reads a line of standard input.
+func readPassword() (string, error) {
+	password, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	password = strings.TrimRight(password, "\r\n")
+	if password == "" {
+		return "", errors.Join(errors.New("a password is expected on standard input"), err)
+	}
+	return password, nil
 }
 
-type tenantOf struct {
+// userOf names a console user.
+type userOf struct {
 	database
 
-	App    uuid.UUID `help:"Client id of the app." required:""`
-	Tenant string    `help:"Tenant; without it the app's own settings, for all of its tenants."`
+	App   uuid.UUID `help:"Client id of the app." required:""`
+	Email string    `help:"E-mail address of the user." required:""`
 }
 
-type tenantSet struct {
-	tenantOf
-
-	Expiry    *int    `help:"Days until an envelope expires that names no deadline."`
-	Reminders *int    `help:"Hours between reminders; 0: none."`
-	Retention *int    `help:"Days that sealed files are kept; 0: for ever."`
-	Origin    *string `help:"top-left or bottom-left: where y is counted from in requests that do not say."`
-	Sender    *string `help:"Sender's name in mails."`
-}
-
-// Run changes the settings.
-func (t tenantSet) Run(ctx context.Context) error {
-	return t.with(ctx, func(s *store.Store) error {
-		own, _, err := s.Settings(ctx, t.App, t.Tenant)
+// change runs fn for the user that is meant.
+func (u userOf) change(ctx context.Context, fn func(*store.Store, *models.ConsoleUser) error) error {
+	return u.with(ctx, func(s *store.Store) error {
+		users, err := s.Users(ctx, u.App)
 		if err != nil {
 			return err
 		}
-		change := models.Settings{
-			AppID: t.App, TenantID: t.Tenant, DefaultExpiryDays: t.Expiry, ReminderIntervalHours: t.Reminders, RetentionDays: t.Retention,
-			SenderName: t.Sender,
+		for i := range users {
+			if models.EmailKey(users[i].Email) == models.EmailKey(u.Email) {
+				return fn(s, &users[i])
+			}
 		}
-		if t.Origin != nil {
-			origin := models.Origin(*t.Origin)
-			change.FieldOrigin = &origin
-		}
-		return s.SaveSettings(ctx, change.Over(own))
+		return fmt.Errorf("app %s has no console user of that address", u.App)
 	})
 }
 
-type tenantShow struct{ tenantOf }
+type userSetPassword struct{ userOf }
 
-// Run shows the settings.
-func (t tenantShow) Run(ctx context.Context) error {
-	return t.with(ctx, func(s *store.Store) error {
-		own, effective, err := s.Settings(ctx, t.App, t.Tenant)
-		if err != nil {
-			return err
-		}
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]models.Settings{"own": own, "withTheApps": effective})
-	})
-}
-
-type keyCommand struct {
-	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
-	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
-}
-
-type keyRotate struct {
-	database
-
-	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
-}
-
-// Run makes the key.
-func (k keyRotate) Run(ctx context.Context) error {
-	return k.with(ctx, func(s *store.Store) error {
-		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
+// Run sets the password and ends the user's sessions.
+func (u userSetPassword) Run(ctx context.Context) error {
+	password, err := readPassword()
+	if err != nil {
 		return err
+	}
+	return u.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
+		return s.SetPassword(ctx, user, password, uuid.Nil)
+	})
+}
+
+type userResetTOTP struct{ userOf }
+
+// Run removes the second factor and ends the user's sessions.
+func (u userResetTOTP) Run(ctx context.Context) error {
+	return u.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
+		return s.RemoveFactor(ctx, user.ID, uuid.Nil)
+	})
+}
+
+type userSignOut struct {
+	database
+
+	App   uuid.UUID `help:"Client id of the app."`
+	Email string    `help:"E-mail address of the user; without it all users of all apps."`
+}
+
+// Run ends the sessions.
+func (u userSignOut) Run(ctx context.Context) error {
+	if u.Email == "" {
+		return u.with(ctx, func(s *store.Store) error { return s.SignOutAll(ctx) })
+	}
+	return userOf{u.database, u.App, u.Email}.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
+		return s.SignOutUser(ctx, user.ID, uuid.Nil)
 	})
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/uuid"
+
+	"countersign/config"
+	"countersign/models"
+	"countersign/store"
+)
+
+// database names the database that a command works on.
+type database struct {
+	DataDir string `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
+}
+
+func (d database) config() (config.Config, error) {
+	if d.DataDir == "" {
+		return production("DATABASE_URL", "MASTER_KEY")
+	}
+	if err := prepareDataDir(d.DataDir); err != nil {
+		return config.Config{}, err
+	}
+	return devConfig(d.DataDir, config.Default().Listen)
+}
+
+// with runs fn on the store, which is brought up to date before. The service may
+// be running.
+func (d database) with(ctx context.Context, fn func(*store.Store) error) (err error) {
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	s, _, err := openStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	return fn(s)
+}
+
+type tenantCommand struct {
+	Set  tenantSet  `cmd:"" help:"Change settings; those that are not named stay."`
+	Show tenantShow `cmd:"" help:"Show settings as JSON."`
+}
+
+type tenantOf struct {
+	database
+
+	App    uuid.UUID `help:"Client id of the app." required:""`
+	Tenant string    `help:"Tenant; without it the app's own settings, for all of its tenants."`
+}
+
+type tenantSet struct {
+	tenantOf
+
+	Expiry    *int    `help:"Days until an envelope expires that names no deadline."`
+	Reminders *int    `help:"Hours between reminders; 0: none."`
+	Retention *int    `help:"Days that sealed files are kept; 0: for ever."`
+	Origin    *string `help:"top-left or bottom-left: where y is counted from in requests that do not say."`
+	Sender    *string `help:"Sender's name in mails."`
+}
+
+// Run changes the settings.
+func (t tenantSet) Run(ctx context.Context) error {
+	return t.with(ctx, func(s *store.Store) error {
+		own, _, err := s.Settings(ctx, t.App, t.Tenant)
+		if err != nil {
+			return err
+		}
+		change := models.Settings{
+			AppID: t.App, TenantID: t.Tenant, DefaultExpiryDays: t.Expiry, ReminderIntervalHours: t.Reminders, RetentionDays: t.Retention,
+			SenderName: t.Sender,
+		}
+		if t.Origin != nil {
+			origin := models.Origin(*t.Origin)
+			change.FieldOrigin = &origin
+		}
+		return s.SaveSettings(ctx, change.Over(own))
+	})
+}
+
+type tenantShow struct{ tenantOf }
+
+// Run shows the settings.
+func (t tenantShow) Run(ctx context.Context) error {
+	return t.with(ctx, func(s *store.Store) error {
+		own, effective, err := s.Settings(ctx, t.App, t.Tenant)
+		if err != nil {
+			return err
+		}
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]models.Settings{"own": own, "withTheApps": effective})
+	})
+}
+
+type keyCommand struct {
+	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
+	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
+}
+
+type keyRotate struct {
+	database
+
+	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
+}
+
+// Run makes the key.
+func (k keyRotate) Run(ctx context.Context) error {
+	return k.with(ctx, func(s *store.Store) error {
+		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
