@@ -135,7 +135,15 @@ func TestContacts(t *testing.T) {
 		again, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Änne Über", Email: "anne@example.com"})
 		require.NoError(t, err)
 		require.Equal(t, first.ID, again.ID)
-		for search, n := range map[string]int{"": 1, "ÄNNE": 1, "EXAMPLE": 1, "%": 0, "_": 0, `\`: 0, "bel": 0} {
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Zoë", Email: "zoe@example.org"})
+		require.NoError(t, err)
+		_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "adam", Email: "adam@example.org"})
+		require.NoError(t, err)
+		all, err := s.Contacts(t.Context(), app.ID, "example.ORG")
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		require.Equal(t, "adam", all[0].Name, "by name")
+		for search, n := range map[string]int{"": 3, "ÄNNE": 1, "EXAMPLE": 3, "%": 0, "_": 0, `\`: 0, "bel": 0} {
 			got, err := s.Contacts(t.Context(), app.ID, search)
 			require.NoError(t, err)
 			require.Len(t, got, n, search)
@@ -143,6 +151,46 @@ func TestContacts(t *testing.T) {
 		require.ErrorIs(t, s.DeleteContact(t.Context(), uuid.New(), first.ID), models.ErrNotFound)
 		require.NoError(t, s.DeleteContact(t.Context(), app.ID, first.ID))
 	})
+}
+
+// TestSoManyContacts: an app's list has an end, since it is searched outside the
+// database; what is there already can be changed.
+func TestSoManyContacts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			s := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := s.Migrate(t.Context())
+			require.NoError(t, err)
+			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+			require.NoError(t, err)
+			id := "CAST('00000000-0000-7000-8000-0000000' || n AS uuid)"
+			if kind == "sqlite" {
+				id = "'00000000-0000-7000-8000-0000000' || n"
+			}
+			plainly(t, kind, openRaw(t, kind, url), fmt.Sprintf(`WITH RECURSIVE g (n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM g WHERE n < %d)
+				INSERT INTO contacts (id, app_id, name, email, email_key, created_at)
+				SELECT %s, '%s', 'Contact ' || n, n || '@example.com', n || '@example.com', '2026-01-02 03:04:05+00:00' FROM g`, 9999+store.MaxContacts, id, app.ID))
+			list, err := s.Contacts(t.Context(), app.ID, "CONTACT")
+			require.NoError(t, err)
+			require.Len(t, list, 1000)
+			require.Equal(t, "Contact 10000", list[0].Name)
+			require.Equal(t, "Contact 10999", list[999].Name)
+			list, err = s.Contacts(t.Context(), app.ID, "59999@")
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+
+			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"})
+			require.ErrorContains(t, err, "too_many_contacts")
+			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10001@EXAMPLE.com"})
+			require.NoError(t, err)
+			require.NoError(t, s.DeleteContact(t.Context(), app.ID, list[0].ID))
+			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"})
+			require.NoError(t, err)
+		})
+	}
 }
 
 // TestSoManyWebhooks: an app cannot take all places for deliveries by

@@ -183,8 +183,6 @@ type Filter struct {
 	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
 	Page   int           // from 1
 	Size   int
-
-	hashes []string // of Search as an address
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -199,20 +197,24 @@ func (f Filter) statuses() []models.Status {
 	}
 }
 
-// part are the ids of the envelopes of one status ("": any) that match.
-func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
+// matching are the ids of the envelopes of some statuses (none: any) that match.
+func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm.DB {
 	q := db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App)
 	if f.Tenant != "" {
 		q = q.Where("tenant_id = ?", f.Tenant)
 	}
-	if status != "" {
-		q = q.Where("status = ?", status)
+	switch len(statuses) {
+	case 0:
+	case 1:
+		q = q.Where("status = ?", statuses[0])
+	default:
+		q = q.Where("status IN ?", statuses)
 	}
 	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
 		q = q.Where("id = ?", id)
 	} else if f.Search != "" {
-		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\'
-			UNION SELECT envelope_id FROM envelope_addresses WHERE hash IN ?)`, f.App, contains(f.Search), f.hashes)
+		found, args := s.search(f.App, f.Search)
+		q = q.Where("id IN ("+found+")", args...)
 	}
 	return q
 }
@@ -221,17 +223,12 @@ func (f Filter) part(db *gorm.DB, status models.Status) *gorm.DB {
 // search is counted up to countLimit.
 func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
 	db := s.db.WithContext(ctx)
-	f.hashes = s.searchedHashes(f.App, f.Search)
 	var total int64
 	var err error
 	if f.Search == "" {
 		total, err = s.count(ctx, f.App, f.Tenant, f.statuses())
 	} else {
-		q := f.part(db, "")
-		if of := f.statuses(); of != nil {
-			q = q.Where("status IN ?", of)
-		}
-		total, err = countUpTo(db, q)
+		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
 	}
 	if err != nil {
 		return nil, 0, err
@@ -240,9 +237,10 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 	if int64(offset) >= total {
 		return nil, total, nil
 	}
+	few := f.Search != "" && total < countLimit
 	var list []*models.Envelope
 	err = s.read(ctx, func(tx *gorm.DB) error {
-		if err := tx.Where("id IN (?)", f.ids(tx, offset)).Order("id DESC").Find(&list).Error; err != nil || len(list) == 0 {
+		if err := tx.Where("id IN (?)", s.ids(tx, f, offset, few)).Order("id DESC").Find(&list).Error; err != nil || len(list) == 0 {
 			return err
 		}
 		byID := make(map[uuid.UUID]*models.Envelope, len(list))
@@ -257,19 +255,20 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 	return list, total, nil
 }
 
-// ids selects the ids of the page, each part of it in the order of an index:
-// one status needs no sorting, and two are merged.
-func (f Filter) ids(db *gorm.DB, offset int) *gorm.DB {
+// ids selects the ids of the page. If few match they are found and then sorted;
+// else each part of the page comes in the order of an index: one status needs no
+// sorting, and two are merged.
+func (s *Store) ids(db *gorm.DB, f Filter, offset int, few bool) *gorm.DB {
 	of := f.statuses()
-	if len(of) < 2 {
-		var status models.Status
-		if len(of) == 1 {
-			status = of[0]
-		}
-		return db.Table("(?) AS page", f.part(db, status).Order("id DESC").Offset(offset).Limit(f.Size)).Select("id")
+	switch {
+	case few:
+		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
+			s.matching(db, f, of...).Limit(countLimit), f.Size, offset).Select("id")
+	case len(of) < 2:
+		return db.Table("(?) AS page", s.matching(db, f, of...).Order("id DESC").Offset(offset).Limit(f.Size)).Select("id")
 	}
 	top := offset + f.Size
-	a, b := f.part(db, of[0]).Order("id DESC").Limit(top), f.part(db, of[1]).Order("id DESC").Limit(top)
+	a, b := s.matching(db, f, of[0]).Order("id DESC").Limit(top), s.matching(db, f, of[1]).Order("id DESC").Limit(top)
 	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
 		a, b, f.Size, offset).Select("id")
 }

@@ -160,9 +160,6 @@ func (s *Store) resealSigners(tx *gorm.DB, of map[uuid.UUID]bool) error {
 	if err := s.attach(tx, byID); err != nil {
 		return err
 	}
-	if err := tx.Delete(&addressRow{}, "envelope_id IN ?", ids).Error; err != nil {
-		return err
-	}
 	for _, e := range list {
 		e.SetMailboxes()
 		for _, v := range e.Signers {

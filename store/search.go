@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,17 +22,8 @@ type searchRow struct {
 	EnvelopeID uuid.UUID `gorm:"primaryKey"`
 	AppID      uuid.UUID
 	Text       string // subject and names, folded, a line each
+	Addresses  hashes // of addresses and their domains
 }
-
-// addressRow is a hash that an envelope is found by: that of a signer's address,
-// or of its domain.
-type addressRow struct {
-	Hash       string    `gorm:"primaryKey"`
-	EnvelopeID uuid.UUID `gorm:"primaryKey"`
-}
-
-// TableName is the table of addressRow.
-func (addressRow) TableName() string { return "envelope_addresses" }
 
 // TableName is the table of searchRow.
 func (searchRow) TableName() string { return "envelope_search" }
@@ -46,15 +39,22 @@ func contains(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(text)) + "%"
 }
 
-func searchRowOf(e *models.Envelope) searchRow {
+func (s *Store) searchRowOf(e *models.Envelope) searchRow {
+	row := searchRow{EnvelopeID: e.ID, AppID: e.AppID, Addresses: hashes{}}
 	var parts []string
 	if e.Subject != nil {
 		parts = append(parts, *e.Subject)
 	}
 	for _, v := range e.Signers {
 		parts = append(parts, v.Name)
+		for _, text := range []string{v.Email, v.Email[strings.LastIndex(v.Email, "@")+1:]} {
+			if h := s.addressHashes(e.AppID, text)[0]; !slices.Contains(row.Addresses, h) {
+				row.Addresses = append(row.Addresses, h)
+			}
+		}
 	}
-	return searchRow{EnvelopeID: e.ID, AppID: e.AppID, Text: fold(parts...)}
+	row.Text = fold(parts...)
+	return row
 }
 
 // makeFindable keeps what a search finds the envelope by; signers are the only
@@ -63,39 +63,44 @@ func (s *Store) makeFindable(tx *gorm.DB, e *models.Envelope, signersBefore int)
 	if signersBefore > 0 && len(e.Signers) == signersBefore {
 		return nil
 	}
-	row := searchRowOf(e)
+	row := s.searchRowOf(e)
 	if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 		return fmt.Errorf("make findable: %w", err)
-	}
-	return s.addAddresses(tx, e, e.Signers[signersBefore:])
-}
-
-func (s *Store) addAddresses(tx *gorm.DB, e *models.Envelope, signers []*models.Signer) error {
-	var rows []addressRow
-	for _, v := range signers {
-		domain := v.Email[strings.LastIndex(v.Email, "@")+1:]
-		rows = append(rows,
-			addressRow{Hash: s.addressHashes(e.AppID, v.Email)[0], EnvelopeID: e.ID},
-			addressRow{Hash: s.addressHashes(e.AppID, domain)[0], EnvelopeID: e.ID})
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(rows, 200).Error; err != nil {
-		return fmt.Errorf("make findable by address: %w", err)
 	}
 	return nil
 }
 
+// hashes are a PostgreSQL array of texts without special characters; SQLite has
+// the same text.
+type hashes []string
+
+// Value implements driver.Valuer.
+func (h hashes) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
+
+// search selects the envelopes that have text in them, or an address of those hashes.
+func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
+	found := s.searchedHashes(app, text)
+	args = []any{app, contains(text)}
+	query = `SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (text LIKE ? ESCAPE '\'`
+	if s.postgres {
+		return query + " OR addresses && ?)", append(args, found)
+	}
+	for _, h := range found {
+		query += " OR instr(addresses, ?) > 0"
+		args = append(args, h)
+	}
+	return query + ")", args
+}
+
 // addressHashes are those of an address or a domain, as an app's search looks
 // for them.
-func (s *Store) addressHashes(app uuid.UUID, text string) []string {
+func (s *Store) addressHashes(app uuid.UUID, text string) hashes {
 	return s.index.Hashes("search "+app.String(), fold(strings.TrimSpace(text)))
 }
 
 // searchedHashes are those that a search text has if it is an address, or a
 // domain, which may begin with "@".
-func (s *Store) searchedHashes(app uuid.UUID, text string) []string {
+func (s *Store) searchedHashes(app uuid.UUID, text string) hashes {
 	return s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }
 
@@ -129,13 +134,14 @@ func (s *Store) foldAll(ctx context.Context, conn *sql.Tx) error {
 		}
 		rows := make([]searchRow, 0, len(list))
 		for _, e := range list {
-			row := searchRowOf(e)
+			row := s.searchRowOf(e)
 			for _, v := range e.Signers {
 				row.Text += "\n" + fold(v.Email)
 			}
 			rows = append(rows, row)
 		}
-		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, batch).Error; err != nil {
+		// The column of hashes is younger.
+		if err := tx.Omit("addresses").Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, batch).Error; err != nil {
 			return fmt.Errorf("make findable: %w", err)
 		}
 	}

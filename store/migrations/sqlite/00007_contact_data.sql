@@ -5,13 +5,8 @@
 -- Position of the envelope's first signer with the same address; NULL in rows from before.
 ALTER TABLE signers ADD COLUMN mailbox integer;
 
--- What a search finds by an address or its domain: hashes of them, of an app's own.
-CREATE TABLE envelope_addresses (
-    hash        text NOT NULL,
-    envelope_id text NOT NULL REFERENCES envelopes (id),
-    PRIMARY KEY (hash, envelope_id)
-);
-CREATE INDEX envelope_addresses_envelope ON envelope_addresses (envelope_id);
+-- Hashes of the addresses, and of their domains, that a search finds the envelope by.
+ALTER TABLE envelope_search ADD COLUMN addresses text NOT NULL DEFAULT '{}';
 
 ALTER TABLE contacts DROP COLUMN search;
 
@@ -23,5 +18,5 @@ ALTER TABLE saved_signatures ADD COLUMN email text NOT NULL DEFAULT '';
 ALTER TABLE saved_signatures DROP COLUMN email;
 ALTER TABLE saved_signatures RENAME COLUMN email_key TO email;
 ALTER TABLE contacts ADD COLUMN search text NOT NULL DEFAULT '';
-DROP TABLE envelope_addresses;
+ALTER TABLE envelope_search DROP COLUMN addresses;
 ALTER TABLE signers DROP COLUMN mailbox;
