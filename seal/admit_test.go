@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/pdf"
 )
 
 // TestMain lets the test binary be the validating process of Admit.
@@ -253,6 +254,37 @@ func TestInheritedResources(t *testing.T) {
 	})
 	_, b := sealed(t, newKeys(t).sealer(t), job(t, original))
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
+}
+
+// manyContents has pages that share one array of content streams. Each of them
+// has to be written anew with all of it: 140 KB a page.
+func manyContents(pages int) []byte {
+	l := layout{objects: []string{"[" + strings.Repeat("11 0 R ", 20_000) + "]"}}
+	for range pages {
+		l.pages = append(l.pages, letterPage("/Contents 1000 0 R")[0])
+	}
+	return classicPDF(l)
+}
+
+// TestAddedIsBounded: what is added is made in memory, so that more than 32 MB
+// are refused, at the upload and when sealing.
+func TestAddedIsBounded(t *testing.T) {
+	t.Parallel()
+	large := manyContents(250) // 35 MB
+	require.Less(t, len(large), 1<<20)
+	_, err := seal.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), seal.DefaultLimits())
+	var refusal *seal.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+
+	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	_, err = newKeys(t).sealer(t).Seal(t.Context(), out, job(t, large))
+	require.ErrorIs(t, err, pdf.ErrLimit)
+
+	_, b := sealed(t, newKeys(t).sealer(t), job(t, manyContents(20)))
+	require.Greater(t, len(b), 2<<20, "a tenth of it is sealed")
 }
 
 func TestCheckPNG(t *testing.T) {

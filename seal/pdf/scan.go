@@ -52,6 +52,13 @@ func scanUint(b []byte, i int) (n, end int, ok bool) {
 	return n, i, i > start
 }
 
+func skipDigits(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
 // skipValue returns the end of the object that begins at b[i]. It returns
 // errEnd when b ends too early to tell.
 func skipValue(b []byte, i, depth int) (int, error) {
@@ -161,25 +168,19 @@ func skipDict(b []byte, i, depth int) (int, error) {
 
 // skipNumberOrRef tells "12" from "12 0 R".
 func skipNumberOrRef(b []byte, i int) (int, error) {
-	start := i
-	for i < len(b) && isRegular(b[i]) {
-		i++
-	}
-	end, err := endOfToken(b, i)
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range b[start:end] {
-		if c < '0' || c > '9' {
-			return end, nil
+	end := skipDigits(b, i)
+	if end < len(b) && isRegular(b[end]) {
+		for end++; end < len(b) && isRegular(b[end]); {
+			end++
 		}
+		return endOfToken(b, end)
 	}
 	j := skipSpace(b, end)
-	_, k, ok := scanUint(b, j)
+	k := skipDigits(b, j)
 	if k >= len(b) {
 		return 0, errEnd
 	}
-	if !ok || !isSpace(b[k]) && b[k] != '%' {
+	if k == j || !isSpace(b[k]) && b[k] != '%' {
 		return end, nil
 	}
 	k = skipSpace(b, k)
