@@ -2,10 +2,12 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
+	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
 const (
@@ -16,39 +18,71 @@ const (
 	Silence = 3 * Heartbeat
 )
 
-// KeepAlive makes a worker send the heartbeats of its activities. It is not for
-// Deliver, which keeps something in its own.
+// KeepAlive makes a worker send the heartbeats of its activities, and hand back
+// those that are under way when it is told to stop: another worker begins them
+// again at once. It is not for Deliver, which keeps something in its heartbeats.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
+
+	// Grace is how long an activity may take to end by itself, so that a mail that
+	// is being sent is not sent again. It must be shorter than the worker's
+	// WorkerStopTimeout, after which nothing is told to Temporal any more.
+	Grace time.Duration
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
-func (*KeepAlive) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &keepAlive{interceptor.ActivityInboundInterceptorBase{Next: next}}
+func (k *KeepAlive) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &keepAlive{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, grace: k.Grace}
 }
 
 type keepAlive struct {
 	interceptor.ActivityInboundInterceptorBase
+
+	grace time.Duration
 }
+
+// errStopping is why an activity is cancelled that is to be handed back.
+var errStopping = errors.New("the worker stops")
+
+// handBackDelay is after what time Temporal gives it to another worker. None
+// would be the retry policy's.
+const handBackDelay = time.Millisecond
 
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
 func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	if activity.GetInfo(ctx).IsLocalActivity {
 		return k.Next.ExecuteActivity(ctx, in)
 	}
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		t := time.NewTicker(Heartbeat)
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-t.C:
-				activity.RecordHeartbeat(ctx)
-			}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go k.watch(ctx, cancel)
+	out, err := k.Next.ExecuteActivity(ctx, in)
+	if err != nil && errors.Is(context.Cause(ctx), errStopping) {
+		return nil, sdktemporal.NewApplicationErrorWithOptions("handed back: "+errStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
+			NextRetryDelay: handBackDelay, Category: sdktemporal.ApplicationErrorCategoryBenign, Cause: err,
+		})
+	}
+	return out, err
+}
+
+// watch sends heartbeats until ctx ends, and ends it some time after the worker
+// was told to stop.
+func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	beat := time.NewTicker(Heartbeat)
+	defer beat.Stop()
+	stopping := activity.GetWorkerStopChannel(ctx)
+	var over <-chan time.Time // nil until then
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			activity.RecordHeartbeat(ctx)
+		case <-stopping:
+			stopping, over = nil, time.After(k.grace)
+		case <-over:
+			cancel(errStopping)
+			return
 		}
-	}()
-	return k.Next.ExecuteActivity(ctx, in)
+	}
 }

@@ -5,6 +5,7 @@ package worker
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -24,8 +25,14 @@ type Workers []sdkworker.Worker
 // some 50 KB each; others are replayed from their short histories.
 const cached = 2000
 
-// stopLimit is how long activities in flight may take to end.
-const stopLimit = 20 * time.Second
+// When a worker is told to stop, activities under way may end by themselves for a
+// while: what talks to a mail server longer than what can be begun again without
+// harm. Then they are handed back; after the limit the process ends.
+const (
+	stopLimit = 20 * time.Second
+	mainGrace = 10 * time.Second
+	sealGrace = 2 * time.Second
+)
 
 // Deployment names the workers of one version to Temporal's worker versioning,
 // which gives workflow tasks to the version that was made current. Workflows move
@@ -48,16 +55,18 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 // New makes the workers without starting them.
 func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(cached)
-	alive := []interceptor.WorkerInterceptor{&activities.KeepAlive{}}
+	alive := func(grace time.Duration) []interceptor.WorkerInterceptor {
+		return []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}
+	}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
-		Interceptors: alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
+		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
-		Interceptors:      alive, MaxHeartbeatThrottleInterval: activities.Heartbeat,
+		Interceptors:      alive(sealGrace), MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
@@ -91,9 +100,12 @@ func (ws Workers) Start() error {
 	return nil
 }
 
-// Stop stops them; activities in flight may end first.
+// Stop stops them all at the same time; activities in flight end first, or are
+// handed back.
 func (ws Workers) Stop() {
+	var wg sync.WaitGroup
 	for _, w := range ws {
-		w.Stop()
+		wg.Go(w.Stop)
 	}
+	wg.Wait()
 }

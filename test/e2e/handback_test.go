@@ -1,0 +1,74 @@
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/internal/testkit"
+	"countersign/temporal"
+)
+
+// TestASealUnderWayIsHandedBack: a worker that is told to stop while it seals
+// ends, and another one seals at once: it was told so, and has not waited for
+// the first one's silence.
+func TestASealUnderWayIsHandedBack(t *testing.T) {
+	t.Parallel()
+	tsa, err := url.Parse(testkit.NewTSA(t).URL)
+	require.NoError(t, err)
+	var well atomic.Bool
+	asked := make(chan struct{}, 100)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if well.Load() {
+			httputil.NewSingleHostReverseProxy(tsa).ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // so that it is seen when the asker goes
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(front.Close)
+	s := production(t, "COUNTERSIGN_TSA_URL="+front.URL)
+	c := s.login(t)
+	one := contract()
+	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
+	id := s.sendNew(t, c, one)
+	s.sign(t, s.signingLink(t, "ada@example.com"), "")
+	within(t, "the seal is under way", asked)
+	well.Store(true)
+	require.NoError(t, s.worker.cmd.Process.Signal(syscall.SIGTERM))
+	s.worker.stop(t)
+	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
+	s.worker = start(t, s.env, "worker")
+	eventually(t, "another worker has sealed it", func() bool {
+		return c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).str("status") == "completed"
+	})
+
+	tc, err := sdkclient.Dial(sdkclient.Options{HostPort: s.setting("COUNTERSIGN_TEMPORAL_ADDRESS"), Namespace: s.setting("COUNTERSIGN_TEMPORAL_NAMESPACE")})
+	require.NoError(t, err)
+	defer tc.Close()
+	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(uuid.MustParse(id)), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	seal, failure := int64(0), ""
+	for it.HasNext() {
+		ev, err := it.Next()
+		require.NoError(t, err)
+		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
+			seal = ev.EventId
+		}
+		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal {
+			failure = a.GetLastFailure().GetMessage()
+		}
+	}
+	assert.Equal(t, "handed back: the worker stops", failure)
+}

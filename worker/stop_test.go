@@ -1,0 +1,125 @@
+package worker_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/store"
+	"countersign/temporal"
+	"countersign/worker"
+)
+
+// lasting is work that takes until it is cancelled.
+type lasting struct{ begun, ended chan struct{} }
+
+func (l lasting) Run(ctx context.Context) (*store.Anchor, error) {
+	l.begun <- struct{}{}
+	<-ctx.Done()
+	l.ended <- struct{}{}
+	return nil, context.Cause(ctx)
+}
+
+// quick is the same work where it goes well.
+type quick struct{ runs atomic.Int32 }
+
+func (q *quick) Run(context.Context) (*store.Anchor, error) {
+	q.runs.Add(1)
+	return &store.Anchor{Number: 1}, nil
+}
+
+// TestWhatIsUnderWayIsHandedBack: a worker that is told to stop ends what lasts,
+// and another one is given it at once, not after the silence of a dead worker.
+func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
+	t.Parallel()
+	const patience = time.Minute
+	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	start := func(a activities.Anchorer) worker.Workers {
+		ws := worker.New(c, &activities.Activities{Anchors: a, Now: time.Now, NewID: uuid.New}, worker.Deployment{})
+		require.NoError(t, ws.Start())
+		return ws
+	}
+	slow := lasting{begun: make(chan struct{}, 9), ended: make(chan struct{}, 9)}
+	first := start(slow)
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "anchor", TaskQueue: temporal.QueueMain}, temporal.WorkflowAnchor)
+	require.NoError(t, err)
+	receive(t, slow.begun, patience)
+	first.Stop()
+	select {
+	case <-slow.ended:
+	default:
+		t.Fatal("it was left running")
+	}
+	other := &quick{}
+	t.Cleanup(start(other).Stop)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, run.Get(ctx, nil))
+	assert.EqualValues(t, 1, other.runs.Load())
+	it := c.GetWorkflowHistory(ctx, "anchor", "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	found := false
+	for it.HasNext() {
+		ev, err := it.Next()
+		require.NoError(t, err)
+		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil {
+			found = true
+			assert.EqualValues(t, 2, a.GetAttempt())
+			assert.Equal(t, "handed back: the worker stops", a.GetLastFailure().GetMessage(), "told, and not found out by a timeout")
+		}
+	}
+	assert.True(t, found)
+}
+
+func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
+	t.Helper()
+	select {
+	case <-from:
+	case <-time.After(patience):
+		t.Fatal("it has not begun")
+	}
+}
+
+// TestAllQueuesStopTogether: the time to stop is that of one.
+func TestAllQueuesStopTogether(t *testing.T) {
+	t.Parallel()
+	var ws worker.Workers
+	met := &meeting{all: make(chan struct{}), n: 3}
+	for range 3 {
+		ws = append(ws, together{meeting: met})
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); ws.Stop() }()
+	receive(t, done, time.Minute)
+}
+
+// meeting opens when all have come.
+type meeting struct {
+	here atomic.Int32
+	n    int32
+	all  chan struct{}
+}
+
+// together is a worker that stops when the others do.
+type together struct {
+	sdkworker.Worker
+	*meeting
+}
+
+func (w together) Stop() {
+	if w.here.Add(1) == w.n {
+		close(w.all)
+	}
+	<-w.all
+}
