@@ -30,6 +30,7 @@ type commands struct {
 	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
 	Reconcile reconcileCommand `cmd:"" help:"Have the workflows started that the database needs and Temporal does not run."`
 	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
+	Files     filesCommand     `cmd:"" help:"Look after the file store."`
 	Verify    verifyCommand    `cmd:"" help:"Check a sealed PDF, offline."`
 	Renew     renewCommand     `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`

@@ -37,9 +37,13 @@ func (k keyRewrap) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := blobs.List(ctx, "envelopes/")
-	if err != nil {
-		return err
+	var keys []string
+	for _, folder := range []string{"envelopes/", "anchors/"} {
+		found, err := blobs.List(ctx, folder)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, found...)
 	}
 	files := 0
 	for _, key := range keys {

@@ -8,9 +8,12 @@ package audit
 import (
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"time"
@@ -39,8 +42,10 @@ type Report struct {
 	Anchor     *AnchorReport `json:"anchor,omitempty"`
 	Events     int           `json:"events"`
 	// Sealed is the number of sealed files that were compared.
-	Sealed   int      `json:"sealedFiles"`
-	Problems []string `json:"problems"`
+	Sealed int `json:"sealedFiles"`
+	// Originals is the number of originals that were compared.
+	Originals int      `json:"originals"`
+	Problems  []string `json:"problems"`
 }
 
 // OK reports whether nothing is wrong.
@@ -135,6 +140,14 @@ func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]c
 	}
 	checkState(r, e, events)
 	anchors.checkAge(r, events)
+	for _, d := range e.Originals() {
+		if d.PurgeStatus == models.PurgePurged {
+			continue
+		}
+		if err := v.original(ctx, r, e, events, d); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range e.Sealed() {
 		if d.PurgeStatus == models.PurgePurged {
 			continue
@@ -186,12 +199,53 @@ func checkState(r *Report, e *models.Envelope, events []models.Event) {
 	}
 }
 
+// original compares an uploaded file with its record and with the chain.
+func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
+	f, err := v.Blobs.Open(ctx, d.BlobKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v.missing(ctx, r, e, d, "document")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	r.Originals++
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("read document %s: %w", d.ID, err)
+	}
+	if hex.EncodeToString(h.Sum(nil)) != d.SHA256 {
+		r.add("document %s is recorded with another hash than its file has", d.ID)
+	}
+	for i := range events {
+		if ev := &events[i]; ev.Name == models.EventDocumentAdded && ev.Detail["documentId"] == d.ID.String() && ev.Detail["sha256"] == d.SHA256 {
+			return nil
+		}
+	}
+	r.add("no event tells of document %s with the hash that is recorded", d.ID)
+	return nil
+}
+
+// missing tells of a file that is not there, unless it was purged meanwhile.
+func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d *models.Document, what string) error {
+	now, err := v.Store.Envelope(ctx, e.AppID, e.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range now.Documents {
+		if n.ID == d.ID && n.PurgeStatus == models.PurgePurged {
+			return nil
+		}
+	}
+	r.add("%s %s has no file", what, d.ID)
+	return nil
+}
+
 // file compares a sealed file with its record and with the chain.
 func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]crypto.PublicKey) error {
 	f, err := v.Blobs.Open(ctx, d.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.add("sealed document %s has no file", d.ID)
-		return nil
+		return v.missing(ctx, r, e, d, "sealed document")
 	}
 	if err != nil {
 		return err
@@ -253,26 +307,19 @@ const envelopeFolder = "envelopes/"
 // strays finds files of envelopes that the database does not know. One that was
 // begun while the list was made is looked up again.
 func (v Verifier) strays(ctx context.Context, known map[uuid.UUID]bool, tell func(*Report) error) error {
-	keys, err := v.Blobs.List(ctx, envelopeFolder)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		folder, _, _ := strings.Cut(strings.TrimPrefix(key, envelopeFolder), "/")
+	return v.Blobs.Walk(ctx, envelopeFolder, func(file blob.Entry) error {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, envelopeFolder), "/")
 		id, err := uuid.Parse(folder)
-		if err != nil || known[id] || !strings.Contains(key, "/sealed/") {
-			continue // an upload that was not finished leaves an original without a record
+		if err != nil || known[id] || !strings.Contains(file.Key, "/sealed/") {
+			return nil // an upload that was not finished leaves an original without a record, see package sweep
 		}
 		known[id] = true
 		_, err = v.Store.AnyEnvelope(ctx, id)
-		if errors.Is(err, models.ErrNotFound) {
-			r := &Report{EnvelopeID: id}
-			r.add("there are sealed files of this envelope, but no record")
-			err = tell(r)
-		}
-		if err != nil {
+		if !errors.Is(err, models.ErrNotFound) {
 			return err
 		}
-	}
-	return nil
+		r := &Report{EnvelopeID: id}
+		r.add("there are sealed files of this envelope, but no record")
+		return tell(r)
+	})
 }

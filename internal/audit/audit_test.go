@@ -233,6 +233,13 @@ func (a *archive) sealedFile() string {
 	return e.Sealed()[0].BlobKey
 }
 
+// originalFile is that of the open envelope.
+func (a *archive) originalFile() string {
+	e, err := a.Store.Envelope(a.t.Context(), a.app, a.open)
+	require.NoError(a.t, err)
+	return e.Originals()[0].BlobKey
+}
+
 // remember keeps what the attacks change; the returned function puts it back.
 func (a *archive) remember() (undo func()) {
 	a.t.Helper()
@@ -255,6 +262,7 @@ func (a *archive) remember() (undo func()) {
 			}
 		}
 		keep(a.t, a.blobs, key, content)
+		keep(a.t, a.blobs, a.originalFile(), testkit.OnePage())
 	}
 }
 
@@ -325,6 +333,14 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		{"the file is gone", func(a *archive) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
 		}, "has no file"},
+		{"the original is changed", func(a *archive) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "another hash than its file"},
+		{"the original is gone", func(a *archive) {
+			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.originalFile()))
+		}, "has no file"},
+		{"another original, the chain forged", func(a *archive) {
+			keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7"))
+			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'original'", a.open, fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7"))))
+		}, "with the hash that is recorded"},
 		{last, func(a *archive) {
 			a.exec("DELETE FROM field_values WHERE envelope_id = $1", a.sealed)
 			a.remove(a.sealed)

@@ -35,6 +35,9 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
+	// Walk tells every file whose key begins with prefix, one at a time. Those
+	// that are made or removed meanwhile may be told or not.
+	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
 }
@@ -43,6 +46,13 @@ type Store interface {
 type File struct {
 	*os.File
 	Size int64 // bytes
+}
+
+// Entry is a file in a listing.
+type Entry struct {
+	Key      string
+	Size     int64     // bytes, as stored
+	Modified time.Time // by the store's clock
 }
 
 // Open opens the store that rawURL names: file:///dir, s3://bucket?… or
@@ -193,26 +203,47 @@ func (d *dir) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-func (d *dir) List(_ context.Context, prefix string) ([]string, error) {
+func (d *dir) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, d, prefix) }
+
+// list is what Walk tells, in memory.
+func list(ctx context.Context, s Store, prefix string) (keys []string, err error) {
+	err = s.Walk(ctx, prefix, func(e Entry) error {
+		keys = append(keys, e.Key)
+		return nil
+	})
+	return keys, err
+}
+
+func (d *dir) Walk(ctx context.Context, prefix string, tell func(Entry) error) error {
 	folder, err := d.path(prefix[:strings.LastIndex(prefix, "/")+1] + ".")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var keys []string
-	err = filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	return filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing of that prefix, or removed meanwhile
+		case err != nil:
 			return err
+		case e.IsDir() && p == d.tmp():
+			return fs.SkipDir
+		case e.IsDir():
+			return ctx.Err()
 		}
 		rel, err := filepath.Rel(d.root, p)
-		if key := filepath.ToSlash(rel); err == nil && strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+		key := filepath.ToSlash(rel)
+		if err != nil || !strings.HasPrefix(key, prefix) {
+			return err
 		}
-		return err
+		st, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tell(Entry{Key: key, Size: st.Size(), Modified: st.ModTime()})
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return keys, err
 }
 
 func (d *dir) Check(ctx context.Context) error { return check(ctx, d) }

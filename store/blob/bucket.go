@@ -73,17 +73,22 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 }
 
 func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
-	var keys []string
+	return list(ctx, b, prefix)
+}
+
+func (b *bucket) Walk(ctx context.Context, prefix string, tell func(Entry) error) error {
 	it := b.b.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		o, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return keys, nil
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", prefix, err)
+			return fmt.Errorf("list %s: %w", prefix, err)
 		}
-		keys = append(keys, o.Key)
+		if err := tell(Entry{Key: o.Key, Size: o.Size, Modified: o.ModTime}); err != nil {
+			return err
+		}
 	}
 }
 

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"countersign/internal/sweep"
+)
+
+type filesCommand struct {
+	Sweep filesSweep `cmd:"" help:"List files that nothing in the database stands for, such as of uploads that were cut off."`
+}
+
+type filesSweep struct {
+	database
+
+	Delete bool `help:"Delete them."`
+	JSON   bool `help:"Print JSON, one line for each file." name:"json"`
+}
+
+// Run looks through the file store. The service may be running.
+func (f filesSweep) Run(ctx context.Context) (err error) {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	if err := cfg.Require("BLOB_URL"); err != nil {
+		return err
+	}
+	s, v, err := openStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Migrated(ctx); err != nil {
+		return err
+	}
+	blobs, err := openBlobs(ctx, cfg, v)
+	if err != nil {
+		return err
+	}
+	sum := &sweepSummary{out: os.Stdout, json: f.JSON, deleting: f.Delete}
+	err = sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.tell)
+	return errors.Join(err, sum.end())
+}
+
+// sweepSummary prints what was found.
+type sweepSummary struct {
+	out            io.Writer
+	json, deleting bool
+	files          int
+	bytes          int64
+}
+
+func (s *sweepSummary) tell(o sweep.Orphan) error {
+	s.files++
+	s.bytes += o.Size
+	if s.json {
+		return json.NewEncoder(s.out).Encode(o)
+	}
+	_, err := fmt.Fprintf(s.out, "%s  %10d  %s  %s\n", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
+	return err
+}
+
+func (s *sweepSummary) end() error {
+	if s.json {
+		return nil
+	}
+	what := "to be deleted, with --delete"
+	if s.deleting {
+		what = "deleted"
+	}
+	_, err := fmt.Fprintf(s.out, "%d file(s) of %d bytes %s\n", s.files, s.bytes, what)
+	return err
+}

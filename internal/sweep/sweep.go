@@ -1,0 +1,217 @@
+// Package sweep finds files in the file store that nothing in the database
+// stands for: an upload, or a run of something else, that was cut off after its
+// file was written and before its transaction was committed.
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// Age is how old a file is at least, by the file store's clock, to be taken for
+// one that nobody will come to record: far longer than any request.
+const Age = 24 * time.Hour
+
+// The folders of a file store.
+const (
+	envelopes = "envelopes/"
+	anchors   = "anchors/"
+	checks    = "check/"
+
+	tokenSuffix = ".tst"
+)
+
+// Why a file is no longer needed.
+const (
+	ReasonUnrecorded = "never recorded"
+	ReasonPurged     = "of a purged document"
+	ReasonCheck      = "left by a check of the file store"
+)
+
+// Orphan is a file that nothing stands for.
+type Orphan struct {
+	Key      string    `json:"key"`
+	Size     int64     `json:"size"` // bytes, as stored
+	Modified time.Time `json:"modified"`
+	Reason   string    `json:"reason"`
+	Deleted  bool      `json:"deleted"`
+}
+
+// Sweeper looks through a file store. Sealed files without a record, and lists of
+// anchors that were time-stamped, are evidence: `audit verify` names them, and
+// nothing here touches them.
+type Sweeper struct {
+	Store *store.Store
+	Blobs blob.Store
+	// Delete removes what is found; else it is only told.
+	Delete bool
+}
+
+// batch is how many files are looked up at once.
+const batch = 500
+
+// Run tells every orphan. What was done up to an error stays done.
+func (s Sweeper) Run(ctx context.Context, tell func(Orphan) error) error {
+	now, err := s.clock(ctx)
+	if err != nil {
+		return err
+	}
+	for _, folder := range []struct {
+		prefix string
+		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
+	}{{envelopes, s.documents}, {anchors, s.lists}, {checks, left}} {
+		var old []blob.Entry
+		flush := func() error {
+			orphans, err := folder.judge(ctx, old)
+			old = old[:0]
+			if err != nil {
+				return err
+			}
+			return s.sweep(ctx, orphans, tell)
+		}
+		err := s.Blobs.Walk(ctx, folder.prefix, func(e blob.Entry) error {
+			if now.Sub(e.Modified) < Age {
+				return nil
+			}
+			if old = append(old, e); len(old) < batch {
+				return nil
+			}
+			return flush()
+		})
+		if err == nil && len(old) > 0 {
+			err = flush()
+		}
+		if err != nil {
+			return fmt.Errorf("sweep %s: %w", folder.prefix, err)
+		}
+	}
+	return nil
+}
+
+// clock is the time by the file store's clock, which files' ages go by.
+func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return now, err
+	}
+	defer blob.Discard(f)
+	key := checks + filepath.Base(f.Name())
+	if err := s.Blobs.Keep(ctx, f, key); err != nil {
+		return now, err
+	}
+	err = s.Blobs.Walk(ctx, key, func(e blob.Entry) error {
+		now = e.Modified
+		return nil
+	})
+	if err == nil && now.IsZero() {
+		err = fmt.Errorf("the file store does not list %s, which was just written", key)
+	}
+	if err != nil {
+		return now, err
+	}
+	return now, s.Blobs.Delete(ctx, key)
+}
+
+func (s Sweeper) sweep(ctx context.Context, orphans []Orphan, tell func(Orphan) error) error {
+	for _, o := range orphans {
+		if s.Delete {
+			if err := s.Blobs.Delete(ctx, o.Key); err != nil {
+				return err
+			}
+			o.Deleted = true
+		}
+		if err := tell(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orphan(e blob.Entry, reason string) Orphan {
+	return Orphan{Key: e.Key, Size: e.Size, Modified: e.Modified.UTC(), Reason: reason}
+}
+
+// documents judges files of envelopes: envelopes/<id>/original/… and …/sealed/….
+func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
+	var ids []uuid.UUID
+	for _, f := range files {
+		if id, _, ok := parts(f.Key); ok {
+			ids = append(ids, id)
+		}
+	}
+	recorded, err := s.Store.Files(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var out []Orphan
+	for _, f := range files {
+		id, kind, ok := parts(f.Key)
+		if !ok {
+			continue // not ours
+		}
+		needed, purged := false, len(recorded[id]) > 0
+		for _, r := range recorded[id] {
+			needed = needed || r.BlobKey == f.Key && !r.Purged
+			purged = purged && r.Purged
+		}
+		switch {
+		case needed:
+		case purged:
+			out = append(out, orphan(f, ReasonPurged))
+		case kind == "original":
+			out = append(out, orphan(f, ReasonUnrecorded))
+		}
+	}
+	return out, nil
+}
+
+func parts(key string) (envelope uuid.UUID, kind string, ok bool) {
+	p := strings.Split(strings.TrimPrefix(key, envelopes), "/")
+	if len(p) != 3 {
+		return envelope, "", false
+	}
+	envelope, err := uuid.Parse(p[0])
+	return envelope, p[1], err == nil
+}
+
+// lists judges lists of anchors: one without a token was never recorded, unless
+// its row says otherwise.
+func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
+	var keys []string
+	for _, f := range files {
+		keys = append(keys, f.Key)
+	}
+	recorded, err := s.Store.AnchorFiles(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var out []Orphan
+	for _, f := range files {
+		if recorded[f.Key] || strings.HasSuffix(f.Key, tokenSuffix) {
+			continue
+		}
+		token, err := s.Blobs.List(ctx, f.Key+tokenSuffix)
+		if err != nil {
+			return nil, err
+		}
+		if len(token) == 0 {
+			out = append(out, orphan(f, ReasonUnrecorded))
+		}
+	}
+	return out, nil
+}
+
+func left(_ context.Context, files []blob.Entry) (out []Orphan, _ error) {
+	for _, f := range files {
+		out = append(out, orphan(f, ReasonCheck))
+	}
+	return out, nil
+}

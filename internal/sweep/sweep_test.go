@@ -1,0 +1,133 @@
+package sweep_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/sweep"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// stores are a directory and a bucket, each with a way to make a file older.
+func stores(t *testing.T) map[string]func() (blob.Store, func(key string)) {
+	t.Helper()
+	return map[string]func() (blob.Store, func(string)){
+		"directory": func() (blob.Store, func(string)) {
+			root := t.TempDir()
+			b, err := blob.OpenDir(root)
+			require.NoError(t, err)
+			return b, func(key string) {
+				past := time.Now().Add(-25 * time.Hour)
+				require.NoError(t, os.Chtimes(filepath.Join(root, key), past, past))
+			}
+		},
+		"bucket": func() (blob.Store, func(string)) {
+			s3 := testkit.NewS3(t)
+			b, err := blob.Open(t.Context(), s3.URL)
+			require.NoError(t, err)
+			return b, func(key string) { s3.Age(key, 25*time.Hour) }
+		},
+	}
+}
+
+func keep(t *testing.T, s blob.Store, key string) {
+	t.Helper()
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.WriteString("content")
+	require.NoError(t, err)
+	require.NoError(t, s.Keep(t.Context(), f, key))
+}
+
+// envelope stores a draft with the file of one document.
+func envelope(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID) (e *models.Envelope, key string) {
+	t.Helper()
+	act := models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me"})
+	require.NoError(t, err)
+	key = fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New())
+	sum := sha256.Sum256([]byte("content"))
+	_, err = e.AddDocument(act, models.DocumentInput{
+		SHA256: hex.EncodeToString(sum[:]), Size: 7, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+	}, 9)
+	require.NoError(t, err)
+	require.NoError(t, s.Create(t.Context(), e))
+	return e, key
+}
+
+// TestSweep: what nothing stands for is found and removed; what is young, is
+// needed, or is evidence, stays.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		pool, err := s.Pool()
+		require.NoError(t, err)
+		number := int64(0)
+		for name, open := range stores(t) {
+			b, age := open()
+			e, original := envelope(t, s, clock, app.ID)
+			p, purged := envelope(t, s, clock, app.ID)
+			_, err := pool.ExecContext(t.Context(), "UPDATE documents SET purge_status = 'purged' WHERE id = '"+p.Documents[0].ID.String()+"'")
+			require.NoError(t, err)
+			number++
+			list := fmt.Sprintf("anchors/%08d-ab.txt", number)
+			require.NoError(t, s.AddAnchor(t.Context(), store.Anchor{Number: number, At: clock.Now(), Digest: "ab", BlobKey: list, Token: []byte("t")}))
+			stays := []string{
+				original, list,
+				fmt.Sprintf("envelopes/%s/sealed/superseded.pdf", e.ID),
+				fmt.Sprintf("envelopes/%s/sealed/evidence.pdf", uuid.New()),
+				"anchors/00000099-removed.txt", "anchors/00000099-removed.txt.tst",
+				"envelopes/of-somebody-else.pdf", "other/file.pdf",
+			}
+			goes := map[string]string{
+				fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New()):       sweep.ReasonUnrecorded,
+				fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New()): sweep.ReasonUnrecorded,
+				purged: sweep.ReasonPurged,
+				fmt.Sprintf("envelopes/%s/sealed/restored.pdf", p.ID): sweep.ReasonPurged,
+				"anchors/00000098-cut-off.txt":                        sweep.ReasonUnrecorded,
+				"check/1.part":                                        sweep.ReasonCheck,
+			}
+			for _, key := range stays {
+				keep(t, b, key)
+				age(key)
+			}
+			for key := range goes {
+				keep(t, b, key)
+				age(key)
+			}
+			young := fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New())
+			keep(t, b, young)
+			run := func(remove bool) map[string]string {
+				found := make(map[string]string)
+				require.NoError(t, sweep.Sweeper{Store: s, Blobs: b, Delete: remove}.Run(t.Context(), func(o sweep.Orphan) error {
+					assert.Equal(t, remove, o.Deleted)
+					assert.EqualValues(t, 7, o.Size)
+					found[o.Key] = o.Reason
+					return nil
+				}))
+				return found
+			}
+			assert.Equal(t, goes, run(false), name)
+			assert.Equal(t, goes, run(true), name)
+			assert.Empty(t, run(true), name)
+			left, err := b.List(t.Context(), "")
+			require.NoError(t, err)
+			assert.ElementsMatch(t, append(stays, young), left, name)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package testkit
+
+import (
+	"encoding/xml"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// S3 is an S3 store with one bucket, as far as a file store asks anything of it:
+// objects are put, got, deleted and listed, two at a time.
+type S3 struct {
+	// URL is that of the bucket, as blob.Open takes it.
+	URL string
+
+	mu      sync.Mutex
+	objects map[string]s3Object
+}
+
+type s3Object struct {
+	content  []byte
+	modified time.Time
+}
+
+const s3Page = 2
+
+// NewS3 starts one that ends with the test.
+func NewS3(t testing.TB) *S3 {
+	t.Helper()
+	s := &S3{objects: make(map[string]s3Object)}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	q := url.Values{"endpoint": {srv.URL}, "region": {"here"}, "use_path_style": {"true"}, "anonymous": {"true"}}
+	s.URL = "s3://bucket?" + q.Encode()
+	return s
+}
+
+// Age makes an object older.
+func (s *S3) Age(key string, by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[key]
+	o.modified = o.modified.Add(-by)
+	s.objects[key] = o
+}
+
+// ServeHTTP implements http.Handler.
+func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/bucket"), "/")
+	o, known := s.objects[key]
+	switch {
+	case r.Method == http.MethodGet && key == "":
+		s.list(w, r.URL.Query())
+	case r.Method == http.MethodPut && !strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked"):
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.objects[key] = s3Object{b, time.Now()} //nolint:forbidigo // its own clock
+		w.Header().Set("ETag", `"1"`)
+	case r.Method == http.MethodDelete:
+		delete(s.objects, key)
+		w.WriteHeader(http.StatusNoContent)
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && known:
+		w.Header().Set("ETag", `"1"`)
+		http.ServeContent(w, r, "", o.modified, strings.NewReader(string(o.content)))
+	case !known:
+		w.WriteHeader(http.StatusNotFound)
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`) // the asker has gone
+		}
+	default:
+		w.WriteHeader(http.StatusNotImplemented)
+	}
+}
+
+// list answers ListObjectsV2; the token of the next page is its first key.
+func (s *S3) list(w http.ResponseWriter, q url.Values) {
+	type content struct {
+		Key          string
+		Size         int
+		LastModified string
+	}
+	var out struct {
+		XMLName               xml.Name `xml:"ListBucketResult"`
+		IsTruncated           bool
+		NextContinuationToken string `xml:",omitempty"`
+		Contents              []content
+	}
+	var keys []string
+	for k := range s.objects {
+		if strings.HasPrefix(k, q.Get("prefix")) && k >= q.Get("continuation-token") {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	if len(keys) > s3Page {
+		out.IsTruncated, out.NextContinuationToken = true, keys[s3Page]
+		keys = keys[:s3Page]
+	}
+	for _, k := range keys {
+		o := s.objects[k]
+		out.Contents = append(out.Contents, content{k, len(o.content), o.modified.UTC().Format(time.RFC3339Nano)})
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	_ = xml.NewEncoder(w).Encode(out) // the asker has gone
+}
