@@ -11,8 +11,11 @@ GO      ?= go
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
 # For every go command, so that the tests share the compiled packages of the build. Nobody speaks the
-# web framework's msgpack, and it would be a fifth of the program.
-export GOFLAGS := -trimpath -tags=nomsgpack $(GOFLAGS)
+# web framework's msgpack, and it would be a fifth of the program. TAGS=pkcs11 builds in keys of hardware
+# modules, which take cgo.
+TAGS  ?=
+comma := ,
+export GOFLAGS := -trimpath -tags=nomsgpack$(addprefix $(comma),$(TAGS)) $(GOFLAGS)
 
 # The tests to run, and the packages that are tested without the race detector: those that only
 # compute (seal), that hash passwords by the hundred, minutes of it under the detector (api), or that

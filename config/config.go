@@ -86,10 +86,11 @@ type Config struct {
 	MasterKey Secret `env:"MASTER_KEY"`
 	// EncryptFiles keeps documents encrypted, with keys that the first master key seals.
 	EncryptFiles bool `env:"ENCRYPT_FILES"`
-	// SealKey and SealCert are PEM files, or SealKey a PKCS#12 file and SealCert empty.
+	// SealKey and SealCert are PEM files; or SealKey is a PKCS#12 file and SealCert
+	// empty, or SealKey a PKCS#11 URI (RFC 7512).
 	SealKey  string `env:"SEAL_KEY"`
 	SealCert string `env:"SEAL_CERT"`
-	// SealPassword opens a PKCS#12 file.
+	// SealPassword opens a PKCS#12 file, or is the PIN of a PKCS#11 token.
 	SealPassword Secret `env:"SEAL_PASSWORD"`
 	// MetricsListen is the address of /metrics, /healthz and /readyz for operators; empty: none.
 	MetricsListen string `env:"METRICS_LISTEN"`

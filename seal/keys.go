@@ -81,9 +81,8 @@ func template(name string, now time.Time, years int, rand io.Reader) (*x509.Cert
 	}, nil
 }
 
-// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1, not encrypted) and a
-// certificate chain, leaf first, from PEM.
-func LoadPEM(certPEM, keyPEM []byte) (crypto.Signer, []*x509.Certificate, error) {
+// LoadChain reads a certificate chain, leaf first, from PEM.
+func LoadChain(certPEM []byte) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate
 	for rest := certPEM; ; {
 		var b *pem.Block
@@ -95,12 +94,22 @@ func LoadPEM(certPEM, keyPEM []byte) (crypto.Signer, []*x509.Certificate, error)
 		}
 		c, err := x509.ParseCertificate(b.Bytes)
 		if err != nil {
-			return nil, nil, fmt.Errorf("seal: certificate: %w", err)
+			return nil, fmt.Errorf("seal: certificate: %w", err)
 		}
 		chain = append(chain, c)
 	}
 	if len(chain) == 0 {
-		return nil, nil, errors.New("seal: no certificate in the PEM file")
+		return nil, errors.New("seal: no certificate in the PEM file")
+	}
+	return chain, nil
+}
+
+// LoadPEM reads a private key (PKCS #8, SEC 1 or PKCS #1, not encrypted) and a
+// certificate chain, leaf first, from PEM.
+func LoadPEM(certPEM, keyPEM []byte) (crypto.Signer, []*x509.Certificate, error) {
+	chain, err := LoadChain(certPEM)
+	if err != nil {
+		return nil, nil, err
 	}
 	for rest := keyPEM; ; {
 		var b *pem.Block

@@ -29,6 +29,7 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
+	"countersign/seal/pkcs11"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -236,6 +237,9 @@ func (p *parts) dispatcher() *temporal.Dispatcher {
 
 // sealKey reads the sealing key: two PEM files, or one PKCS#12 file.
 func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
+	if strings.HasPrefix(cfg.SealKey, pkcs11.Scheme) {
+		return hardwareKey(cfg)
+	}
 	key, err := os.ReadFile(cfg.SealKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
@@ -250,6 +254,31 @@ func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 		}
 	}
 	return seal.LoadPEM(cert, key)
+}
+
+// hardwareKey opens the key that a PKCS#11 URI names. The session with the
+// module lasts as long as the process.
+func hardwareKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
+	uri, err := pkcs11.ParseURI(cfg.SealKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
+	}
+	if uri.PINSource == "" {
+		uri.PIN = string(cfg.SealPassword)
+	}
+	cert, err := os.ReadFile(cfg.SealCert)
+	if err != nil {
+		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
+	}
+	chain, err := seal.LoadChain(cert)
+	if err != nil {
+		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
+	}
+	key, err := pkcs11.Open(uri)
+	if err != nil {
+		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
+	}
+	return key, chain, nil
 }
 
 // The limits of a connection to the API.

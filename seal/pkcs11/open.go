@@ -17,18 +17,20 @@ type key struct {
 
 func (k *key) Close() error { return k.ctx.Close() }
 
-// Open logs in to the token and finds the key pair by its label.
-func Open(cfg Config) (Key, error) {
-	ctx, err := crypto11.Configure(&crypto11.Config{Path: cfg.Module, TokenLabel: cfg.Token, Pin: cfg.PIN})
+func open(cfg Config) (Key, error) {
+	ctx, err := crypto11.Configure(&crypto11.Config{Path: cfg.Module, TokenLabel: cfg.Token, TokenSerial: cfg.Serial, Pin: cfg.PIN})
 	if err != nil {
-		return nil, fmt.Errorf("pkcs11: opening token %q: %w", cfg.Token, err)
+		return nil, fmt.Errorf("pkcs11: opening token %q: %w", cfg.Token+cfg.Serial, err)
 	}
-	signer, err := ctx.FindKeyPair(nil, []byte(cfg.Key))
-	if err == nil && signer == nil {
-		err = errors.New("no such key")
+	found, err := ctx.FindKeyPairs(cfg.ID, []byte(cfg.Key))
+	switch {
+	case err == nil && len(found) == 0:
+		err = errors.New("no such key, or not both halves of it")
+	case len(found) > 1:
+		err = errors.New("several keys are meant: name it by its id, too")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pkcs11: key %q: %w", cfg.Key, err), ctx.Close())
 	}
-	return &key{signer, ctx}, nil
+	return &key{found[0], ctx}, nil
 }

@@ -2,5 +2,4 @@
 
 package pkcs11
 
-// Open needs the build tag pkcs11.
-func Open(Config) (Key, error) { return nil, ErrNotBuilt }
+func open(Config) (Key, error) { return nil, ErrNotBuilt }

@@ -9,6 +9,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -45,8 +46,9 @@ func fileExists(p string) bool {
 	return err == nil
 }
 
-// TestSealWithKeysOnAToken seals with keys that never leave SoftHSM.
-func TestSealWithKeysOnAToken(t *testing.T) { //nolint:paralleltest // SoftHSM reads its configuration from the environment
+// TestSealWithKeysOnAToken seals with keys that never leave SoftHSM. Not
+// parallel: that reads its configuration from the environment.
+func TestSealWithKeysOnAToken(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "softhsm2.conf")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tokens"), 0o700))
@@ -62,6 +64,10 @@ func TestSealWithKeysOnAToken(t *testing.T) { //nolint:paralleltest // SoftHSM r
 	require.NoError(t, err)
 	_, err = setup.GenerateRSAKeyPairWithLabel([]byte{2}, []byte("rsa"), 3072)
 	require.NoError(t, err)
+	for id := range byte(2) {
+		_, err = setup.GenerateECDSAKeyPairWithLabel([]byte{3 + id}, []byte("twice"), elliptic.P256())
+		require.NoError(t, err)
+	}
 	require.NoError(t, setup.Close())
 
 	for _, label := range []string{"p256", "rsa"} {
@@ -70,6 +76,17 @@ func TestSealWithKeysOnAToken(t *testing.T) { //nolint:paralleltest // SoftHSM r
 		sealWith(t, key)
 		require.NoError(t, key.Close())
 	}
+	pin := filepath.Join(dir, "pin")
+	require.NoError(t, os.WriteFile(pin, []byte("1234\n"), 0o600))
+	key, err := pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PINSource: pin, ID: []byte{2}})
+	require.NoError(t, err)
+	require.IsType(t, &rsa.PublicKey{}, key.Public())
+	require.NoError(t, key.Close())
+	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "1234", Key: "twice"})
+	require.ErrorContains(t, err, "several keys")
+	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "4321", Key: "rsa"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "4321")
 	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "seal", PIN: "1234", Key: "other"})
 	require.ErrorContains(t, err, `key "other"`)
 	_, err = pkcs11.Open(pkcs11.Config{Module: lib, Token: "none", PIN: "1234", Key: "rsa"})

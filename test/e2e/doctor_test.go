@@ -77,6 +77,7 @@ func TestDoctor(t *testing.T) {
 		"files":             {[]string{"COUNTERSIGN_BLOB_URL=file://" + notADirectory}, "files", "COUNTERSIGN_BLOB_URL"},
 		"mail":              {[]string{"COUNTERSIGN_SMTP_URL=smtp://127.0.0.1:1?tls=none"}, "mail", "COUNTERSIGN_SMTP_URL"},
 		"expired":           {expired, "seal_key", "COUNTERSIGN_SEAL_CERT"},
+		"no module":         {[]string{"COUNTERSIGN_SEAL_KEY=pkcs11:token=t;object=o?module-path=/nowhere.so"}, "seal_key", "make build TAGS=pkcs11"},
 		"no key":            {[]string{"COUNTERSIGN_SEAL_KEY=/nowhere.pem"}, "seal_key", "COUNTERSIGN_SEAL_KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {

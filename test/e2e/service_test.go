@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,7 +46,7 @@ type service struct {
 
 func binary(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("../../bin/countersign")
+	path, err := filepath.Abs(cmp.Or(os.Getenv("COUNTERSIGN_TEST_PROGRAM"), "../../bin/countersign"))
 	require.NoError(t, err)
 	require.FileExists(t, path, `run "make build" first`)
 	return path
