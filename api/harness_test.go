@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 
 	"countersign/api"
 	"countersign/internal/credential"
@@ -138,7 +139,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	require.NoError(t, err)
 	s := &service{url: db, clock: &clock{}, post: &post{}}
 	const base = "https://sign.example.com"
-	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, Now: s.clock.now, NewID: newID})
+	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, PasswordCost: bcrypt.MinCost, Now: s.clock.now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	_, err = s.store.Migrate(t.Context())

@@ -28,7 +28,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	if _, err := s.App(ctx, app); err != nil {
 		return nil, err
 	}
-	hash, err := hashPassword(password)
+	hash, err := s.hashPassword(password)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,8 @@ func digestible(password string) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(sum[:])) // no NUL
 }
 
-func hashPassword(password string) ([]byte, error) {
-	hash, err := bcrypt.GenerateFromPassword(digestible(password), bcrypt.DefaultCost)
+func (s *Store) hashPassword(password string) ([]byte, error) {
+	hash, err := bcrypt.GenerateFromPassword(digestible(password), s.cost)
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
 	}

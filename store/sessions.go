@@ -159,7 +159,7 @@ func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password
 	if err := p.Err(); err != nil {
 		return err
 	}
-	hash, err := hashPassword(password)
+	hash, err := s.hashPassword(password)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/crypto/bcrypt"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -34,9 +36,11 @@ type Config struct {
 	BaseURL string
 	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
 	MaxConns int
-	Vault    *vault.Vault
-	Now      func() time.Time
-	NewID    func() uuid.UUID
+	// PasswordCost is bcrypt's for new passwords; 0 means its default. Tests need not be slow.
+	PasswordCost int
+	Vault        *vault.Vault
+	Now          func() time.Time
+	NewID        func() uuid.UUID
 }
 
 // Store is safe for concurrent use.
@@ -48,6 +52,7 @@ type Store struct {
 	index    *vault.Index // of addresses
 	now      func() time.Time
 	newID    func() uuid.UUID
+	cost     int // bcrypt's for passwords
 	wake     chan struct{}
 	schemas  sync.Map // what GORM knows of each model, for what is read without it
 }
@@ -59,7 +64,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.New("database URL cannot be read") // not the parse error: it repeats the password
 	}
 	s := &Store{
-		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1),
+		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost),
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {

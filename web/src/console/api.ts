@@ -6,6 +6,8 @@ export type Role = "viewer" | "support" | "admin";
 export interface Who {
   user: { id: string; email: string; name: string; role: Role } | null;
   app: { id: string; name: string; plan: string; tenants: string[] };
+  /** A second factor is required and missing. */
+  mustEnrol: boolean;
 }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null }
@@ -38,13 +40,19 @@ export class Client {
     return sessionStorage.getItem(kept);
   }
 
-  async login(email: string, password: string): Promise<Who> {
-    const answer = await ask<Who & { access_token: string }>("/v1/console/login", { body: { email, password } });
+  async login(email: string, password: string, code?: string): Promise<Who> {
+    const answer = await ask<Who & { access_token: string }>("/v1/console/login", { body: { email, password, code } });
     sessionStorage.setItem(kept, answer.access_token);
     return answer;
   }
 
-  logout(ended = false): void {
+  /** Ends the session, at the service too. */
+  logout(): void {
+    void ask("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
+    this.forget(false);
+  }
+
+  private forget(ended: boolean): void {
     sessionStorage.removeItem(kept);
     this.onGone(ended);
   }
@@ -53,7 +61,7 @@ export class Client {
     try {
       return await ask<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
     } catch (e) {
-      if (e instanceof Refusal && e.status === 401) this.logout(true);
+      if (e instanceof Refusal && e.status === 401) this.forget(true);
       throw e;
     }
   }
@@ -77,6 +85,9 @@ export function words(e: unknown): string {
   return e instanceof Error ? e.message : String(e);
 }
 
+/** Marks what a page asks by itself: it does not keep an idle session alive. */
+export const background = (): Ask => ({ headers: { "Countersign-Background": "1" } });
+
 export interface Loaded<T> { data: T | null; problem: string; reload: () => void }
 
 /** Loads something, again whenever its path changes and every so many milliseconds. */
@@ -87,12 +98,12 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
   useEffect(() => {
     if (path === null) return;
     let stale = false;
-    const load = () => client.call<T>(path).then(
+    const load = (options: Ask) => client.call<T>(path, options).then(
       (d) => { if (!stale) { setData(d); setProblem(""); } },
       (e: unknown) => { if (!stale) setProblem(words(e)); },
     );
-    void load();
-    const timer = every ? setInterval(() => { if (document.visibilityState === "visible") void load(); }, every) : 0;
+    void load({});
+    const timer = every ? setInterval(() => { if (document.visibilityState === "visible") void load(background()); }, every) : 0;
     return () => {
       stale = true;
       clearInterval(timer);

@@ -2,12 +2,14 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import "../ui/base.css";
 import "./console.css";
-import { Title } from "../ui/parts";
 import { Contacts, SettingsPage, Usage } from "./account";
-import { Client, words, type Who } from "./api";
+import { background, Client, type Who } from "./api";
 import { EnvelopePage, Envelopes } from "./envelopes";
-import { Problem } from "./parts";
+import { Login } from "./login";
+import { Account, MustEnrol } from "./self";
 import { DeliveryPage, Webhooks } from "./webhooks";
+
+const look = 60_000; // milliseconds between looks whether the session still holds
 
 const sections = { envelopes: "Envelopes", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
 
@@ -24,8 +26,14 @@ function Console() {
     else void client.call<Who>("me").then(setWho, () => undefined).finally(() => setAsked(true));
     return () => removeEventListener("hashchange", change);
   }, []);
+  useEffect(() => {
+    if (!who) return;
+    const timer = setInterval(() => void client.call("me", background()).catch(() => undefined), look);
+    return () => clearInterval(timer);
+  }, [who]);
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} onIn={setWho} />;
+  if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
   const [, section = "envelopes", id] = route.split("/");
   const current = section === "deliveries" ? "webhooks" : section;
   return (
@@ -33,7 +41,7 @@ function Console() {
       <header class="masthead">
         <strong>Countersign</strong>
         <nav aria-label="Sections">{Object.entries(sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
-        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <bdi>{who.user.name}</bdi>, {who.user.role}</>}</span>
+        <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
       <main key={route}>
@@ -43,38 +51,10 @@ function Console() {
         {section === "deliveries" && id && <DeliveryPage client={client} who={who} id={id} />}
         {section === "contacts" && <Contacts client={client} who={who} />}
         {section === "usage" && <Usage client={client} />}
+        {section === "account" && who.user && <Account client={client} email={who.user.email} />}
         {section === "settings" && <SettingsPage client={client} who={who} />}
       </main>
     </div>
-  );
-}
-
-function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Who) => void }) {
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
-  const enter = async (e: SubmitEvent) => {
-    e.preventDefault();
-    setBusy(true);
-    try {
-      onIn(await client.login(email, password));
-    } catch (x) {
-      setProblem(words(x));
-      setBusy(false);
-    }
-  };
-  return (
-    <main class="narrow">
-      <form class="card stack" onSubmit={(e) => void enter(e)}>
-        <Title>Countersign console</Title>
-        {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
-        <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
-        <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
-        <Problem text={problem} />
-        <button disabled={busy}>Sign in</button>
-      </form>
-    </main>
   );
 }
 

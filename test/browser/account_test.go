@@ -1,0 +1,151 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/require"
+)
+
+const staffPassword = "a long password"
+
+// enter fills the login page.
+func (b *tab) enter(name string) {
+	b.t.Helper()
+	b.visit(svc.base + "/console")
+	b.see("Countersign console")
+	b.fill("#email", name+"@staff.example")
+	b.fill("#password", staffPassword)
+	b.button("Sign in")
+}
+
+// prove gives the password again, and a code where one is asked for.
+func (b *tab) prove(label, code string) {
+	b.t.Helper()
+	b.fill("#proof", staffPassword)
+	if code != "" {
+		b.fill("#proofcode", code)
+	}
+	b.click(fmt.Sprintf(`[...document.querySelectorAll("dialog button")].find((x) => x.textContent === %q)`, label))
+	b.until(`document.querySelector("dialog") === null`)
+}
+
+// enrol sets an authenticator app up and returns its secret and the recovery codes.
+func (b *tab) enrol(picture string) (secret string, recovery []string) {
+	b.t.Helper()
+	b.button("Set up an authenticator app")
+	b.prove("Go on", "")
+	b.see("Scan this")
+	b.until(`document.querySelector(".qr").naturalWidth > 0`)
+	b.checked(picture)
+	secret = strings.ReplaceAll(eval[string](b, `document.querySelector(".secret").textContent`), " ", "")
+	b.fill("#code", "000000")
+	b.button("Confirm")
+	b.see("is wrong, or was used before")
+	b.fill("#code", code(b.t, secret, 0))
+	b.button("Confirm")
+	b.see("Your second factor is on.")
+	recovery = eval[[]string](b, `[...document.querySelectorAll(".codes li")].map((x) => x.textContent)`)
+	require.Len(b.t, recovery, 10)
+	return secret, recovery
+}
+
+// code is what an app shows, so many steps from now. The service takes each step once.
+func code(t *testing.T, secret string, steps int) string {
+	t.Helper()
+	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
+	require.NoError(t, err)
+	return c
+}
+
+func TestConsoleSecondFactor(t *testing.T) {
+	t.Parallel()
+	other := open(t, desktop)
+	staff(other, "factor", "support")
+	b := open(t, desktop)
+	b.enter("factor")
+	b.see("Sign out")
+	b.visit(svc.base + "/console#/account")
+	b.see("Where you are signed in")
+	b.until(`document.querySelectorAll("tbody tr").length === 2`)
+	b.checked("console-account")
+	b.button("Sign out everywhere else")
+	b.see("What is open there ends at once.")
+	b.checked("console-account-prove")
+	b.prove("Sign out", "")
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	other.visit(svc.base + "/console#/contacts")
+	other.see("Your session has ended. Please sign in again.")
+
+	secret, recovery := b.enrol("console-factor-enrol")
+	b.checked("console-factor-codes")
+	b.button("I have kept them")
+	b.see("10 recovery codes are left.")
+	b.checked("console-account-factor")
+	token := eval[string](b, `sessionStorage.getItem("countersign:console")`)
+	b.button("Sign out")
+	b.see("Countersign console")
+	b.eventually("the token has ended at the service", func() bool {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, svc.base+"/v1/console/me", http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode == http.StatusUnauthorized
+	})
+
+	b.enter("factor")
+	b.see("Code from your authenticator app")
+	b.checked("console-login-code")
+	b.fill("#code", "000000")
+	b.button("Sign in")
+	b.see("The code is wrong, or was used before.")
+	b.fill("#code", code(t, secret, 1))
+	b.button("Sign in")
+	b.see("Sign out")
+	b.button("Sign out")
+	b.see("Countersign console")
+	b.enter("factor")
+	b.see("Without your phone")
+	b.fill("#code", recovery[0])
+	b.button("Sign in")
+	b.see("Sign out")
+	b.visit(svc.base + "/console#/account")
+	b.see("9 recovery codes are left.")
+	b.button("Remove")
+	b.prove("Remove", recovery[1])
+	b.see("With one, your password alone lets nobody in")
+
+	b.fill("#now", staffPassword)
+	b.fill("#fresh", "tooshort")
+	b.fill("#now", "not the password")
+	b.fill("#fresh", "a new long password")
+	b.button("Change the password")
+	b.see("password is wrong")
+	b.checked("console-password-refused")
+	b.fill("#now", staffPassword)
+	b.button("Change the password")
+	b.see("Changed. You are signed out everywhere else.")
+	b.calm()
+}
+
+// Where a second factor is required, it comes before everything else.
+func TestConsoleMustEnrol(t *testing.T) {
+	t.Parallel()
+	b := open(t, phone)
+	staff(b, "mustenrol", "admin")
+	b.answers("/v1/console/me", 200, `{"user": {"id": "0", "email": "a@staff.example", "name": "Sam Staff", "role": "admin", "createdAt": "2026-11-21T07:00:00Z"}, "app": {"id": "0", "name": "Demo", "plan": "pro", "tenants": []}, "mustEnrol": true}`)
+	b.visit(svc.base + "/console?again#/envelopes")
+	b.see("A second factor is needed")
+	require.NotContains(t, b.text(), "Envelopes")
+	b.checked("console-must-enrol")
+	b.enrol("console-must-enrol-secret")
+	b.button("I have kept them")
+	b.until(`document.querySelector("nav") !== null`)
+	b.calm()
+}

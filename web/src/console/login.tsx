@@ -1,0 +1,50 @@
+import { useState } from "preact/hooks";
+import { Refusal } from "../ui/http";
+import { Title } from "../ui/parts";
+import { words, type Client, type Who } from "./api";
+import { Problem } from "./parts";
+
+export function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Who) => void }) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState<string | null>(null); // null: none is asked for
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const enter = async (e: SubmitEvent) => {
+    e.preventDefault();
+    setBusy(true);
+    setProblem("");
+    try {
+      onIn(await client.login(email, password, code ?? undefined));
+    } catch (x) {
+      if (x instanceof Refusal && x.code === "code_required") setCode("");
+      else setProblem(words(x));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="narrow">
+      <form class="card stack" onSubmit={(e) => void enter(e)}>
+        <Title>Countersign console</Title>
+        {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
+        <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setCode(null); }} /></div>
+        <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        {code !== null && <Code value={code} onInput={setCode} focus />}
+        <Problem text={problem} />
+        <button disabled={busy}>Sign in</button>
+      </form>
+    </main>
+  );
+}
+
+/** A code of the second factor. */
+export function Code({ id = "code", value, onInput, focus = false, recovery = true }: { id?: string; value: string; onInput: (s: string) => void; focus?: boolean; recovery?: boolean }) {
+  return (
+    <div>
+      <label for={id}>Code from your authenticator app</label>
+      <input id={id} class="code" autocomplete="one-time-code" autocapitalize="off" spellcheck={false} inputMode={recovery ? "text" : "numeric"} required maxLength={40} value={value}
+        aria-describedby={recovery ? `${id}hint` : undefined} ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onInput={(e) => onInput(e.currentTarget.value)} />
+      {recovery && <p id={`${id}hint`} class="quiet small">Without your phone: one of your recovery codes.</p>}
+    </div>
+  );
+}

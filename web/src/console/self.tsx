@@ -1,0 +1,173 @@
+import { useState } from "preact/hooks";
+import { Dialog, Title } from "../ui/parts";
+import { useLoad, when, words, type Client } from "./api";
+import { Code } from "./login";
+import { Problem, Table } from "./parts";
+
+interface Factor { active: boolean; required: boolean; recoveryCodes: number }
+interface Secret { secret: string; uri: string; qr: string }
+interface Session { id: string; current: boolean; ip: string; userAgent: string; createdAt: string; seenAt: string }
+
+/** What shows again who asks: the password, and a code where there is a second factor. */
+interface Proof { password: string; code?: string }
+
+/** Tells password managers whose password a form asks for. */
+const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
+
+/** Asks for a proof before a change of the account. */
+function Prove({ email, title, text, label, factor, work, onClose }: { email: string; title: string; text: string; label: string; factor: boolean; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [problem, setProblem] = useState("");
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(factor ? { password, code } : { password }).then(onClose, (x: unknown) => setProblem(words(x))); }}>
+        <h2>{title}</h2>
+        <p>{text}</p>
+        <Owner email={email} />
+        <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        {factor && <Code id="proofcode" value={code} onInput={setCode} />}
+        <Problem text={problem} />
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The second factor: what there is of one, setting one up, and its recovery codes. */
+function SecondFactor({ client, email, factor, onChange }: { client: Client; email: string; factor: Factor; onChange: () => void }) {
+  const [asking, setAsking] = useState<"enrol" | "renew" | "remove" | null>(null);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
+  const [code, setCode] = useState("");
+  const [problem, setProblem] = useState("");
+  const confirm = async (e: SubmitEvent) => {
+    e.preventDefault();
+    try {
+      setCodes((await client.call<{ recoveryCodes: string[] }>("totp/confirm", { body: { code } })).recoveryCodes);
+      setSecret(null);
+    } catch (x) {
+      setProblem(words(x));
+    }
+  };
+  if (codes) {
+    return (
+      <>
+        <p class="notice good" role="status">Your second factor is on.</p>
+        <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone. They are not shown again.</p>
+        <ul class="codes mono" aria-label="Recovery codes">{codes.map((c) => <li key={c}>{c}</li>)}</ul>
+        <button type="button" onClick={() => { setCodes(null); onChange(); }}>I have kept them</button>
+      </>
+    );
+  }
+  if (secret) {
+    return (
+      <form class="stack" onSubmit={(e) => void confirm(e)}>
+        <p>Scan this with your authenticator app, then type the six digits that it shows.</p>
+        <div class="enrol">
+          <img class="qr" alt="QR code of the secret, which is also written below" src={`data:image/svg+xml,${encodeURIComponent(secret.qr)}`} />
+          <div class="stack">
+            <p class="small"><span class="quiet">Or type this secret into the app:</span><br /><span class="mono secret">{secret.secret.replace(/(.{4})(?=.)/g, "$1 ")}</span></p>
+            <Code value={code} onInput={setCode} recovery={false} />
+          </div>
+        </div>
+        <Problem text={problem} />
+        <div class="row"><button>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Go back</button></div>
+      </form>
+    );
+  }
+  const steps = {
+    enrol: { title: "Set up an authenticator app", text: "Your password first, so that nobody else does this at your screen.", label: "Go on", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
+    renew: { title: "Make new recovery codes", text: "Those you have stop working.", label: "Make new codes", work: async (p: Proof) => setCodes((await client.call<{ recoveryCodes: string[] }>("totp/recovery-codes", { body: p })).recoveryCodes) },
+    remove: { title: "Remove the second factor", text: "Your password alone will let you in. You are signed out everywhere else.", label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
+  };
+  const { active } = factor;
+  return (
+    <>
+      {active ? <p><span class="badge good">on</span> An authenticator app is asked for a code at each sign-in. {factor.recoveryCodes} recovery {factor.recoveryCodes === 1 ? "code is" : "codes are"} left.</p>
+        : <p><span class="badge">off</span> With one, your password alone lets nobody in: an app on your phone shows a code for each sign-in.</p>}
+      <div class="row">
+        {active ? <button type="button" class="plain small" onClick={() => setAsking("renew")}>Make new recovery codes</button> : <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up an authenticator app</button>}
+        {active && !factor.required && <button type="button" class="plain small" onClick={() => setAsking("remove")}>Remove</button>}
+      </div>
+      {asking && <Prove {...steps[asking]} email={email} factor={active} onClose={() => setAsking(null)} />}
+    </>
+  );
+}
+
+/** All that there is before a required second factor is set up. */
+export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
+  return (
+    <main class="narrow">
+      <section class="card stack">
+        <Title>A second factor is needed</Title>
+        <p>Your organisation asks for an authenticator app beside the password. Any that speaks TOTP will do.</p>
+        <SecondFactor client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} onChange={onDone} />
+        <p><button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button></p>
+      </section>
+    </main>
+  );
+}
+
+function Password({ client, email, factor, onChange }: { client: Client; email: string; factor: boolean; onChange: () => void }) {
+  const empty = { password: "", newPassword: "", code: "" };
+  const [form, setForm] = useState(empty);
+  const [told, setTold] = useState({ bad: false, text: "" });
+  const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
+  const change = async (e: SubmitEvent) => {
+    e.preventDefault();
+    const { code, ...rest } = form;
+    try {
+      await client.call("password", { body: factor ? { ...rest, code } : rest });
+      setForm(empty);
+      setTold({ bad: false, text: "Changed. You are signed out everywhere else." });
+      onChange();
+    } catch (x) {
+      setTold({ bad: true, text: words(x) });
+    }
+  };
+  return (
+    <form class="stack" onSubmit={(e) => void change(e)}>
+      <Owner email={email} />
+      <div><label for="now">The one you have</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
+      <div><label for="fresh">The new one</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
+        <p id="freshhint" class="quiet small">10 characters or more, of any kind.</p></div>
+      {factor && <Code value={form.code} onInput={(code) => setForm({ ...form, code })} />}
+      {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
+      <button class="small">Change the password</button>
+    </form>
+  );
+}
+
+export function Account({ client, email }: { client: Client; email: string }) {
+  const factor = useLoad<Factor>(client, "totp");
+  const sessions = useLoad<Session[]>(client, "sessions");
+  const [ending, setEnding] = useState<Session | "others" | null>(null);
+  const end = async (p: Proof) => {
+    await client.call("sessions/end", { body: { ...p, ...(ending === "others" || !ending ? {} : { sessionId: ending.id }) } });
+    sessions.reload();
+  };
+  const active = factor.data?.active ?? false;
+  const changed = () => { factor.reload(); sessions.reload(); };
+  return (
+    <>
+      <Title>Your account</Title>
+      <Problem text={factor.problem || sessions.problem} />
+      <div class="columns">
+        <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} onChange={changed} />}</section>
+        <section class="card stack"><h2>Password</h2><Password client={client} email={email} factor={active} onChange={sessions.reload} /></section>
+      </div>
+      <h2 class="later">Where you are signed in</h2>
+      {sessions.data && (
+        <Table label="Sessions" head={["Device", "Address", "Since", "Last used", "End"]}>
+          {sessions.data.map((s) => (
+            <tr key={s.id}><td>{s.userAgent || "unknown"}</td><td>{s.ip}</td><td>{when(s.createdAt)}</td><td>{when(s.seenAt)}</td>
+              <td>{s.current ? <span class="badge good">this one</span> : <button type="button" class="plain small" onClick={() => setEnding(s)}>Sign out</button>}</td></tr>
+          ))}
+        </Table>
+      )}
+      {(sessions.data?.length ?? 0) > 1 && <p><button type="button" class="plain small" onClick={() => setEnding("others")}>Sign out everywhere else</button></p>}
+      {ending && <Prove email={email} title={ending === "others" ? "Sign out everywhere else?" : "Sign out there?"} text="What is open there ends at once." label="Sign out" factor={active} work={end} onClose={() => setEnding(null)} />}
+    </>
+  );
+}
