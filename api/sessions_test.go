@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"crypto/sha1"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,9 +16,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 
 	"countersign/api"
+	"countersign/internal/vault"
 	"countersign/models"
+	"countersign/store"
 )
 
 func (c *client) me() *answer { c.t.Helper(); return c.get("/v1/console/me") }
@@ -153,6 +159,34 @@ func TestOwnPassword(t *testing.T) {
 		}
 		s.enters(t, object{"email": email, "password": long})
 	})
+}
+
+func TestGuessablePasswords(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "leaked.txt")
+	leaked := fmt.Sprintf("%X:3\r\n", sha1.Sum([]byte("leaked long ago")))
+	require.NoError(t, os.WriteFile(file, []byte(leaked), 0o600))
+	s := onSQLite(t, nil)
+	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+	require.NoError(t, err)
+	strict, err := store.Open(t.Context(), store.Config{URL: s.url, Vault: v, LeakedPasswords: file, PasswordCost: bcrypt.MinCost, Now: s.clock.now, NewID: newID})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, strict.Close()) })
+	for _, p := range []string{"Password123!", "qwertyuiop", "Countersign 2026", "ada.lovelace@example.org", "leaked long ago"} {
+		_, err := strict.CreateUser(t.Context(), s.app.ID, "ada.lovelace@example.com", "Ada Lovelace", p, models.RoleViewer)
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal, p)
+		require.Contains(t, refusal.Fields, "password", p)
+	}
+	_, err = strict.CreateUser(t.Context(), s.app.ID, "ada.lovelace@example.com", "Ada Lovelace", "notes on the engine", models.RoleViewer)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(file))
+	_, err = strict.CreateUser(t.Context(), s.app.ID, "b@example.com", "B", "notes on the engine", models.RoleViewer)
+	require.ErrorContains(t, err, "leaked passwords", "what cannot be checked is not taken")
+
+	c := s.person(t, models.RoleViewer)
+	a := c.post("/v1/console/password", object{"password": password, "newPassword": "password1234"}).refused(400, "validation_error")
+	require.Contains(t, a.body["errors"], "newPassword")
 }
 
 // enrolled signs a new person in and gives the account a second factor.

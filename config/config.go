@@ -78,6 +78,8 @@ type Config struct {
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
 	// ConsoleTOTP says which console users need a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
+	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
+	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
 	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
 	// WorkerBuildID is the workers' version in it; empty: the program's.

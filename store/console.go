@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,11 +19,11 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	p := models.Problems{}
 	models.CheckEmail(p, "email", email)
 	models.CheckText(p, "name", name, 1, 255)
-	checkPassword(p, "password", password, name, email)
+	unread := s.checkPassword(p, "password", password, name, email)
 	if !role.Known() {
 		p.Add("role", "must be viewer, support or admin")
 	}
-	if err := p.Err(); err != nil {
+	if err := cmp.Or(unread, p.Err()); err != nil {
 		return nil, err
 	}
 	if _, err := s.App(ctx, app); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"countersign/internal/password"
 	"countersign/models"
 )
 
@@ -17,11 +18,28 @@ const (
 	maxPassword = 128
 )
 
-// checkPassword notes what is wrong with a new password.
-func checkPassword(p models.Problems, path, password string, _ ...string) {
-	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
+// checkPassword notes what is wrong with a new password. words belong to its
+// user: they do not make it any longer.
+func (s *Store) checkPassword(p models.Problems, path, text string, words ...string) error {
+	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)
+		return nil
 	}
+	switch {
+	case password.Common(text):
+		p.Add(path, "is one of the first that anybody would try")
+	case utf8.RuneCountInString(password.Beside(text, words...)) < minPassword:
+		p.Add(path, "must have %d characters beside the name, the address and the service's name", minPassword)
+	case s.leaked != "":
+		leaked, err := password.Leaked(s.leaked, text)
+		if err != nil {
+			return err
+		}
+		if leaked {
+			p.Add(path, "is in a list of passwords that have leaked")
+		}
+	}
+	return nil
 }
 
 // readByBcrypt is how many bytes of a password bcrypt reads.
@@ -29,22 +47,22 @@ const readByBcrypt = 72
 
 // digestible is what bcrypt is given: the password, or a digest of one that is
 // longer than it reads.
-func digestible(password string) []byte {
-	if len(password) <= readByBcrypt {
-		return []byte(password)
+func digestible(text string) []byte {
+	if len(text) <= readByBcrypt {
+		return []byte(text)
 	}
-	sum := sha256.Sum256([]byte(password))
+	sum := sha256.Sum256([]byte(text))
 	return []byte(base64.StdEncoding.EncodeToString(sum[:])) // no NUL
 }
 
-func (s *Store) hashPassword(password string) ([]byte, error) {
-	hash, err := bcrypt.GenerateFromPassword(digestible(password), s.cost)
+func (s *Store) hashPassword(text string) ([]byte, error) {
+	hash, err := bcrypt.GenerateFromPassword(digestible(text), s.cost)
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
 	}
 	return hash, nil
 }
 
-func isPassword(hash []byte, password string) bool {
-	return bcrypt.CompareHashAndPassword(hash, digestible(password)) == nil
+func isPassword(hash []byte, text string) bool {
+	return bcrypt.CompareHashAndPassword(hash, digestible(text)) == nil
 }

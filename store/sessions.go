@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -155,8 +156,8 @@ func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleU
 // one to keep.
 func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
-	checkPassword(p, "newPassword", password, u.Name, u.Email)
-	if err := p.Err(); err != nil {
+	err := s.checkPassword(p, "newPassword", password, u.Name, u.Email)
+	if err := cmp.Or(err, p.Err()); err != nil {
 		return err
 	}
 	hash, err := s.hashPassword(password)

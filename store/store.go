@@ -38,9 +38,11 @@ type Config struct {
 	MaxConns int
 	// PasswordCost is bcrypt's for new passwords; 0 means its default. Tests need not be slow.
 	PasswordCost int
-	Vault        *vault.Vault
-	Now          func() time.Time
-	NewID        func() uuid.UUID
+	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
+	LeakedPasswords string
+	Vault           *vault.Vault
+	Now             func() time.Time
+	NewID           func() uuid.UUID
 }
 
 // Store is safe for concurrent use.
@@ -53,6 +55,7 @@ type Store struct {
 	now      func() time.Time
 	newID    func() uuid.UUID
 	cost     int // bcrypt's for passwords
+	leaked   string
 	wake     chan struct{}
 	schemas  sync.Map // what GORM knows of each model, for what is read without it
 }
@@ -64,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.New("database URL cannot be read") // not the parse error: it repeats the password
 	}
 	s := &Store{
-		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost),
+		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), leaked: cfg.LeakedPasswords,
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {

@@ -71,7 +71,7 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, Vault: v, Now: now, NewID: newID})
+	s, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, LeakedPasswords: cfg.LeakedPasswords, Vault: v, Now: now, NewID: newID})
 	return s, v, err
 }
 

@@ -1,0 +1,150 @@
+// Package password tells passwords that are easily guessed, or known to have leaked.
+package password
+
+import (
+	"crypto/sha1" //nolint:gosec // the form in which leaked passwords are published, not a protection
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// common holds the commonest passwords of six characters and more, in lower
+// case and in order. It is taken from @zxcvbn-ts/language-common 4.1.3 (MIT,
+// see common.LICENSE).
+//
+//go:embed common.txt
+var common string
+
+var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
+
+// Common reports whether a password is one of the commonest, whatever its case:
+// alone, repeated, or with digits and signs before or behind it; or that it is a
+// short text repeated, or a run of the alphabet or of digits.
+func Common(password string) bool {
+	p := strings.ToLower(strings.TrimSpace(password))
+	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
+	return isCommon(p) || isCommon(core) || isCommon(period(p)) || period(p) != p && len(period(p)) < 6 || isRun(p)
+}
+
+func isCommon(p string) bool {
+	_, ok := slices.BinarySearch(commonLines(), p)
+	return ok
+}
+
+// isRun reports whether each character follows the one before it, or precedes it.
+func isRun(p string) bool {
+	r := []rune(p)
+	if len(r) < 2 {
+		return false
+	}
+	step := r[1] - r[0]
+	for i := range r[1:] {
+		if r[i+1]-r[i] != step || step != 1 && step != -1 {
+			return false
+		}
+	}
+	return true
+}
+
+// period is the shortest text whose repetition p is.
+func period(p string) string {
+	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
+		return p[:i]
+	}
+	return p
+}
+
+// Beside is what is left of a password without the words that anybody would try
+// first: the service's name, and what belongs to the user. Words of fewer than
+// four characters are no such words.
+func Beside(password string, words ...string) string {
+	p := strings.ToLower(password)
+	all := []string{"countersign"}
+	for _, w := range words {
+		w = strings.ToLower(w)
+		all = append(all, w)
+		all = append(all, strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })...)
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	for _, w := range all {
+		if len(w) >= 4 {
+			p = strings.ReplaceAll(p, w, "")
+		}
+	}
+	return p
+}
+
+// maxLine bounds a line of a file of leaked passwords.
+const maxLine = 128
+
+// Leaked reports whether a password is in a file of leaked ones: lines of the
+// SHA-1 in upper-case hex, in order, with :count behind it, as Have I Been Pwned
+// publishes them. The file is searched where it lies.
+func Leaked(path, password string) (bool, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return false, fmt.Errorf("open leaked passwords: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return false, fmt.Errorf("read leaked passwords: %w", err)
+	}
+	sum := sha1.Sum([]byte(password)) //nolint:gosec // see above
+	want := strings.ToUpper(hex.EncodeToString(sum[:]))
+	for lo, hi := int64(0), size; lo < hi; {
+		middle := lo + (hi-lo)/2
+		start, line, err := lineFrom(f, middle)
+		if err != nil {
+			return false, fmt.Errorf("read leaked passwords: %w", err)
+		}
+		if start >= hi {
+			hi = middle
+			continue
+		}
+		switch hash, _, _ := strings.Cut(line, ":"); strings.Compare(hash, want) {
+		case 0:
+			return true, nil
+		case -1:
+			lo = start + int64(len(line)) + 1
+		default:
+			hi = middle
+		}
+	}
+	return false, nil
+}
+
+// lineFrom reads the first line that begins at offset at or behind it; at the
+// file's end start lies behind all.
+func lineFrom(f io.ReaderAt, at int64) (start int64, line string, err error) {
+	start = max(at-1, 0) // a line begins at offset at where an end is before it
+	b := make([]byte, 2*maxLine)
+	n, err := f.ReadAt(b, start)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, "", err
+	}
+	whole := errors.Is(err, io.EOF)
+	text := string(b[:n])
+	if at > 0 {
+		before, after, ok := strings.Cut(text, "\n")
+		if !ok && whole {
+			return start + int64(n) + 1, "", nil
+		}
+		if !ok {
+			return 0, "", errors.New("a line is too long")
+		}
+		start, text = start+int64(len(before))+1, after
+	}
+	line, _, ok := strings.Cut(text, "\n")
+	if !ok && !whole {
+		return 0, "", errors.New("a line is too long")
+	}
+	return start, line, nil
+}
