@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,28 @@ func quiet(t *testing.T) log.Logger {
 	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
+// strict shows them too, and fails the test if a signal was left unread.
+func strict(t *testing.T) log.Logger {
+	t.Helper()
+	return log.NewStructuredLogger(slog.New(unread{slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
+}
+
+type unread struct {
+	slog.Handler
+	t *testing.T
+}
+
+func (u unread) WithAttrs(as []slog.Attr) slog.Handler {
+	return unread{u.Handler.WithAttrs(as), u.t}
+}
+
+func (u unread) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "unhandled signals") {
+		u.t.Error(r.Message)
+	}
+	return u.Handler.Handle(ctx, r)
+}
+
 // house plays the database and the outside world: it notes what the workflow
 // asked for, and when.
 type house struct {
@@ -50,7 +73,7 @@ type house struct {
 func newHouse(t *testing.T, groups ...int) *house {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(quiet(t))
+	suite.SetLogger(strict(t))
 	h := &house{
 		env: suite.NewTestWorkflowEnvironment(), times: map[string]time.Duration{},
 		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
@@ -249,6 +272,26 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 	h.run(t)
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
 	assert.True(t, stuck, "a stuck seal is visible")
+}
+
+// TestSignalsThatComeTooLate are read, and change nothing any more.
+func TestSignalsThatComeTooLate(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	tries := 0
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+		if tries++; tries == 1 {
+			return errors.New("disk full")
+		}
+		h.note("seal")
+		return nil
+	})
+	h.signs(time.Second, 0)
+	for _, name := range []string{temporal.SignalVoided, temporal.SignalSignerDeclined, temporal.SignalSignerSigned} {
+		h.signal(1500*time.Millisecond, name)
+	}
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
 }
 
 func TestProgress(t *testing.T) {
