@@ -114,7 +114,7 @@ func (u userSignOut) Run(ctx context.Context) error {
 	if u.Email == "" {
 		return u.with(ctx, func(s *store.Store) error { return s.SignOutAll(ctx) })
 	}
-	return userOf{u.database, u.App, u.Email}.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
+	return userOf(u).change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
 		return s.SignOutUser(ctx, user.ID, uuid.Nil)
 	})
 }
