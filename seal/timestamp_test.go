@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ocsp"
 
+	"countersign/internal/testkit"
 	"countersign/seal"
 )
 
@@ -35,9 +36,8 @@ type authority struct {
 	cert  *x509.Certificate
 	roots *x509.CertPool
 	ocsp  *httptest.Server
-	tsa   *httptest.Server
+	tsa   *testkit.TSA
 
-	tsaDown atomic.Bool
 	revoked atomic.Bool
 	useCRL  bool
 }
@@ -60,7 +60,8 @@ func newAuthority(t *testing.T) *authority {
 	a.roots.AddCert(a.cert)
 	a.ocsp = httptest.NewServer(http.HandlerFunc(a.answerStatus))
 	t.Cleanup(a.ocsp.Close)
-	a.startTSA(t)
+	c, key := a.issue(t, "Test time-stamp authority", 3, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}, true)
+	a.tsa = testkit.ServeTSA(t, c, a.cert, key)
 	return a
 }
 
@@ -116,62 +117,13 @@ func (a *authority) answerStatus(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const tsaConfig = `[tsa]
-default_tsa = t
-[t]
-serial = SERIAL
-crypto_device = builtin
-signer_digest = sha256
-default_policy = 1.2.3.4.1
-digests = sha256, sha384, sha512
-accuracy = secs:1
-ess_cert_id_chain = no
-ess_cert_id_alg = sha256
-`
-
-// startTSA serves RFC 3161 with openssl ts.
-func (a *authority) startTSA(t *testing.T) {
-	t.Helper()
-	dir := t.TempDir()
-	file := func(name string) string { return filepath.Join(dir, name) }
-	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(file(name), b, 0o600)) }
-	c, key := a.issue(t, "Test time-stamp authority", 3, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}, true)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	write("tsa.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	write("tsa.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
-	write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
-	write("serial", []byte("01\n"))
-	write("tsa.cnf", bytes.Replace([]byte(tsaConfig), []byte("SERIAL"), []byte(file("serial")), 1))
-	var n atomic.Int64
-	a.tsa = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a.tsaDown.Load() {
-			http.Error(w, "down", http.StatusServiceUnavailable)
-			return
-		}
-		id := strconv.FormatInt(n.Add(1), 10)
-		body, _ := io.ReadAll(r.Body)
-		_ = os.WriteFile(file("q"+id), body, 0o600)
-		msg, err := run(t, "openssl", "ts", "-reply", "-config", file("tsa.cnf"), "-queryfile", file("q"+id), "-signer", file("tsa.pem"),
-			"-inkey", file("tsa.key"), "-chain", file("ca.pem"), "-out", file("r"+id))
-		if err != nil {
-			t.Log(msg)
-			http.Error(w, "failed", http.StatusInternalServerError)
-			return
-		}
-		b, _ := os.ReadFile(file("r" + id))
-		_, _ = w.Write(b)
-	}))
-	t.Cleanup(a.tsa.Close)
-}
-
 // keys returns a sealing key under the authority, with its time-stamps.
 func (a *authority) keys(t *testing.T) keys {
 	t.Helper()
 	k := newKeys(t)
 	c, key := a.issue(t, "Countersign", 2, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}, true)
 	k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c, a.cert}
-	k.cfg.TSAURL, k.cfg.HTTPClient = a.tsa.URL, &http.Client{Timeout: 10 * time.Second}
+	k.cfg.TSAURL, k.cfg.HTTPClient = a.tsa.URL, &http.Client{Timeout: time.Minute}
 	k.cfg.Now = time.Now
 	k.roots = a.roots
 	require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600))
@@ -200,7 +152,7 @@ func TestTimestamp(t *testing.T) {
 func TestTimestampAuthorityDown(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	a.tsaDown.Store(true)
+	a.tsa.Down.Store(true)
 	k := a.keys(t)
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
@@ -215,7 +167,7 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, res.Stamped)
 
-	a.tsaDown.Store(false)
+	a.tsa.Down.Store(false)
 	b := renewed(t, s, readAll(t, out, res.Size))
 	r := verify(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))

@@ -48,14 +48,11 @@ ess_cert_id_chain = no
 ess_cert_id_alg = sha256
 `
 
-// NewTSA starts one that ends with the test.
+// NewTSA starts one, with a root of its own, that ends with the test.
 func NewTSA(t testing.TB) *TSA {
 	t.Helper()
-	dir := t.TempDir()
-	file := func(name string) string { return filepath.Join(dir, name) }
-	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(file(name), b, 0o600)) }
 	start := time.Now().UTC().Truncate(time.Second).Add(-time.Hour) //nolint:forbidigo // openssl's time-stamps bear the present time
-	a := &TSA{NotAfter: start.AddDate(5, 0, 0)}
+	end := start.AddDate(5, 0, 0)
 	issue := func(c, by *x509.Certificate, key, with *ecdsa.PrivateKey) *x509.Certificate {
 		der, err := x509.CreateCertificate(rand.Reader, c, by, key.Public(), with)
 		require.NoError(t, err)
@@ -69,20 +66,31 @@ func NewTSA(t testing.TB) *TSA {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test time-stamp root"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	a.Root = issue(root, root, rootKey, rootKey)
+	root = issue(root, root, rootKey, rootKey)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	usage, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	require.NoError(t, err)
 	leaf := issue(&x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Test time-stamp authority"}, NotBefore: start, NotAfter: a.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Test time-stamp authority"}, NotBefore: start, NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: usage}},
-	}, a.Root, key, rootKey)
+	}, root, key, rootKey)
+	return ServeTSA(t, leaf, root, key)
+}
+
+// ServeTSA starts one that signs with the key of leaf, which root has issued, and
+// ends with the test.
+func ServeTSA(t testing.TB, leaf, root *x509.Certificate, key *ecdsa.PrivateKey) *TSA {
+	t.Helper()
+	a := &TSA{Root: root, NotAfter: leaf.NotAfter}
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(file(name), b, 0o600)) }
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
 	write("tsa.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	write("tsa.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))
-	write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Root.Raw}))
+	write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Raw}))
 	write("tsa.cnf", bytes.Replace([]byte(tsaConfig), []byte("SERIAL"), []byte(file("serial")), 1))
 	write("serial", []byte("01\n"))
 	var asked atomic.Int64
