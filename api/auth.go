@@ -220,6 +220,7 @@ func (s *Server) token(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	s.note(c, "access token issued", "app", app.ID)
 	c.Header("Pragma", "no-cache")
 	c.JSON(http.StatusOK, gin.H{
 		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),

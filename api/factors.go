@@ -76,6 +76,7 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 	if err != nil {
 		return wrongCode(err)
 	}
+	s.note(c, "second factor confirmed", "user", app.user.ID)
 	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
 	return nil
 }
@@ -108,6 +109,7 @@ func (s *Server) removeFactor(c *gin.Context, app caller) error {
 	if err := s.Store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
+	s.note(c, "second factor removed", "user", app.user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -144,6 +146,7 @@ func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	if err := s.Store.RemoveFactor(c.Request.Context(), user.ID, app.session); err != nil {
 		return err
 	}
+	s.note(c, "second factor removed", "user", user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

@@ -59,6 +59,12 @@ func (s *Server) observe(c *gin.Context) {
 		"envelope", c.GetString(keyEnvelope), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
+// note logs what happened to somebody's being let in: who by id, never by name
+// or address.
+func (s *Server) note(c *gin.Context, what string, attrs ...any) {
+	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
+}
+
 // endSpan says how the request went, in ids and the route's words.
 func endSpan(c *gin.Context, span trace.Span) {
 	span.SetAttributes(attribute.String("http.route", c.FullPath()),
@@ -87,10 +93,10 @@ func (s *Server) secureHeaders(c *gin.Context) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	if strings.HasPrefix(s.BaseURL, "https://") {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 	}
 	c.Next()
 }

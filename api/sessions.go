@@ -61,6 +61,7 @@ func (s *Server) login(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	s.note(c, "console user signed in", "user", user.ID, "secondFactor", factor.Active)
 	c.JSON(http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
 		"user": viewUser(user), "app": viewApp(app), "mustEnrol": !factor.Active && s.ConsoleTOTP.Requires(user.Role),
@@ -140,6 +141,7 @@ func (s *Server) logout(c *gin.Context, app caller) error {
 	if err := s.Store.SignOut(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
+	s.note(c, "console user signed out", "user", app.user.ID)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -188,6 +190,7 @@ func (s *Server) endSessions(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	s.note(c, "console sessions ended", "user", app.user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -205,6 +208,7 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 	if err := s.Store.SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
 		return err
 	}
+	s.note(c, "console password changed", "user", app.user.ID)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -222,6 +226,7 @@ func (s *Server) endUserSessions(c *gin.Context, app caller) error {
 	if err := s.Store.SignOutUser(c.Request.Context(), user.ID, uuid.Nil); err != nil {
 		return err
 	}
+	s.note(c, "console sessions ended", "user", user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

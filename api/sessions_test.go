@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -368,6 +369,51 @@ func TestSecondFactorIsSealed(t *testing.T) {
 		require.NotContains(t, file, recovery[0])
 		require.NotContains(t, file, strings.ReplaceAll(recovery[0].(string), "-", ""))
 	}
+}
+
+// TestSignInsAreLogged: who was let in and how, by id; nothing that lets in, and no address.
+func TestSignInsAreLogged(t *testing.T) {
+	t.Parallel()
+	var log logged
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	c, secret, recovery := s.enrolled(t, models.RoleViewer)
+	email, id := c.email(), c.me().body["user"].(object)["id"].(string)
+	nobody := &client{t: t, s: s}
+	nobody.post("/v1/console/login", object{"email": email, "password": "not the password"}).want(401)
+	spent := s.code(t, secret)
+	s.enters(t, object{"email": email, "password": password, "code": spent}).post("/v1/console/logout", nil).want(204)
+	c.post("/v1/console/totp/remove", object{"password": password, "code": recovery[0]}).want(204)
+	c.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).want(204)
+	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", s.id, "client_secret", s.pass)).want(200)
+	text := log.String()
+	for _, line := range []string{
+		"console user signed in\" user=" + id + " secondFactor=false", "second factor confirmed\" user=" + id, "route=/v1/console/login envelope=\"\" status=401",
+		"console user signed in\" user=" + id + " secondFactor=true", "console user signed out\" user=" + id, "second factor removed\" user=" + id,
+		"console password changed\" user=" + id, "access token issued\" app=" + s.id,
+	} {
+		require.Contains(t, text, line)
+	}
+	for _, hidden := range []string{email, password, "not the password", "another long one", secret, "code=" + spent, recovery[0].(string), s.pass, c.token} {
+		require.NotContains(t, text, hidden)
+	}
+}
+
+// logged is a log that is written at the same time.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestLargeBodiesOfOwnRoutes(t *testing.T) {
