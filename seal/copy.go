@@ -16,10 +16,11 @@ const copyBuffer = 256 << 10
 // copier writes the original into the sealed file, reads back what it wrote,
 // and hashes that: the hash is of what the file holds.
 type copier struct {
-	out  *os.File
-	in   io.ReaderAt
-	size int64
-	head []byte // what precedes the original in the file
+	out    *os.File
+	in     io.ReaderAt
+	size   int64
+	head   []byte // what precedes the original in the file
+	pieces chan piece
 
 	file     hash.Hash // of head and original
 	original []byte    // hash of the original alone
@@ -63,54 +64,41 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// run copies the original, and beside that reads back and hashes what has been
-// written so far.
-func (c *copier) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// Writing is quicker into room that is there. If there is none to be had, writing tells.
-	_ = allocate(c.out, int64(len(c.head))+c.size)
-	pieces := make(chan piece, 16)
-	copied := make(chan error, 1)
-	go func() {
-		defer close(pieces)
-		copied <- c.copy(ctx, pieces)
-	}()
-	err := c.hash(pieces)
-	if err != nil {
-		cancel()
-	}
-	return errors.Join(<-copied, err)
+// newCopier begins with what precedes the original.
+func newCopier(out *os.File, job *Job, head []byte) *copier {
+	return &copier{out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1)}
 }
 
 // piece is a part of the original that has been written, by its place there.
 type piece struct{ at, size int64 }
 
-// copy writes the head and the original, and tells of each piece of the latter.
-func (c *copier) copy(ctx context.Context, pieces chan<- piece) error {
+// copy writes the head and the original, and tells hash of each piece.
+func (c *copier) copy(ctx context.Context) error {
+	defer close(c.pieces)
+	// Writing is quicker into room that is there. If there is none to be had, writing tells.
+	_ = allocate(c.out, int64(len(c.head))+c.size)
 	if err := writeBack(c.out, c.head, 0); err != nil {
-		return fmt.Errorf("seal: %w", err)
+		return err
 	}
 	buf := make([]byte, min(copyBuffer, c.size))
 	for at := int64(0); at < c.size; at += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		buf = buf[:min(int64(len(buf)), c.size-at)]
 		if err := readFull(c.in, buf, at); err != nil {
-			return fmt.Errorf("seal: reading the original: %w", err)
+			return fmt.Errorf("reading the original: %w", err)
 		}
 		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
-			return fmt.Errorf("seal: writing: %w", err)
+			return fmt.Errorf("writing: %w", err)
 		}
-		select {
-		case pieces <- piece{at, int64(len(buf))}:
-		case <-ctx.Done():
-			return fmt.Errorf("seal: %w", ctx.Err())
-		}
+		c.pieces <- piece{at, int64(len(buf))} // there is room for all
 	}
 	return nil
 }
 
-// hash hashes what the file holds of the pieces.
-func (c *copier) hash(pieces <-chan piece) error {
+// hash hashes what the file holds of the pieces, until copy ends.
+func (c *copier) hash(ctx context.Context) error {
 	c.file = sha256.New()
 	c.file.Write(c.head)
 	own := c.file // of the original alone
@@ -118,10 +106,13 @@ func (c *copier) hash(pieces <-chan piece) error {
 		own = sha256.New()
 	}
 	buf := make([]byte, min(copyBuffer, c.size))
-	for p := range pieces {
+	for p := range c.pieces {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		buf = buf[:p.size]
 		if err := readFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
-			return fmt.Errorf("seal: reading back: %w", err)
+			return fmt.Errorf("reading back: %w", err)
 		}
 		c.file.Write(buf)
 		if own != c.file {

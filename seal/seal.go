@@ -169,15 +169,19 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 
-	// The original is copied and hashed while the rest is being made.
+	// What the file holds is hashed, which takes longest, while the original is
+	// being copied and the rest is being made.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	copied := make(chan error, 1)
-	c := &copier{out: out, in: job.Original, size: job.Size, head: head}
-	go func() { copied <- c.run(ctx) }()
+	c := newCopier(out, &job, head)
+	hashed := make(chan error, 1)
+	go func() { hashed <- c.hash(ctx) }()
 	var walked bool
 	var read *record
-	err = a.build(original)
+	err = c.copy(ctx)
+	if err == nil {
+		err = a.build(original)
+	}
 	if err == nil {
 		err = a.write(out, int64(len(head))+job.Size)
 	}
@@ -187,10 +191,10 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	}
 	if err != nil {
 		cancel()
-		return Result{}, fmt.Errorf("seal: %w", errors.Join(err, ended(<-copied)))
+		return Result{}, fmt.Errorf("seal: %w", errors.Join(err, ended(<-hashed)))
 	}
-	if err := <-copied; err != nil {
-		return Result{}, err
+	if err := <-hashed; err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if hex.EncodeToString(c.original) != job.OriginalSHA256 {
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
@@ -328,7 +332,7 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *
 
 func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }
 
-// ended leaves out that a copy was cut off by us.
+// ended leaves out that hashing was cut off by us.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -155,8 +155,13 @@ func (v Value) Name() (string, bool) {
 
 // IsName reports whether v is the given name.
 func (v Value) IsName(name string) bool {
-	n, ok := v.Name()
-	return ok && n == name
+	if len(v) == 0 || v[0] != '/' {
+		return false
+	}
+	if bytes.IndexByte(v, '#') < 0 {
+		return string(v[1:]) == name
+	}
+	return decodeName(v[1:]) == name
 }
 
 // Ref returns an indirect reference.
