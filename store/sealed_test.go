@@ -174,8 +174,6 @@ func (w *world) check(s *store.Store) {
 	user, err := s.Login(ctx, " CLERK@staff.example", "correct horse")
 	require.NoError(t, err)
 	assert.Equal(t, "Clerk@staff.example", user.Email)
-	_, err = s.CreateUser(ctx, w.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
-	require.ErrorContains(t, err, "user_exists")
 	users, err := s.Users(ctx, w.app.ID)
 	require.NoError(t, err)
 	require.Len(t, users, 1)
@@ -303,7 +301,6 @@ func TestNoAddressInPlain(t *testing.T) {
 			text := dump(t, kind, url)
 			assert.Contains(t, text, "ada again", "it is all there")
 			showsNothing(t, text)
-			w.check(s)
 		})
 	}
 }
@@ -356,13 +353,14 @@ func TestReplacedMasterKey(t *testing.T) {
 			both := openStore(t, url, masterKeys(t, 2, 1), clock)
 			w.check(both)
 
+			_, err = both.CreateUser(ctx, w.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
+			require.ErrorContains(t, err, "user_exists")
 			again, err := both.SaveContact(ctx, *w.contact)
 			require.NoError(t, err)
 			assert.Equal(t, w.contact.ID, again.ID)
 			assert.Equal(t, w.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
 			later := newFixture(t, both, clock)
 			e := later.sent(1, nil)
-			w.check(both)
 
 			n, err := both.Rewrap(ctx)
 			require.NoError(t, err)

@@ -8,7 +8,9 @@ ALTER TABLE signers ADD COLUMN mailbox integer;
 -- Hashes of the addresses, and of their domains, that a search finds the envelope by.
 ALTER TABLE envelope_search ADD COLUMN addresses text NOT NULL DEFAULT '{}';
 
+-- An app's contacts are read in this order and searched outside the database.
 ALTER TABLE contacts DROP COLUMN search;
+CREATE INDEX contacts_app ON contacts (app_id, id);
 
 -- The key was the address; rows from before have no other.
 ALTER TABLE saved_signatures RENAME COLUMN email TO email_key;
@@ -17,6 +19,7 @@ ALTER TABLE saved_signatures ADD COLUMN email text NOT NULL DEFAULT '';
 -- +goose Down
 ALTER TABLE saved_signatures DROP COLUMN email;
 ALTER TABLE saved_signatures RENAME COLUMN email_key TO email;
+DROP INDEX contacts_app;
 ALTER TABLE contacts ADD COLUMN search text NOT NULL DEFAULT '';
 ALTER TABLE envelope_search DROP COLUMN addresses;
 ALTER TABLE signers DROP COLUMN mailbox;
