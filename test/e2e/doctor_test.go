@@ -47,7 +47,14 @@ func doctor(t *testing.T, env []string) (map[string]finding, error) {
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := production(t)
-	found, err := doctor(t, s.env)
+	var (
+		found map[string]finding
+		err   error
+	)
+	eventually(t, "the worker has begun", func() bool {
+		found, err = doctor(t, s.env)
+		return err != nil || found["workers"].Status == "ok"
+	})
 	require.NoError(t, err, "%v", found)
 	for _, check := range []string{
 		"settings", "database", "migrations", "master_key", "clock", "temporal", "namespace", "search_attributes", "workers", "files", "mail", "seal_key",
