@@ -14,16 +14,16 @@ import (
 const copyBuffer = 256 << 10
 
 // copier writes the original into the sealed file, reads back what it wrote,
-// and hashes that: the hash is of what the file holds.
+// and hashes that: the hash is of what the file holds. It takes two threads:
+// one calls copy and then gives endings what follows, the other calls hash.
 type copier struct {
-	out    *os.File
-	in     io.ReaderAt
-	size   int64
-	head   []byte // what precedes the original in the file
-	pieces chan piece
-
-	file     hash.Hash // of head and original
-	original []byte    // hash of the original alone
+	out     *os.File
+	in      io.ReaderAt
+	size    int64
+	head    []byte // what precedes the original in the file
+	pieces  chan piece
+	endings chan ending
+	done    prefix // when hash has returned
 }
 
 // prefix is the beginning of a file that has been read back and hashed.
@@ -35,10 +35,6 @@ type prefix struct {
 	walked bool
 	// record is the seal record that was written, read already; nil if it was not.
 	record *record
-}
-
-func (c *copier) written() prefix {
-	return prefix{size: int64(len(c.head)) + c.size, hash: c.file, original: c.original}
 }
 
 // joined reads the original and what will follow it as one file.
@@ -64,9 +60,16 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
+// ending is what follows the original.
+type ending struct {
+	bytes     []byte
+	signature int64  // where in it the signature goes
+	record    []byte // the seal record in it
+}
+
 // newCopier begins with what precedes the original.
 func newCopier(out *os.File, job *Job, head []byte) *copier {
-	return &copier{out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1)}
+	return &copier{out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1), endings: make(chan ending, 1)}
 }
 
 // piece is a part of the original that has been written, by its place there.
@@ -97,11 +100,12 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash hashes what the file holds of the pieces, until copy ends.
+// hash hashes what the file holds of the pieces, until copy ends, and writes
+// what follows.
 func (c *copier) hash(ctx context.Context) error {
-	c.file = sha256.New()
-	c.file.Write(c.head)
-	own := c.file // of the original alone
+	file := sha256.New()
+	file.Write(c.head)
+	own := file // of the original alone
 	if len(c.head) > 0 {
 		own = sha256.New()
 	}
@@ -114,12 +118,29 @@ func (c *copier) hash(ctx context.Context) error {
 		if err := readFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
 			return fmt.Errorf("reading back: %w", err)
 		}
-		c.file.Write(buf)
-		if own != c.file {
+		file.Write(buf)
+		if own != file {
 			own.Write(buf)
 		}
 	}
-	c.original = own.Sum(nil)
+	c.done = prefix{size: int64(len(c.head)) + c.size, hash: file, original: own.Sum(nil)}
+	select {
+	case e := <-c.endings:
+		return c.end(e)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// end writes what follows the original, hashes it as far as the signature, and
+// reads the record in it.
+func (c *copier) end(e ending) error {
+	if err := writeBack(c.out, e.bytes, c.done.size); err != nil {
+		return err
+	}
+	c.done.hash.Write(e.bytes[:e.signature])
+	c.done.size += e.signature
+	c.done.record = readRecord(e.record)
 	return nil
 }
 

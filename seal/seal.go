@@ -170,24 +170,20 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	}
 
 	// What the file holds is hashed, which takes longest, while the original is
-	// being copied and the rest is being made.
+	// being copied and the rest is being made and read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, &job, head)
 	hashed := make(chan error, 1)
 	go func() { hashed <- c.hash(ctx) }()
 	var walked bool
-	var read *record
 	err = c.copy(ctx)
 	if err == nil {
 		err = a.build(original)
 	}
 	if err == nil {
-		err = a.write(out, int64(len(head))+job.Size)
-	}
-	if err == nil {
+		c.endings <- a.ending()
 		walked, err = a.walk(ctx)
-		read = readRecord(a.record)
 	}
 	if err != nil {
 		cancel()
@@ -196,12 +192,11 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err := <-hashed; err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	if hex.EncodeToString(c.original) != job.OriginalSHA256 {
+	if hex.EncodeToString(c.done.original) != job.OriginalSHA256 {
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
 	}
-	done := c.written()
-	done.walked, done.record = walked, read
-	return s.finish(ctx, out, a, done)
+	c.done.walked = walked
+	return s.finish(ctx, out, a, c.done)
 }
 
 func (j *Job) validate() error {
@@ -216,14 +211,11 @@ func (j *Job) validate() error {
 	return nil
 }
 
-// write writes what was built behind the original, which need not be there yet.
-func (a *assembly) write(out *os.File, base int64) error {
-	tail, total := a.w.Bytes(), a.w.Offset()
-	if total-int64(len(tail)) != base {
-		return errors.New("the parts of the file do not meet")
-	}
-	a.sig.fill(tail, base, total)
-	return writeBack(out, tail, base)
+// ending is what was built, complete but for the signature.
+func (a *assembly) ending() ending {
+	base := a.w.Offset() - int64(len(a.w.Bytes()))
+	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
+	return ending{bytes: a.w.Bytes(), signature: a.sig.contents - base, record: a.record}
 }
 
 // walk reads the pages of the file that results, while the original is being
@@ -251,16 +243,20 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 
 // finish signs what has been written, and verifies the file.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done prefix) (Result, error) {
-	tail, total, base := a.w.Bytes(), a.w.Offset(), done.size
+	total := a.w.Offset()
+	if done.size != a.sig.contents {
+		return Result{}, errors.New("seal: the parts of the file do not meet")
+	}
+	tail := a.w.Bytes()
+	rest := tail[int64(len(tail))-(total-done.size):] // from the signature on
+	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
 	// What precedes the signature begins the hash of what it covers and that of
 	// the whole file.
-	done.hash.Write(tail[:a.sig.contents-base])
-	done.size = a.sig.contents
 	covered, err := cloneHash(done.hash)
 	if err != nil {
 		return Result{}, err
 	}
-	covered.Write(tail[a.sig.contentsEnd-base:])
+	covered.Write(after)
 	der, stamped, err := s.sign(ctx, [sha256.Size]byte(covered.Sum(nil)))
 	if err != nil {
 		return Result{}, err
@@ -268,13 +264,12 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 	if len(der) > a.contents {
 		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), a.contents)
 	}
-	hole := tail[a.sig.contents-base : a.sig.contentsEnd-base]
 	hex.Encode(hole[1:], der)
 	if err := writeBack(out, hole, a.sig.contents); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if s.cfg.LongTerm && stamped {
-		done.hash.Write(tail[a.sig.contents-base:])
+		done.hash.Write(rest)
 		res, err := s.extend(ctx, out, total, done.hash)
 		res.Stamped = true
 		return res, err
