@@ -58,6 +58,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusCreated, func(u *models.ConsoleUser) any { return viewUser(u) })
 	u, err := s.Store.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
 	if err != nil {
 		return err
@@ -162,10 +163,15 @@ func (s *Server) resendInvitation(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error { return e.Reinvite(act, signer) })
+	var invited *models.Signer
+	promise(c, http.StatusAccepted, func() any { return viewSigner(invited) })
+	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) error {
+		invited = e.Signer(signer)
+		return e.Reinvite(act, signer)
+	})
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusAccepted, viewSigner(e.Signer(signer)))
+	c.JSON(http.StatusAccepted, viewSigner(invited))
 	return nil
 }

@@ -123,6 +123,7 @@ func (s *Server) resendDelivery(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusAccepted, func(d *models.Delivery) any { return viewDelivery(d) })
 	d, err := s.Store.Resend(c.Request.Context(), app.ID, id)
 	if err != nil {
 		return err
@@ -153,11 +154,13 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	n, more, err := s.Store.ResendSince(c.Request.Context(), app.ID, id, since)
+	view := func(n *store.Resent) any { return gin.H{"resent": n.Resent, "remaining": n.Remaining} }
+	promiseMade(c, http.StatusAccepted, view)
+	n, err := s.Store.ResendSince(c.Request.Context(), app.ID, id, since)
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusAccepted, gin.H{"resent": n, "remaining": more})
+	c.JSON(http.StatusAccepted, view(n))
 	return nil
 }
 
@@ -209,6 +212,7 @@ func (s *Server) switchWebhook(c *gin.Context, app caller, active bool) error {
 	if err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusOK, func(w *models.Webhook) any { return viewConsoleWebhook(w) })
 	w, err := s.Store.SetWebhookActive(c.Request.Context(), app.ID, id, active)
 	if err != nil {
 		return err
@@ -222,6 +226,7 @@ func (s *Server) pingWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusAccepted, func(d *models.Delivery) any { return viewDelivery(d) })
 	d, err := s.Store.PingWebhook(c.Request.Context(), app.ID, id)
 	if err != nil {
 		return err
@@ -260,6 +265,7 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusOK, func(w *models.Webhook) any { return viewConsoleWebhook(w) })
 	w, err := s.Store.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
 	if err != nil {
 		return err

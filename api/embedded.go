@@ -77,12 +77,14 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	_, _ = rand.Read(secret) // never fails
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	in.TokenHash = tokenHash(token)
+	answer := func() any {
+		return gin.H{"sessionId": in.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": in.ExpiresAt}
+	}
+	promise(c, http.StatusCreated, answer)
 	if err := s.Store.CreateSession(c.Request.Context(), &in); err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, gin.H{
-		"sessionId": in.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": in.ExpiresAt,
-	})
+	c.JSON(http.StatusCreated, answer())
 	return nil
 }
 

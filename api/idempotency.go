@@ -92,8 +92,8 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 	c.Writer = rec
 	request := c.Request
 	var promise *store.Answer
-	c.Request = request.WithContext(store.WithRequest(request.Context(), id, func() (_ *store.Answer, err error) {
-		promise, err = promised(c)
+	c.Request = request.WithContext(store.WithRequest(request.Context(), id, func(made any) (_ *store.Answer, err error) {
+		promise, err = promised(c, made)
 		return promise, err
 	}))
 	answered := false

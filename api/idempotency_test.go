@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -163,6 +164,50 @@ func TestInterruptedRequest(t *testing.T) {
 	})
 }
 
+// TestAnswersWithoutAnEnvelope: what a POST answers that changes no envelope, or
+// resends a link, is committed with what it does: a process that dies before it
+// answered leaves it for the repeat.
+func TestAnswersWithoutAnEnvelope(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	hook := c.post("/v1/webhooks", object{"url": "https://example.com/1", "events": []string{"envelope.created"}}).want(201).str("id")
+	e, _ := c.sent(contract())
+	signer := e.signer(0)["id"].(string)
+	deliveries, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Page: 1, Size: 10})
+	require.NoError(t, err)
+	require.NoError(t, s.store.AbandonDelivery(t.Context(), deliveries[0].ID))
+	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	// As if every process died after its commit.
+	_, err = db.ExecContext(t.Context(), `CREATE TRIGGER dies BEFORE UPDATE ON idempotency_keys WHEN OLD.committed BEGIN SELECT RAISE(ABORT, 'dead'); END`)
+	require.NoError(t, err)
+	at := "/v1/console/webhooks/" + hook
+	for _, of := range []struct {
+		path string
+		body any
+	}{
+		{"/v1/webhooks", object{"url": "https://example.com/2", "events": []string{"envelope.sent"}, "secret": "s"}},
+		{"/v1/console/users", object{"email": "new@example.com", "name": "New", "password": "correct horse battery", "role": "viewer"}},
+		{"/v1/embedded/signing-sessions", object{"envelopeId": e.str("id"), "signerId": signer, "tenantId": e.str("tenantId"), "allowedOrigin": "https://app.example.com"}},
+		{"/v1/console/envelopes/" + e.str("id") + "/signers/" + signer + "/resend", nil},
+		{"/v1/console/webhook-deliveries/" + deliveries[0].ID.String() + "/resend", nil},
+		{at + "/resend", object{"since": "2026-01-02T03:04:05Z"}},
+		{at + "/ping", nil},
+		{at + "/secret", object{"secret": "another"}},
+		{at + "/pause", nil},
+		{at + "/resume", nil},
+	} {
+		once := c.with("Idempotency-Key", "k")
+		first := once.post(of.path, of.body)
+		require.Less(t, first.status, 300, "%s: %s", of.path, first.raw)
+		again := once.post(of.path, of.body).want(first.status)
+		require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), of.path)
+		require.Equal(t, string(first.raw), string(again.raw), of.path)
+	}
+}
+
 // TestPromisedAnswer: an answer that is promised is given as soon as the change
 // is committed, and is forgotten with a change that is not.
 func TestPromisedAnswer(t *testing.T) {
@@ -173,7 +218,7 @@ func TestPromisedAnswer(t *testing.T) {
 		id, _, err := s.store.TakeRequest(ctx, r, time.Hour)
 		require.NoError(t, err)
 		want := store.Answer{Status: 201, Header: map[string]string{"Content-Type": "text/plain"}, Body: []byte("made")}
-		promise := func() (*store.Answer, error) { return &want, nil }
+		promise := func(any) (*store.Answer, error) { return &want, nil }
 		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, promise), "", "no such plan", nil)
 		require.Error(t, err)
 		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)

@@ -20,24 +20,38 @@ const promiseKey = "countersign/promise"
 // promise makes body, which is called once the change is made but not committed,
 // the answer to a repeat of the request. Where it gives nil nothing is promised.
 func promise(c *gin.Context, status int, body func() any) {
-	c.Set(promiseKey, func() (*store.Answer, error) {
-		v := body()
-		if v == nil {
-			return nil, nil //nolint:nilnil // no promise is no error
+	c.Set(promiseKey, promiser(func(any) (*store.Answer, error) { return answerOf(status, body()) }))
+}
+
+// promiseMade is promise for what a transaction makes that changes no envelope.
+func promiseMade[T any](c *gin.Context, status int, body func(T) any) {
+	c.Set(promiseKey, promiser(func(made any) (*store.Answer, error) {
+		if v, ok := made.(T); ok {
+			return answerOf(status, body(v))
 		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("promise an answer: %w", err)
-		}
-		return &store.Answer{Status: status, Header: map[string]string{"Content-Type": "application/json; charset=utf-8"}, Body: b}, nil
-	})
+		return nil, nil //nolint:nilnil // no promise is no error
+	}))
+}
+
+// promiser gives the answer to promise for what was made; nil for none.
+type promiser func(made any) (*store.Answer, error)
+
+func answerOf(status int, v any) (*store.Answer, error) {
+	if v == nil {
+		return nil, nil //nolint:nilnil // no promise is no error
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("promise an answer: %w", err)
+	}
+	return &store.Answer{Status: status, Header: map[string]string{"Content-Type": "application/json; charset=utf-8"}, Body: b}, nil
 }
 
 // promiseNothing promises an answer without a body.
 func promiseNothing(c *gin.Context) {
-	c.Set(promiseKey, func() (*store.Answer, error) {
+	c.Set(promiseKey, promiser(func(any) (*store.Answer, error) {
 		return &store.Answer{Status: http.StatusNoContent, Header: map[string]string{}}, nil
-	})
+	}))
 }
 
 // envelopeAt is where the answer's content is found (RFC 9110 §8.7): an answer
@@ -46,16 +60,16 @@ const envelopeAt = "Content-Location"
 
 // promiseEnvelope promises the whole envelope.
 func promiseEnvelope(c *gin.Context, status int, id uuid.UUID) {
-	c.Set(promiseKey, func() (*store.Answer, error) {
+	c.Set(promiseKey, promiser(func(any) (*store.Answer, error) {
 		return &store.Answer{Status: status, Header: map[string]string{envelopeAt: "/v1/envelopes/" + id.String()}}, nil
-	})
+	}))
 }
 
 // promised is what the handler of a request has promised so far.
-func promised(c *gin.Context) (*store.Answer, error) {
+func promised(c *gin.Context, made any) (*store.Answer, error) {
 	if v, ok := c.Get(promiseKey); ok {
-		if answer, ok := v.(func() (*store.Answer, error)); ok {
-			return answer()
+		if answer, ok := v.(promiser); ok {
+			return answer(made)
 		}
 	}
 	return nil, nil //nolint:nilnil // no promise is no error

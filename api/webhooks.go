@@ -66,6 +66,7 @@ func (s *Server) createWebhook(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
+	promiseMade(c, http.StatusCreated, func(w *models.Webhook) any { return viewWebhook(w) })
 	w, err := s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
 	if err != nil {
 		return err

@@ -38,19 +38,21 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	}
 	keys := s.userKeys(email)
 	u.EmailKey = keys[0]
-	made := int64(0)
-	err = s.tx(ctx, func(tx *gorm.DB) error {
+	exists := models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
+	err = s.tx(making(ctx, u), func(tx *gorm.DB) error {
 		var known int64
-		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil || known > 0 {
+		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil {
 			return err
 		}
+		if known > 0 {
+			return exists
+		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, u))
-		made = res.RowsAffected
+		if res.Error == nil && res.RowsAffected == 0 {
+			return exists
+		}
 		return res.Error
 	})
-	if err == nil && made == 0 {
-		return nil, models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("create console user: %w", err)
 	}

@@ -89,7 +89,7 @@ const MaxRuns = 100
 // Resend puts a settled delivery on its way again, under the same event id.
 func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	err := s.tx(making(ctx, d), func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return found(err)
 		}
@@ -119,11 +119,18 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 // resendLimit bounds one call of ResendSince.
 const resendLimit = 1000
 
+// Resent is how many deliveries were put on their way again, and how many more
+// there are.
+type Resent struct {
+	Resent    int
+	Remaining int64
+}
+
 // ResendSince puts all failed deliveries of an endpoint that were made since a
-// time on their way again, oldest first and at most 1,000 at once. It returns
-// how many, and how many more there are.
-func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (resent int, more int64, err error) {
-	err = s.tx(ctx, func(tx *gorm.DB) error {
+// time on their way again, oldest first and at most 1,000 at once.
+func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*Resent, error) {
+	out := &Resent{}
+	err := s.tx(making(ctx, out), func(tx *gorm.DB) error {
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
@@ -136,21 +143,21 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := q.Order("id").Limit(resendLimit).Find(&failed).Error; err != nil {
 			return err
 		}
-		resent = len(failed)
-		if resent == 0 {
+		out.Resent = len(failed)
+		if out.Resent == 0 {
 			return nil
 		}
 		if err := s.resend(tx, failed); err != nil {
 			return err
 		}
 		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?",
-			webhook, models.DeliveryFailed, since.UTC(), MaxRuns).Count(&more).Error
+			webhook, models.DeliveryFailed, since.UTC(), MaxRuns).Count(&out.Remaining).Error
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("resend deliveries of webhook %s: %w", webhook, err)
+		return nil, fmt.Errorf("resend deliveries of webhook %s: %w", webhook, err)
 	}
 	s.signalWake()
-	return resent, more, nil
+	return out, nil
 }
 
 func (s *Store) resend(tx *gorm.DB, ds []*models.Delivery) error {
@@ -174,8 +181,8 @@ func (s *Store) resend(tx *gorm.DB, ds []*models.Delivery) error {
 
 // PingWebhook sends the endpoint an event of its own, which concerns no envelope.
 func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
-	var d *models.Delivery
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	d := &models.Delivery{}
+	err := s.tx(making(ctx, d), func(tx *gorm.DB) error {
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
@@ -192,7 +199,7 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 		if err := tx.Create(sealed(s, &ev)).Error; err != nil {
 			return err
 		}
-		d = &models.Delivery{
+		*d = models.Delivery{
 			ID: s.newID(), AppID: app, WebhookID: webhook, EventID: ev.ID, Event: ev.Name, Status: models.DeliveryPending, CreatedAt: now,
 		}
 		if err := tx.Create(d).Error; err != nil {

@@ -137,14 +137,23 @@ type requestKey struct{}
 
 type request struct {
 	id      uuid.UUID
-	promise func() (*Answer, error)
+	promise func(made any) (*Answer, error)
+}
+
+type madeKey struct{}
+
+// making says what the transactions under ctx make, for the answer that is
+// promised: it is complete when they are about to commit.
+func making(ctx context.Context, made any) context.Context {
+	return context.WithValue(ctx, madeKey{}, made)
 }
 
 // WithRequest makes the transactions under ctx note that the request took
 // effect, so that it is not done again should its answer be lost. promise, which
-// may be nil, is called at the end of each: what it gives is the answer that a
-// repeat will get, until KeepAnswer stores another.
-func WithRequest(ctx context.Context, id uuid.UUID, promise func() (*Answer, error)) context.Context {
+// may be nil, is called at the end of each with what it made, where that is no
+// part of an envelope: what it gives is the answer that a repeat will get, until
+// KeepAnswer stores another.
+func WithRequest(ctx context.Context, id uuid.UUID, promise func(made any) (*Answer, error)) context.Context {
 	return context.WithValue(ctx, requestKey{}, request{id, promise})
 }
 
@@ -157,7 +166,7 @@ func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {
 	}
 	row, columns := idempotencyKey{Committed: true}, []string{"Committed"}
 	if r.promise != nil {
-		a, err := r.promise()
+		a, err := r.promise(ctx.Value(madeKey{}))
 		if err != nil {
 			return err
 		}

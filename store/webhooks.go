@@ -21,7 +21,7 @@ func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, ev
 	if secret != "" {
 		w.Secret = s.vault.Seal([]byte(secret), labelWebhookSecret)
 	}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return found(err)
 		}
@@ -227,7 +227,8 @@ func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook
 // SetWebhookActive pauses or resumes an endpoint. While it is paused it hears of
 // nothing; resuming also forgives an endpoint that the service switched off.
 func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active bool) (*models.Webhook, error) {
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	w := &models.Webhook{}
+	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
 		change := map[string]any{"active": active}
 		if active {
 			change["failing_since"], change["last_error"], change["disabled_at"], change["disabled_reason"] = nil, "", nil, ""
@@ -238,23 +239,25 @@ func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active 
 			return res.Error
 		case res.RowsAffected == 0:
 			return models.ErrNotFound
-		case active:
-			return nil
+		case !active:
+			if err := s.endQueue(tx, id); err != nil {
+				return err
+			}
 		}
-		return s.endQueue(tx, id)
+		return tx.Take(w, "id = ?", id).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("switch webhook %s: %w", id, err)
 	}
-	return s.Webhook(ctx, app, id)
+	return w, nil
 }
 
 // RotateSecret gives an endpoint a new secret; "" makes the client secret sign
 // again. The old one signs beside it for the length of overlap.
 func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret string, overlap time.Duration) (*models.Webhook, error) {
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		var w models.Webhook
-		if err := s.locked(tx).Take(&w, "id = ? AND app_id = ?", id, app).Error; err != nil {
+	w := &models.Webhook{}
+	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return found(err)
 		}
 		old := w.Secret
@@ -270,12 +273,16 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 		if secret != "" {
 			change["secret"] = s.vault.Seal([]byte(secret), labelWebhookSecret)
 		}
-		return tx.Model(&w).Updates(change).Error
+		if err := tx.Model(&models.Webhook{}).Where("id = ?", id).Updates(change).Error; err != nil {
+			return err
+		}
+		*w = models.Webhook{}
+		return tx.Take(w, "id = ?", id).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rotate secret of webhook %s: %w", id, err)
 	}
-	return s.Webhook(ctx, app, id)
+	return w, nil
 }
 
 // AbandonDelivery marks a delivery as failed unless it is settled.
