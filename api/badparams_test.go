@@ -29,7 +29,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	e, token := c.sent(contract())
 	delivery := c.get("/v1/console/webhook-deliveries").want(200).body["data"].([]any)[0].(object)
 	contact := c.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
-	user := c.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": "0123456789", "role": "admin"}).want(201)
+	user := c.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": "a long password", "role": "admin"}).want(201)
 	session := c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 	}).want(201)
