@@ -161,6 +161,7 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 			return fmt.Errorf("keep %s: %w", key, err)
 		}
 	}
+	failpoint.Hit("blob.kept")
 	return nil
 }
 
