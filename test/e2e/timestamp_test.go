@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/pem"
 	"net/http"
 	"os"
@@ -20,7 +22,7 @@ func TestTimestamps(t *testing.T) {
 	t.Parallel()
 	tsa := testkit.NewTSA(t)
 	tsa.Down.Store(true)
-	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true", "COUNTERSIGN_TSA_ANCHOR=true")
+	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true", "COUNTERSIGN_TSA_ANCHOR=true", "COUNTERSIGN_ENCRYPT_FILES=true")
 	c := s.login(t)
 	one := contract()
 	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
@@ -74,4 +76,11 @@ func TestTimestamps(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "✓ timestamps")
 	assert.Contains(t, out, "✓ anchors            the audit trail was last anchored at ")
+
+	fresh := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{8}, 32))
+	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh+","+s.setting("COUNTERSIGN_MASTER_KEY")), "key", "rewrap")
+	require.NoError(t, err, out)
+	out, err = run(t, append(s.env, "COUNTERSIGN_MASTER_KEY="+fresh), "audit", "verify", "--all", "--trust", root)
+	require.NoError(t, err, "the new key alone opens the lists of anchors too: %s", out)
+	assert.Contains(t, out, "1 anchor(s)")
 }
