@@ -16,13 +16,17 @@ type Limits struct {
 	MaxBytes   int64
 	MaxPages   int
 	MaxObjects int
-	Timeout    time.Duration
-	MaxMemory  int64 // bytes that examining one file may take
+	Timeout    time.Duration // of reading a file, and of the processors' time for examining it in full
+	MaxMemory  int64         // bytes that examining one file may take
 	// Validators make the full examination in processes of their own, which are
 	// ended when they exceed Timeout or MaxMemory. Nil: it is made in this
 	// process, bounded by the limits of the parsers alone.
 	Validators *Validators
 }
+
+// patience is how often Timeout may pass by the clock while a file is examined
+// in full: on a busy machine much of that belongs to others.
+const patience = 6
 
 // DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
 func DefaultLimits() Limits {
@@ -50,12 +54,14 @@ func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, er
 	if size > lim.MaxBytes {
 		return Info{}, &Refusal{PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lim.Timeout)
+	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
 	defer cancel()
-	info, err := examine(ctx, r, size, lim)
+	info, err := examine(reading, r, size, lim)
 	if err != nil {
 		return Info{}, refusalOf(err)
 	}
+	ctx, cancel = context.WithTimeout(ctx, patience*lim.Timeout)
+	defer cancel()
 	if lim.Validators != nil {
 		err = lim.Validators.validate(ctx, r, size, lim)
 	} else {
@@ -71,13 +77,17 @@ func refusalOf(err error) error {
 	case errors.As(err, &r):
 		return r
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Refusal{PDFTooComplex, "The PDF is too complex: examining it took too long."}
+		return tooLong()
 	case errors.Is(err, pdf.ErrLimit):
 		return &Refusal{PDFTooComplex, "The PDF is too complex."}
 	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
 		return &Refusal{PDFNeedsRepair, "The PDF is damaged. Opening it in a PDF program and saving it anew may help."}
 	}
 	return err
+}
+
+func tooLong() *Refusal {
+	return &Refusal{PDFTooComplex, "The PDF is too complex: examining it took too long."}
 }
 
 // examine reads the file with our own reader, which later writes the seal.

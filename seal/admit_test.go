@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -193,6 +194,26 @@ func TestValidatorsAreKept(t *testing.T) {
 	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 	require.NoError(t, err)
 	require.Len(t, started(), 2)
+}
+
+// TestTimeOfTheProcessor: a file is judged by the time that examining it takes
+// of the processors, not by how long it has to wait for them.
+func TestTimeOfTheProcessor(t *testing.T) {
+	t.Parallel()
+	good := simplePDF(2)
+	admit := func(script string) error {
+		lim := seal.DefaultLimits()
+		lim.Timeout = 3 * time.Second
+		lim.Validators = seal.NewValidators("/bin/sh", "-c", script+`; exec "$0" validate-pdf`, os.Args[0])
+		t.Cleanup(lim.Validators.Close)
+		_, err := seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		return err
+	}
+	require.NoError(t, admit("sleep 4"))
+	var refusal *seal.Refusal
+	require.ErrorAs(t, admit("export COUNTERSIGN_ADMIT_CPU=1ns"), &refusal)
+	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+	require.Contains(t, refusal.Message, "too long")
 }
 
 // TestAdmitOldVersionNumber: a transparency state under the number 1.2.

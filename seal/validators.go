@@ -16,6 +16,8 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -59,14 +61,14 @@ func (v *Validators) Close() {
 
 // validate examines one file.
 func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, lim Limits) error {
-	p, err := v.take(ctx, lim.MaxMemory)
+	p, err := v.take(ctx, bounds{lim.MaxMemory, lim.Timeout})
 	if err != nil {
 		return err
 	}
 	known := p.files > 0
 	answer, err := p.ask(ctx, r, size)
 	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // perhaps not by this file
-		if p, err = v.start(ctx, lim.MaxMemory); err != nil {
+		if p, err = v.start(ctx, p.bounds); err != nil {
 			return err
 		}
 		answer, err = p.ask(ctx, r, size)
@@ -74,6 +76,8 @@ func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, li
 	switch {
 	case ctx.Err() != nil:
 		return refusalOf(ctx.Err())
+	case errors.Is(err, errValidatorTime):
+		return tooLong()
 	case errors.Is(err, errValidatorEnded): // it died of the file: too much memory, or a stack without end
 		return &Refusal{PDFTooComplex, "The PDF is too complex: examining it took too much memory."}
 	case err != nil:
@@ -90,10 +94,10 @@ func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, li
 }
 
 // take finds a process that waits, or starts one.
-func (v *Validators) take(ctx context.Context, memory int64) (*validator, error) {
+func (v *Validators) take(ctx context.Context, b bounds) (*validator, error) {
 	v.mu.Lock()
 	for i := len(v.idle) - 1; i >= 0; i-- {
-		if p := v.idle[i]; p.memory == memory {
+		if p := v.idle[i]; p.bounds == b {
 			v.idle = append(v.idle[:i], v.idle[i+1:]...)
 			v.mu.Unlock()
 			p.expiry.Stop()
@@ -101,7 +105,7 @@ func (v *Validators) take(ctx context.Context, memory int64) (*validator, error)
 		}
 	}
 	v.mu.Unlock()
-	return v.start(ctx, memory)
+	return v.start(ctx, b)
 }
 
 // give keeps a process for the next file, or ends it.
@@ -134,18 +138,33 @@ type validator struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	memory int64
+	bounds bounds
 	files  int
 	expiry *time.Timer // while it waits
 }
 
-// validatorMemory names the environment variable with the validator's memory bound.
-const validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
+// bounds are what a process may take for one file.
+type bounds struct {
+	memory int64         // bytes
+	cpu    time.Duration // of all processors
+}
 
-func (v *Validators) start(ctx context.Context, memory int64) (*validator, error) {
+// The environment variables that tell a process its bounds.
+const (
+	validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
+	validatorCPU    = "COUNTERSIGN_ADMIT_CPU"
+)
+
+// The exit codes of a process that has exceeded its bounds.
+const (
+	exitMemory = 3
+	exitCPU    = 4
+)
+
+func (v *Validators) start(ctx context.Context, b bounds) (*validator, error) {
 	// Not bound to ctx: it outlives the file.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
-	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(memory, 10), "GOTRACEBACK=none"}
+	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(b.memory, 10), validatorCPU + "=" + b.cpu.String(), "GOTRACEBACK=none"}
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -154,7 +173,7 @@ func (v *Validators) start(ctx context.Context, memory int64) (*validator, error
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("seal: starting the validator: %w", err)
 	}
-	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), memory: memory}, nil
+	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), bounds: b}, nil
 }
 
 // end lets the process end and removes what is left of it.
@@ -163,8 +182,11 @@ func (p *validator) end() {
 	go func() { _ = p.cmd.Wait() }()
 }
 
-// errValidatorEnded says that a process ended without an answer.
-var errValidatorEnded = errors.New("seal: the validator has ended")
+// A process ended without an answer; because of the time it took.
+var (
+	errValidatorEnded = errors.New("seal: the validator has ended")
+	errValidatorTime  = errors.New("seal: the validator took too long")
+)
 
 // ask has one file examined. After an error the process is gone.
 func (p *validator) ask(ctx context.Context, r io.ReaderAt, size int64) (answer validatorAnswer, err error) {
@@ -177,6 +199,9 @@ func (p *validator) ask(ctx context.Context, r io.ReaderAt, size int64) (answer 
 			_ = p.cmd.Process.Kill()
 			_ = p.in.Close()
 			_ = p.cmd.Wait()
+			if errors.Is(err, errValidatorEnded) && p.cmd.ProcessState.ExitCode() == exitCPU {
+				err = errValidatorTime
+			}
 		}
 	}()
 	head := binary.BigEndian.AppendUint64(nil, uint64(size)) //nolint:gosec // a size
@@ -235,16 +260,20 @@ type validatorAnswer struct {
 
 // RunValidator is the other side of Validators: it validates the PDFs that come
 // on in, writes an answer to each on out, and returns the exit status when in
-// ends. It ends the process when memory runs over the bound that its
-// environment gives.
+// ends. It ends the process when a file takes more memory or time of the
+// processors than its environment allows.
 func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 	lim := DefaultLimits()
 	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
 		lim.MaxMemory = n
 	}
+	if d, err := time.ParseDuration(os.Getenv(validatorCPU)); err == nil && d > 0 {
+		lim.Timeout = d
+	}
 	debug.SetMaxStack(int(lim.MaxMemory / 4))
 	debug.SetMemoryLimit(lim.MaxMemory / 4 * 3)
-	go exitAbove(lim.MaxMemory)
+	spent := &spending{limits: lim}
+	go spent.watch()
 	runtime.Gosched()
 	for {
 		var head [8]byte
@@ -264,20 +293,45 @@ func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 		if err != nil && !errors.As(err, &answer.Refusal) {
 			answer.Error = "the file could not be read"
 		}
+		spent.check()
+		spent.before.Store(int64(cpuTime()))
 		if json.NewEncoder(out).Encode(answer) != nil {
 			return 1
 		}
 	}
 }
 
-// exitAbove ends the process once the heap and stacks hold more than limit bytes.
-func exitAbove(limit int64) {
-	const exitMemory = 3
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+// spending is what this process takes.
+type spending struct {
+	limits Limits
+	before atomic.Int64 // nanoseconds of the processors that went into earlier files
+}
+
+// watch ends the process once it exceeds its limits.
+func (s *spending) watch() {
 	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
-		metrics.Read(samples)
-		if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(limit) { //nolint:gosec // positive
-			os.Exit(exitMemory)
-		}
+		s.check()
 	}
+}
+
+// check ends the process if heap and stacks, or this file's time of the
+// processors, exceed the limits.
+func (s *spending) check() {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(s.limits.MaxMemory) { //nolint:gosec // positive
+		os.Exit(exitMemory)
+	}
+	if cpuTime()-time.Duration(s.before.Load()) > s.limits.Timeout {
+		os.Exit(exitCPU)
+	}
+}
+
+// cpuTime is what the process has had of all processors.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -101,6 +101,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 			return err
 		}},
 		{"floor + what is added", func(out *os.File) error { return floor(in, out, size, make([]byte, grown), s.key) }},
+		{"floor on two threads", func(out *os.File) error { return floorOnTwo(in, out, size, s.key) }},
 	} {
 		figures = append(figures, figure{name: what.name, run: what.run})
 	}

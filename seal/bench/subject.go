@@ -33,6 +33,41 @@ func floor(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.Pr
 	return err
 }
 
+// floorOnTwo is floor with hashing on a thread of its own, as a seal has it.
+func floorOnTwo(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
+	const room = 4
+	spare, full := make(chan []byte, room), make(chan []byte, room)
+	for range room {
+		spare <- make([]byte, 256<<10)
+	}
+	hashed := make(chan []byte)
+	go func() {
+		h := sha256.New()
+		for b := range full {
+			h.Write(b)
+			spare <- b[:cap(b)]
+		}
+		hashed <- h.Sum(nil)
+	}()
+	var err error
+	for at := int64(0); at < size && err == nil; {
+		b := <-spare
+		b = b[:min(int64(len(b)), size-at)]
+		if _, err = in.ReadAt(b, at); err == nil {
+			_, err = out.WriteAt(b, at)
+		}
+		at += int64(len(b))
+		full <- b
+	}
+	close(full)
+	digest := <-hashed
+	if err != nil {
+		return err
+	}
+	_, err = ecdsa.SignASN1(rand.Reader, key, digest)
+	return err
+}
+
 type sealer struct {
 	*seal.Sealer
 	key *ecdsa.PrivateKey
