@@ -19,6 +19,7 @@ import (
 	"countersign/models"
 	"countersign/seal/cms"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 // AnchorReport is what an anchor's token says.
@@ -111,6 +112,11 @@ func (v Verifier) anchor(ctx context.Context, r *Report, a *store.Anchor, former
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.add("its list has no file")
+		all.holes = true
+		return nil
+	}
+	if errors.Is(err, blob.ErrDamaged) {
+		r.add("its list: %s", blob.ErrDamaged)
 		all.holes = true
 		return nil
 	}

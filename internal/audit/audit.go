@@ -205,6 +205,10 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "document")
 	}
+	if errors.Is(err, blob.ErrDamaged) {
+		r.add("document %s: %s", d.ID, blob.ErrDamaged)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -246,6 +250,10 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	f, err := v.Blobs.Open(ctx, d.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "sealed document")
+	}
+	if errors.Is(err, blob.ErrDamaged) {
+		r.add("sealed document %s: %s", d.ID, blob.ErrDamaged)
+		return nil
 	}
 	if err != nil {
 		return err

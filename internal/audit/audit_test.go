@@ -52,7 +52,7 @@ func newArchive(t *testing.T, kind string) *archive {
 	require.NoError(t, err)
 	a := &archive{
 		t: t, db: db, postgres: kind == "postgres", blobs: blobs, app: app.ID, clock: clock,
-		Verifier: audit.Verifier{Store: s, Blobs: blobs, Now: clock.Now},
+		Verifier: audit.Verifier{Store: s, Blobs: blob.Sealed(blobs, testkit.Vault(t), false), Now: clock.Now},
 	}
 	_, certPEM, keyPEM, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
 	require.NoError(t, err)
@@ -240,6 +240,23 @@ func (a *archive) originalFile() string {
 	return e.Originals()[0].BlobKey
 }
 
+func (a *archive) encrypt(key string) {
+	done, err := blob.Sealed(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
+	require.NoError(a.t, err)
+	require.True(a.t, done)
+}
+
+// damage flips a bit in the middle of a file.
+func (a *archive) damage(key string) {
+	f, err := a.blobs.Open(a.t.Context(), key)
+	require.NoError(a.t, err)
+	b, err := os.ReadFile(f.Name())
+	require.NoError(a.t, err)
+	require.NoError(a.t, f.Close())
+	b[len(b)/2] ^= 1
+	keep(a.t, a.blobs, key, b)
+}
+
 // remember keeps what the attacks change; the returned function puts it back.
 func (a *archive) remember() (undo func()) {
 	a.t.Helper()
@@ -321,15 +338,17 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 		{"said to be purged", func(a *archive) {
 			a.exec("UPDATE documents SET purge_status = 'purged' WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed)
 		}, "0 of 1 events document.purged"},
-		{"the file is changed", func(a *archive) {
-			f, err := a.blobs.Open(a.t.Context(), a.sealedFile())
-			require.NoError(a.t, err)
-			b, err := os.ReadFile(f.Name())
-			require.NoError(a.t, err)
-			require.NoError(a.t, f.Close())
-			b[len(b)/2] ^= 1
-			keep(a.t, a.blobs, a.sealedFile(), b)
-		}, "another hash than its file"},
+		{"the file is changed", func(a *archive) { a.damage(a.sealedFile()) }, "another hash than its file"},
+		{"the encrypted file is changed", func(a *archive) {
+			a.encrypt(a.sealedFile())
+			found, _ := a.problems()
+			require.Empty(a.t, found, "encrypted")
+			a.damage(a.sealedFile())
+		}, "encrypted file is damaged"},
+		{"the encrypted original is changed", func(a *archive) {
+			a.encrypt(a.originalFile())
+			a.damage(a.originalFile())
+		}, "encrypted file is damaged"},
 		{"the file is gone", func(a *archive) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
 		}, "has no file"},

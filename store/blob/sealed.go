@@ -31,6 +31,10 @@ const (
 	labelDataKey = "file-key"
 )
 
+// ErrDamaged says that an encrypted file is not what was kept, or was kept under
+// a master key that is not given.
+var ErrDamaged = errors.New("the encrypted file is damaged, or of another master key")
+
 // Sealed keeps files in next encrypted, each with a data key of its own that is
 // sealed with the master key. Sizes and hashes are those of the plain content.
 // Files that were kept before are read as they are. With write false nothing new
@@ -126,15 +130,18 @@ func readHeader(f io.ReadSeeker) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint16(b[len(magic):])
 	if n == 0 || n > maxSealedKey {
-		return nil, errors.New("the header of the encrypted file is damaged")
+		return nil, ErrDamaged
 	}
 	sealed := make([]byte, n)
 	_, err := io.ReadFull(f, sealed)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = ErrDamaged
+	}
 	return sealed, err
 }
 
 // Open implements Store. The content is decrypted, all of it verified, into a
-// file without a name.
+// file without a name. The error of one that cannot be is ErrDamaged.
 func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
@@ -160,25 +167,55 @@ func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 func (s *Encrypted) decrypt(in io.Reader, sealed []byte, key string) (*os.File, error) {
 	dataKey, err := s.vault.Open(sealed, labelDataKey)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	aead, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
 	if err != nil {
 		return nil, err
 	}
-	r, err := aead.NewDecryptingReader(in, []byte(key))
+	source := &watched{Reader: in}
+	r, err := aead.NewDecryptingReader(source, []byte(key))
 	if err != nil {
-		return nil, err
+		return nil, source.blame(err)
 	}
 	out, err := unnamed()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(out, r); err != nil {
-		return out, err
+	plain := &watched{Reader: r}
+	if _, err := io.Copy(out, plain); err != nil {
+		if plain.err == nil {
+			return out, err // it could not be written
+		}
+		return out, source.blame(err)
 	}
 	_, err = out.Seek(0, io.SeekStart)
 	return out, err
+}
+
+// watched remembers why reading failed.
+type watched struct {
+	io.Reader
+
+	err error
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// blame says whether what is read, or the reading of it, is to blame for a
+// failure to decrypt.
+func (w *watched) blame(err error) error {
+	if w.err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // Check implements Store.

@@ -77,7 +77,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 		t.Helper()
 		keep(t, plain, key, string(b))
 		_, err := s.Open(t.Context(), key)
-		require.Error(t, err)
+		require.ErrorIs(t, err, blob.ErrDamaged)
 	}
 	for _, at := range []int{8, 9, 12, 40, 80, 100, len(whole) / 2, len(whole) - 1} {
 		b := bytes.Clone(whole)
