@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -30,6 +31,12 @@ type Mailer interface {
 	MessageID(parts ...string) string
 }
 
+// Scanner knows malware.
+type Scanner interface {
+	// Scan returns what malware r is known to be; "" if none.
+	Scan(ctx context.Context, r io.Reader) (found string, err error)
+}
+
 // Workflows answers questions to running workflows.
 type Workflows interface {
 	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
@@ -45,6 +52,7 @@ type Config struct {
 	Mail      Mailer
 	SMS       notify.SMS
 	Workflows Workflows
+	Scanner   Scanner      // examines uploads; nil: nobody does
 	Pages     http.Handler // the pages for people, for every path that is not the API's
 
 	BaseURL, SigningURL, EmbedURL string

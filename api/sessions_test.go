@@ -61,17 +61,17 @@ func TestIdleSessionsEnd(t *testing.T) {
 		busy := s.person(t, models.RoleViewer)
 		left := busy.again()
 		polling := busy.again().with("Countersign-Background", "1")
-		s.clock.advance(idle - time.Minute)
+		s.clock.advance(idle - 10*time.Minute)
 		busy.me().want(200)
 		polling.me().want(200)
 		require.Len(t, busy.sessions(), 3)
-		s.clock.advance(2 * time.Minute)
+		s.clock.advance(20 * time.Minute)
 		left.me().refused(401, "unauthorized")
 		polling.me().refused(401, "unauthorized") // a page that looks by itself is nobody at work
 		require.Len(t, busy.sessions(), 1)
-		s.clock.advance(idle - 2*time.Minute)
+		s.clock.advance(idle - 30*time.Minute)
 		busy.me().want(200)
-		s.clock.advance(10 * time.Minute) // eight hours since the login
+		s.clock.advance(30 * time.Minute) // more than eight hours since the login
 		busy.me().want(401)
 		require.NoError(t, s.store.Housekeep(t.Context()))
 	})

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -65,6 +66,9 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 	if err != nil {
 		return err
 	}
+	if err := s.scan(c.Request.Context(), u.file, n); err != nil {
+		return err
+	}
 	sizes := make([][2]float64, 0, len(info.Pages))
 	for _, p := range info.Pages {
 		sizes = append(sizes, [2]float64{p.Width, p.Height})
@@ -88,6 +92,26 @@ func (s *Server) examine(ctx context.Context, f *os.File, size int64) (seal.Info
 	case <-ctx.Done():
 		return seal.Info{}, ctx.Err()
 	}
+}
+
+// scan refuses a file that the virus scanner knows, and any while that does not
+// answer.
+func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
+	if s.Scanner == nil {
+		return nil
+	}
+	found, err := s.Scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
+	if err != nil && ctx.Err() == nil {
+		s.log.ErrorContext(ctx, "virus scanner failed", "error", err)
+		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be examined for malware right now; please try again later.")
+		e.RetryAfter = time.Minute
+		return e
+	}
+	if err == nil && found != "" {
+		s.log.WarnContext(ctx, "malware refused", "found", clean(found))
+		err = models.Refuse(models.KindInvalid, "file_malware", "The file holds known malware.")
+	}
+	return err
 }
 
 // isWriteError reports whether err came from our own file, not from the client.

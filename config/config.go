@@ -16,6 +16,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"countersign/internal/clamd"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/webhook"
@@ -70,6 +71,8 @@ type Config struct {
 	EmailAttachmentLimit int64 `env:"EMAIL_ATTACHMENT_LIMIT"`
 	// UploadLimit is the largest PDF in bytes.
 	UploadLimit int64 `env:"UPLOAD_LIMIT"`
+	// ClamdURL is ClamAV's daemon, which examines uploads: tcp://host:3310 or unix:///path; empty: nobody does.
+	ClamdURL string `env:"CLAMD_URL"`
 	// DefaultExpiryDays is the deadline where an envelope names none.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
@@ -294,6 +297,9 @@ func (c *Config) check() []error {
 	}
 	if d := c.ReminderInterval; d != 0 && d < time.Minute {
 		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")
+	}
+	if _, err := clamd.Parse(c.ClamdURL); err != nil && c.ClamdURL != "" {
+		bad("CLAMD_URL", "%s", err)
 	}
 	if c.ConsoleIdle < time.Minute || c.ConsoleIdle > 8*time.Hour {
 		bad("CONSOLE_IDLE", "must be between 1m and 8h")

@@ -22,6 +22,7 @@ import (
 	"countersign/activities"
 	"countersign/api"
 	"countersign/config"
+	"countersign/internal/clamd"
 	"countersign/internal/credential"
 	"countersign/internal/failpoint"
 	"countersign/internal/metrics"
@@ -172,8 +173,15 @@ func (p *parts) api() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	var scanner api.Scanner
+	if p.cfg.ClamdURL != "" {
+		if scanner, err = clamd.Parse(p.cfg.ClamdURL); err != nil {
+			return nil, err
+		}
+	}
 	return api.New(api.Config{
-		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
+		Scanner: scanner,
+		Store:   p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,
 		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
 		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, WorkflowsURL: p.cfg.WorkflowsURL(), UploadLimit: p.cfg.UploadLimit, Admission: admission,
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),

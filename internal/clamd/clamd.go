@@ -1,0 +1,104 @@
+// Package clamd asks ClamAV's daemon about files, by the commands INSTREAM and
+// PING of its protocol (clamd(8)).
+package clamd
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	chunk    = 64 << 10 // bytes
+	maxReply = 4 << 10
+	// patience is how long one question may take; a file may wait for others.
+	patience = 2 * time.Minute
+)
+
+// Scanner is a daemon's address.
+type Scanner struct{ network, address string }
+
+// Parse reads tcp://host:port or unix:///path.
+func Parse(address string) (*Scanner, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+	case u.Scheme == "tcp" && u.Port() != "" && u.Hostname() != "" && u.Path == "":
+		return &Scanner{"tcp", u.Host}, nil
+	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
+		return &Scanner{"unix", u.Path}, nil
+	}
+	return nil, errors.New("must be tcp://host:port or unix:///path")
+}
+
+// Scan returns what malware the daemon knows r to be; "" if none. A daemon that
+// does not answer, or could not read all of it, is an error.
+func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
+	reply, err := s.ask(ctx, "INSTREAM", r)
+	if err != nil {
+		return "", err
+	}
+	if name, ok := strings.CutSuffix(strings.TrimPrefix(reply, "stream: "), " FOUND"); ok {
+		return name, nil
+	}
+	if reply != "stream: OK" {
+		return "", fmt.Errorf("virus scanner: it answered %q", reply)
+	}
+	return "", nil
+}
+
+// Ping reports whether the daemon answers.
+func (s *Scanner) Ping(ctx context.Context) error {
+	reply, err := s.ask(ctx, "PING", nil)
+	if err == nil && reply != "PONG" {
+		err = fmt.Errorf("virus scanner: it answered %q", reply)
+	}
+	return err
+}
+
+func (s *Scanner) ask(ctx context.Context, command string, body io.Reader) (reply string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, s.network, s.address)
+	if err != nil {
+		return "", fmt.Errorf("virus scanner: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	_, err = io.WriteString(conn, "z"+command+"\x00")
+	if err == nil && body != nil {
+		var unread error
+		if unread, err = stream(conn, body); unread != nil {
+			return "", fmt.Errorf("virus scanner: read file: %w", unread)
+		}
+	}
+	// A daemon that takes no more says why before it closes.
+	answer, readErr := io.ReadAll(io.LimitReader(conn, maxReply))
+	if text := strings.TrimRight(string(answer), "\x00\n"); text != "" {
+		return text, nil
+	}
+	return "", fmt.Errorf("virus scanner: no answer: %w", errors.Join(ctx.Err(), err, readErr))
+}
+
+// stream sends body in chunks, each with its length before it; an empty one ends
+// it. It tells what could not be read from what could not be sent.
+func stream(w io.Writer, body io.Reader) (unread, unsent error) {
+	b := make([]byte, 4+chunk)
+	for {
+		n, err := io.ReadFull(body, b[4:])
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err, nil
+		}
+		binary.BigEndian.PutUint32(b, uint32(n)) //nolint:gosec // at most chunk
+		if _, err := w.Write(b[:4+n]); err != nil || n == 0 {
+			return nil, err
+		}
+	}
+}
