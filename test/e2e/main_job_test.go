@@ -41,6 +41,7 @@ func TestMainJob(t *testing.T) {
 		checkMetrics(t, s)
 		checkAudit(t, s)
 		checkCertificateWarning(t, s)
+		checkAddresses(t, s)
 		checkEncryption(t, s)
 	})
 }
@@ -141,7 +142,18 @@ func mainJob(t *testing.T, s *service) {
 	again.call(t, http.StatusConflict, http.MethodPost, "/v1/signing/"+ada+"/sign", object{"fields": []object{}})
 
 	s.sign(t, s.signingLink(t, "lukasz@example.com"), "lukasz@example.com")
-	done := s.sign(t, s.signingLink(t, "cleo@example.com"), "+4915123456789")
+	cleo := s.signingLink(t, "cleo@example.com")
+	// A mail is recorded after it went out, and not once everybody has signed.
+	eventually(t, "the invitations are recorded", func() bool {
+		n := 0
+		for _, ev := range c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).list("auditLog") {
+			if ev.str("event") == "invitation.sent" {
+				n++
+			}
+		}
+		return n == 3
+	})
+	done := s.sign(t, cleo, "+4915123456789")
 	assert.Equal(t, "in_progress", done.str("envelopeStatus"))
 
 	var full object
