@@ -83,6 +83,8 @@ func TestDoctor(t *testing.T) {
 		"search attributes": {[]string{"COUNTERSIGN_TEMPORAL_NAMESPACE=" + bareNamespace(t)}, "search_attributes", "--name AppId|TenantId|EnvelopeStatus"},
 		"files":             {[]string{"COUNTERSIGN_BLOB_URL=file://" + notADirectory}, "files", "COUNTERSIGN_BLOB_URL"},
 		"mail":              {[]string{"COUNTERSIGN_SMTP_URL=smtp://127.0.0.1:1?tls=none"}, "mail", "COUNTERSIGN_SMTP_URL"},
+		"scanner":           {[]string{"COUNTERSIGN_CLAMD_URL=tcp://127.0.0.1:1"}, "scanner", "COUNTERSIGN_CLAMD_URL"},
+		"leaked passwords":  {[]string{"COUNTERSIGN_LEAKED_PASSWORDS=" + notADirectory + "/list"}, "leaked_passwords", "COUNTERSIGN_LEAKED_PASSWORDS"},
 		"expired":           {expired, "seal_key", "COUNTERSIGN_SEAL_CERT"},
 		"no module":         {[]string{"COUNTERSIGN_SEAL_KEY=pkcs11:token=t;object=o?module-path=/nowhere.so"}, "seal_key", "make build TAGS=pkcs11"},
 		"no key":            {[]string{"COUNTERSIGN_SEAL_KEY=/nowhere.pem"}, "seal_key", "COUNTERSIGN_SEAL_KEY"},
