@@ -52,6 +52,9 @@ func scanUint(b []byte, i int) (n, end int, ok bool) {
 	return n, i, i > start
 }
 
+// maxDigits bounds what can be a generation number.
+const maxDigits = 15
+
 func skipDigits(b []byte, i int) int {
 	for i < len(b) && b[i]-'0' <= 9 {
 		i++
@@ -180,7 +183,7 @@ func skipNumberOrRef(b []byte, i int) (int, error) {
 	if k >= len(b) {
 		return 0, errEnd
 	}
-	if k == j || !isSpace(b[k]) && b[k] != '%' {
+	if k == j || k-j > maxDigits || !isSpace(b[k]) && b[k] != '%' {
 		return end, nil
 	}
 	k = skipSpace(b, k)
