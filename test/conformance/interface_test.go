@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -450,15 +451,50 @@ func console(t *testing.T, s *target) {
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer := &client{s: s, token: login.str("access_token")}
-	viewer.get(t, at).want(t, 200)
+	password = account(t, s, c, viewer, email, password)
+	login = (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
+	viewer = &client{s: s, token: login.str("access_token")}
 	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
 	require.Contains(t, string(c.get(t, "/v1/console/users").want(t, 200).raw), user.str("id"))
-	viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
+	if login.body["mustEnrol"] == true { // the deployment requires the second factor, which is removed
+		viewer.get(t, at).refused(t, 403, "second_factor_required")
+	} else {
+		viewer.get(t, at).want(t, 200)
+		viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
+	}
 	viewer.get(t, "/v1/webhooks").want(t, 401)
 	c.call(t, http.MethodDelete, "/v1/console/users/"+user.str("id"), nil).want(t, 204)
 	signer := e.item("signers", 0)["id"].(string)
 	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
+}
+
+// account does all that console users do with their own account, and returns
+// the password that it has in the end.
+func account(t *testing.T, s *target, app, user *client, email, password string) (fresh string) {
+	t.Helper()
+	const at = "/v1/console"
+	id := user.get(t, at+"/me").want(t, 200).body["user"].(object)["id"].(string)
+	require.Equal(t, false, user.get(t, at+"/totp").want(t, 200).body["active"])
+	secret := user.post(t, at+"/totp", object{"password": password}).want(t, 201).str("secret")
+	code, err := totp.GenerateCode(secret, time.Now())
+	require.NoError(t, err)
+	codes := user.post(t, at+"/totp/confirm", object{"code": code}).want(t, 200).body["recoveryCodes"].([]any)
+	codes = user.post(t, at+"/totp/recovery-codes", object{"password": password, "code": codes[0]}).want(t, 200).body["recoveryCodes"].([]any)
+	nobody := &client{s: s}
+	nobody.post(t, at+"/login", object{"email": email, "password": password}).refused(t, 401, "code_required")
+	other := &client{s: s, token: nobody.post(t, at+"/login", object{"email": email, "password": password, "code": codes[1]}).want(t, 200).str("access_token")}
+	require.Contains(t, string(user.get(t, at+"/sessions").want(t, 200).raw), `"current":true`)
+	user.post(t, at+"/sessions/end", object{"password": password, "code": codes[2]}).want(t, 204)
+	other.get(t, at+"/me").want(t, 401)
+	fresh = "once more " + password
+	user.post(t, at+"/password", object{"password": password, "newPassword": fresh, "code": codes[3]}).want(t, 204)
+	user.post(t, at+"/totp/remove", object{"password": fresh, "code": codes[4]}).want(t, 204)
+	user.post(t, at+"/logout", nil).want(t, 204)
+	user.get(t, at+"/me").want(t, 401)
+	app.call(t, http.MethodDelete, at+"/users/"+id+"/totp", nil).want(t, 204)
+	app.call(t, http.MethodDelete, at+"/users/"+id+"/sessions", nil).want(t, 204)
+	return fresh
 }
 
 func embedded(t *testing.T, s *target) {
