@@ -170,15 +170,20 @@ func TestSoManyContacts(t *testing.T) {
 			if kind == "sqlite" {
 				id = "'00000000-0000-7000-8000-0000000' || n"
 			}
-			plainly(t, kind, openRaw(t, kind, url), fmt.Sprintf(`WITH RECURSIVE g (n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM g WHERE n < %d)
-				INSERT INTO contacts (id, app_id, name, email, email_key, created_at)
-				SELECT %s, '%s', 'Contact ' || n, n || '@example.com', n || '@example.com', '2026-01-02 03:04:05+00:00' FROM g`, 9999+store.MaxContacts, id, app.ID))
+			db := openRaw(t, kind, url)
+			fill := func(from, to int) {
+				plainly(t, kind, db, fmt.Sprintf(`WITH RECURSIVE g (n) AS (SELECT %d UNION ALL SELECT n + 1 FROM g WHERE n < %d)
+					INSERT INTO contacts (id, app_id, name, email, email_key, created_at)
+					SELECT %s, '%s', 'Contact ' || n, n || '@example.com', n || '@example.com', '2026-01-02 03:04:05+00:00' FROM g`, from, to, id, app.ID))
+			}
+			fill(10_000, 12_499) // more than two pages
 			list, err := s.Contacts(t.Context(), app.ID, "CONTACT")
 			require.NoError(t, err)
 			require.Len(t, list, 1000)
 			require.Equal(t, "Contact 10000", list[0].Name)
 			require.Equal(t, "Contact 10999", list[999].Name)
 
+			fill(12_500, 9_999+store.MaxContacts)
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"})
 			require.ErrorContains(t, err, "too_many_contacts")
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10001@EXAMPLE.com"})
