@@ -59,6 +59,7 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 		return []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}
 	}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
+		WorkflowTaskPollerBehavior: manyPollers(), ActivityTaskPollerBehavior: manyPollers(),
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
 		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.Heartbeat,
 	})
@@ -71,11 +72,19 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
+		ActivityTaskPollerBehavior:         manyPollers(),
 		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
 	})
 	webhooks.RegisterActivity(a.Deliver)
 	return Workers{main, sealing, webhooks}
+}
+
+// manyPollers lets their number follow the backlog. A queue has several
+// partitions, and takes turns in each by itself: with the two pollers that are
+// the SDK's default, a task could wait half a minute in one that nobody asked.
+func manyPollers() sdkworker.PollerBehavior {
+	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 
 // Register makes all workflows and activities known to r.
