@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/audit"
-	"countersign/internal/vault"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 type auditCommand struct {
@@ -34,26 +34,11 @@ var errTampered = errors.New("the audit trail is not what was recorded")
 
 // Run verifies. It only reads, and the service may be running.
 func (v auditVerify) Run(ctx context.Context) error {
-	cfg, err := v.config()
-	if err != nil {
-		return err
-	}
-	if err := cfg.Require("BLOB_URL"); err != nil {
-		return err
-	}
-	keys, err := vault.New(string(cfg.MasterKey))
-	if err != nil {
-		return err
-	}
-	blobs, err := openBlobs(ctx, cfg, keys)
-	if err != nil {
-		return err
-	}
 	roots, err := trusted(v.Trust)
 	if err != nil {
 		return err
 	}
-	return v.with(ctx, func(s *store.Store) error {
+	return v.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) (err error) {
 		sum := &auditSummary{out: os.Stdout, json: v.JSON}
 		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: roots}
 		if v.All {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"countersign/internal/sweep"
+	"countersign/store"
+	"countersign/store/blob"
 )
 
 type filesCommand struct {
@@ -24,29 +26,12 @@ type filesSweep struct {
 }
 
 // Run looks through the file store. The service may be running.
-func (f filesSweep) Run(ctx context.Context) (err error) {
-	cfg, err := f.config()
-	if err != nil {
-		return err
-	}
-	if err := cfg.Require("BLOB_URL"); err != nil {
-		return err
-	}
-	s, v, err := openStore(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Migrated(ctx); err != nil {
-		return err
-	}
-	blobs, err := openBlobs(ctx, cfg, v)
-	if err != nil {
-		return err
-	}
-	sum := &sweepSummary{out: os.Stdout, json: f.JSON, deleting: f.Delete}
-	err = sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.tell)
-	return errors.Join(err, sum.end())
+func (f filesSweep) Run(ctx context.Context) error {
+	return f.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
+		sum := &sweepSummary{out: os.Stdout, json: f.JSON, deleting: f.Delete}
+		err := sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.tell)
+		return errors.Join(err, sum.end())
+	})
 }
 
 // sweepSummary prints what was found.

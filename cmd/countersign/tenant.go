@@ -12,6 +12,7 @@ import (
 	"countersign/config"
 	"countersign/models"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 // database names the database that a command works on.
@@ -45,6 +46,31 @@ func (d database) with(ctx context.Context, fn func(*store.Store) error) (err er
 		return err
 	}
 	return fn(s)
+}
+
+// withFiles runs fn on the store, which must be up to date, and on the files. The
+// service may be running.
+func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Encrypted) error) (err error) {
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	if err := cfg.Require("BLOB_URL"); err != nil {
+		return err
+	}
+	s, v, err := openStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Migrated(ctx); err != nil {
+		return err
+	}
+	blobs, err := openBlobs(ctx, cfg, v)
+	if err != nil {
+		return err
+	}
+	return fn(s, blobs)
 }
 
 type tenantCommand struct {
