@@ -74,7 +74,7 @@ func (w *workbench) mix(ctx context.Context, length time.Duration) error {
 		d := times.of[name]
 		report("%-38s  %8d %9s %9s %9s", name, len(d), ms(quantile(d, 0.5)), ms(quantile(d, 0.99)), ms(slices.Max(d)))
 	}
-	report("%-38s  %9s %22s", "process", "cores", "own MB at a quarter, end")
+	report("%-38s  %9s %22s", "process", "cores", "own MB in quarter 2, 4")
 	for _, u := range used {
 		report("%-38s  %9.2f %11d %10d", u.name, u.cores, u.early>>20, u.late>>20)
 	}

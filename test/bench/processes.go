@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ type family struct {
 type usage struct {
 	name        string
 	cores       float64
-	early, late int64 // after a quarter of the time, and at the end
+	early, late int64 // medians of the second and of the last quarter of the time
 }
 
 // watching follows the processes of a run.
@@ -94,11 +95,14 @@ func (u *watching) end() ([]usage, error) {
 		samples := append(u.memory[f.name], memory[f.name])
 		out = append(out, usage{
 			name: f.name, cores: (cpu[f.name] - u.before[f.name]).Seconds() / took.Seconds(),
-			early: samples[len(samples)/4], late: samples[len(samples)-1],
+			early: middle(samples[len(samples)/4 : len(samples)/2]), late: middle(samples[len(samples)*3/4:]),
 		})
 	}
 	return out, nil
 }
+
+// middle is the median: one sample may have caught a child at its work.
+func middle(samples []int64) int64 { return slices.Sorted(slices.Values(samples))[len(samples)/2] }
 
 // hertz is the unit of processor time in /proc (proc_pid_stat(5)); Linux has no other.
 const hertz = 100
