@@ -132,11 +132,7 @@ func (s *Server) changeFactor(c *gin.Context, app caller) error {
 // resetFactor removes the second factor of somebody who has lost it, and ends
 // that user's sessions. Who asks for it must be known to the administrator.
 func (s *Server) resetFactor(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	user, err := s.Store.UserOf(c.Request.Context(), app.ID, id)
+	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
 	}

@@ -213,13 +213,18 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 	return nil
 }
 
-// endUserSessions ends the sessions of a console user.
-func (s *Server) endUserSessions(c *gin.Context, app caller) error {
+// pathUser is the console user of the app that the path names.
+func (s *Server) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
 	id, err := pathID(c, "id")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	user, err := s.Store.UserOf(c.Request.Context(), app.ID, id)
+	return s.Store.UserOf(c.Request.Context(), app.ID, id)
+}
+
+// endUserSessions ends the sessions of a console user.
+func (s *Server) endUserSessions(c *gin.Context, app caller) error {
+	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 
 // rewrapFiles returns how many files were sealed anew, and how many there are.
 func rewrapFiles(ctx context.Context, blobs *blob.Encrypted) (done, files int, err error) {
-	for _, folder := range []string{"envelopes/", "anchors/"} {
+	for _, folder := range []string{blob.Envelopes, blob.Anchors} {
 		keys, err := blobs.List(ctx, folder)
 		if err != nil {
 			return done, files, err

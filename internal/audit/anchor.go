@@ -42,9 +42,6 @@ type Anchorer struct {
 const (
 	listHeader = "countersign-anchor %d\nformer %s\nat %s\n"
 	listEntry  = "%s %d %s\n"
-
-	anchorFolder = "anchors/"
-	tokenSuffix  = ".tst" // of the token that lies beside a list, for openssl and others
 )
 
 // overlap is how much of the time before the former anchor a list looks at again:
@@ -80,7 +77,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 		return nil, fmt.Errorf("time-stamp anchor %d: %w", next.Number, err)
 	}
 	next.Digest = hex.EncodeToString(digest)
-	next.BlobKey = fmt.Sprintf("%s%08d-%s.txt", anchorFolder, next.Number, next.Digest[:16])
+	next.BlobKey = fmt.Sprintf("%s%08d-%s.txt", blob.Anchors, next.Number, next.Digest[:16])
 	if err := a.Blobs.Keep(ctx, list, next.BlobKey); err != nil {
 		return nil, err
 	}
@@ -117,7 +114,7 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 // keepToken puts the token of a recorded anchor beside its list: a list with a
 // token had a row once. One that a run without a row left has none.
 func (a Anchorer) keepToken(ctx context.Context, anchor *store.Anchor) error {
-	key := anchor.BlobKey + tokenSuffix
+	key := anchor.BlobKey + blob.TokenSuffix
 	have, err := a.Blobs.List(ctx, key)
 	if err != nil || len(have) > 0 {
 		return err

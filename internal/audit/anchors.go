@@ -54,7 +54,7 @@ const (
 // of them), and tells what it finds.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report) error) (*anchored, error) {
 	// Before the rows: a list that is made meanwhile is not missed in them.
-	keys, err := v.Blobs.List(ctx, anchorFolder)
+	keys, err := v.Blobs.List(ctx, blob.Anchors)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 		}
 		for i := range rows {
 			a := &rows[i]
-			known[a.BlobKey+tokenSuffix] = true
+			known[a.BlobKey+blob.TokenSuffix] = true
 			if a.At.Add(overlap).After(created(only)) {
 				r := &Report{Anchor: &AnchorReport{Number: a.Number, Entries: a.Entries}, Problems: []string{}}
 				if a.Number != out.number+1 {
@@ -88,9 +88,9 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 		}
 	}
 	for _, key := range keys {
-		if strings.HasSuffix(key, tokenSuffix) && !known[key] {
+		if strings.HasSuffix(key, blob.TokenSuffix) && !known[key] {
 			r := &Report{Anchor: &AnchorReport{}}
-			r.add("list %s was time-stamped, but has no record: an anchor was removed", strings.TrimSuffix(key, tokenSuffix))
+			r.add("list %s was time-stamped, but has no record: an anchor was removed", strings.TrimSuffix(key, blob.TokenSuffix))
 			if err := tell(r); err != nil {
 				return nil, err
 			}

@@ -310,13 +310,11 @@ func recordedSeal(events []models.Event, d *models.Document) bool {
 	return sum == d.SHA256
 }
 
-const envelopeFolder = "envelopes/"
-
 // strays finds files of envelopes that the database does not know. One that was
 // begun while the list was made is looked up again.
 func (v Verifier) strays(ctx context.Context, known map[uuid.UUID]bool, tell func(*Report) error) error {
-	return v.Blobs.Walk(ctx, envelopeFolder, func(file blob.Entry) error {
-		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, envelopeFolder), "/")
+	return v.Blobs.Walk(ctx, blob.Envelopes, func(file blob.Entry) error {
+		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, blob.Envelopes), "/")
 		id, err := uuid.Parse(folder)
 		if err != nil || known[id] || !strings.Contains(file.Key, "/sealed/") {
 			return nil // an upload that was not finished leaves an original without a record, see package sweep

@@ -20,14 +20,8 @@ import (
 // one that nobody will come to record: far longer than any request.
 const Age = 24 * time.Hour
 
-// The folders of a file store.
-const (
-	envelopes = "envelopes/"
-	anchors   = "anchors/"
-	checks    = "check/"
-
-	tokenSuffix = ".tst"
-)
+// checks is the folder that the check of a file store writes to.
+const checks = "check/"
 
 // Why a file is no longer needed.
 const (
@@ -67,7 +61,7 @@ func (s Sweeper) Run(ctx context.Context, tell func(Orphan) error) error {
 	for _, folder := range []struct {
 		prefix string
 		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
-	}{{envelopes, s.documents}, {anchors, s.lists}, {checks, left}} {
+	}{{blob.Envelopes, s.documents}, {blob.Anchors, s.lists}, {checks, left}} {
 		var old []blob.Entry
 		flush := func() error {
 			orphans, err := folder.judge(ctx, old)
@@ -174,7 +168,7 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 }
 
 func parts(key string) (envelope uuid.UUID, kind string, ok bool) {
-	p := strings.Split(strings.TrimPrefix(key, envelopes), "/")
+	p := strings.Split(strings.TrimPrefix(key, blob.Envelopes), "/")
 	if len(p) != 3 {
 		return envelope, "", false
 	}
@@ -195,10 +189,10 @@ func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error
 	}
 	var out []Orphan
 	for _, f := range files {
-		if recorded[f.Key] || strings.HasSuffix(f.Key, tokenSuffix) {
+		if recorded[f.Key] || strings.HasSuffix(f.Key, blob.TokenSuffix) {
 			continue
 		}
-		token, err := s.Blobs.List(ctx, f.Key+tokenSuffix)
+		token, err := s.Blobs.List(ctx, f.Key+blob.TokenSuffix)
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,14 @@ import (
 	"countersign/internal/failpoint"
 )
 
+// The folders of the file store, and what the name of a time-stamp token ends
+// with, which lies beside the file that it is of.
+const (
+	Envelopes   = "envelopes/"
+	Anchors     = "anchors/"
+	TokenSuffix = ".tst"
+)
+
 // Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
 // for concurrent use.
 type Store interface {
