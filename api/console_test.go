@@ -403,7 +403,7 @@ func TestVerifyEndpoint(t *testing.T) {
 	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 	nobody := &client{t: t, s: s}
 	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(200)
-	require.Equal(t, "broken", a.str("verdict"))
+	require.Equal(t, "not_sealed", a.str("verdict"))
 	ct, body := multipartBody(t, nil, testkit.OnePage())
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
 	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")

@@ -36,8 +36,8 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if err != nil {
 		return Result{}, err
 	}
-	if before.Verdict == VerdictBroken {
-		return Result{}, fmt.Errorf("seal: the document to renew is broken: %s", before.firstFailure())
+	if before.Verdict != VerdictValid && before.Verdict != VerdictUntrusted {
+		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", before.Verdict, before.firstFailure())
 	}
 	h := sha256.New()
 	err = readRange(ctx, in, 0, size, func(at int64, b []byte) error {
@@ -57,7 +57,7 @@ func (r *Report) firstFailure() string {
 			return f.Detail
 		}
 	}
-	return "unknown"
+	return r.Summary
 }
 
 // extend appends one increment with validation data and a document time-stamp

@@ -122,7 +122,9 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	perms.Set("DocMDP", sig.Value())
 	catalog.Set("Perms", perms.Value())
 
-	a.record, err = signManifest(manifestOf(a.job, a.cfg.ServiceName, a.file == nil), a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
+	m := manifestOf(a.job, a.cfg.ServiceName, a.file == nil)
+	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
+	a.record, err = signManifest(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
 	if err != nil {
 		return err
 	}

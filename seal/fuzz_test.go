@@ -97,6 +97,6 @@ func FuzzVerify(f *testing.F) {
 		}
 		r, err := seal.Verify(context.Background(), bytes.NewReader(c), int64(len(c)), trust)
 		require.NoError(t, err)
-		require.Equal(t, seal.VerdictBroken, r.Verdict, textOf(t, r))
+		require.NotEqual(t, seal.VerdictValid, r.Verdict, textOf(t, r))
 	})
 }

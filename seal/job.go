@@ -39,6 +39,7 @@ type Job struct {
 // Envelope is what the documents were sent in.
 type Envelope struct {
 	ID, TenantID, Subject string
+	Sender                string // on whose behalf it was sent, as mails name it
 	CreatedAt, SentAt     time.Time
 	OriginalHash          string // over all originals, lower-case hex
 }

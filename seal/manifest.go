@@ -34,6 +34,10 @@ type Manifest struct {
 	Audit    ManifestAudit     `json:"audit"`
 	Verify   string            `json:"verifyUrl,omitempty"`
 	Original ManifestPlacement `json:"original"`
+	// Pages is how many pages the sealed file has; CertificatePage, the first
+	// one of the certificate, which reaches to the last.
+	Pages           int `json:"pages"`
+	CertificatePage int `json:"certificatePage"`
 }
 
 // ManifestPlacement says how the original is contained in the sealed PDF.
@@ -49,6 +53,7 @@ type ManifestPlacement struct {
 type ManifestEnvelope struct {
 	ID           string     `json:"id"`
 	TenantID     string     `json:"tenantId"`
+	Sender       string     `json:"sender,omitempty"` // on whose behalf it was sent
 	Subject      string     `json:"subject,omitempty"`
 	CreatedAt    *time.Time `json:"createdAt,omitempty"`
 	SentAt       *time.Time `json:"sentAt,omitempty"`
@@ -58,6 +63,7 @@ type ManifestEnvelope struct {
 // ManifestFile is one document of the envelope.
 type ManifestFile struct {
 	ID        string `json:"id"`
+	Name      string `json:"name,omitempty"`
 	Order     int    `json:"order"`
 	SHA256    string `json:"sha256"`
 	PageCount int    `json:"pageCount"`
@@ -99,7 +105,7 @@ func manifestOf(job *Job, service string, embedded bool) Manifest {
 	m := Manifest{
 		Type: ManifestType, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,
 		Envelope: ManifestEnvelope{
-			ID: job.Envelope.ID, TenantID: job.Envelope.TenantID, Subject: job.Envelope.Subject,
+			ID: job.Envelope.ID, TenantID: job.Envelope.TenantID, Sender: job.Envelope.Sender, Subject: job.Envelope.Subject,
 			CreatedAt: moment(job.Envelope.CreatedAt), SentAt: moment(job.Envelope.SentAt), OriginalHash: job.Envelope.OriginalHash,
 		},
 		Audit:    ManifestAudit{Head: job.ChainHead, Events: job.Events},
@@ -114,7 +120,7 @@ func manifestOf(job *Job, service string, embedded bool) Manifest {
 		m.Audit.Events = []json.RawMessage{}
 	}
 	for _, d := range job.Documents {
-		m.All = append(m.All, ManifestFile{d.ID, d.Order, d.SHA256, d.PageCount})
+		m.All = append(m.All, ManifestFile{d.ID, d.Name, d.Order, d.SHA256, d.PageCount})
 	}
 	for _, s := range job.Signers {
 		m.Signers = append(m.Signers, ManifestSigner{

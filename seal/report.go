@@ -34,27 +34,42 @@ const (
 	CheckAuditChain   = "audit_chain"
 )
 
-// Finding is the outcome of one check, explained in a line.
+// Finding is the outcome of one check: by code and values for programs, and
+// explained in a line of English.
 type Finding struct {
-	Check  string `json:"check"`
-	Status Status `json:"status"`
-	Detail string `json:"detail"`
+	Check  string            `json:"check"`
+	Code   Code              `json:"code"`
+	Status Status            `json:"status"`
+	Detail string            `json:"detail"`
+	Values map[string]string `json:"values,omitempty"` // what the line names; times in RFC 3339
 }
 
 // Verdict sums a report up.
 type Verdict string
 
-// The verdicts. A document is broken if any check failed; it is untrusted if
-// it is sound but rests on a certificate or key that is not trusted here.
+// The verdicts. Where several apply, the first one of this list counts.
 const (
-	VerdictValid     Verdict = "valid"
+	// VerdictNotSealed: the file carries no seal of this service.
+	VerdictNotSealed Verdict = "not_sealed"
+	// VerdictBroken: the sealed revision is not what was sealed, or its seal is not sound.
+	VerdictBroken Verdict = "broken"
+	// VerdictUntrusted: it is sound but rests on a certificate or key that is not trusted here.
 	VerdictUntrusted Verdict = "untrusted"
-	VerdictBroken    Verdict = "broken"
+	// VerdictAltered: the sealed revision is valid, but something else was added to the file.
+	VerdictAltered Verdict = "altered"
+	// VerdictValid: every byte is one that the service wrote, or that a named authority signed.
+	VerdictValid Verdict = "valid"
 )
+
+// Verdicts lists the verdicts.
+func Verdicts() []Verdict {
+	return []Verdict{VerdictNotSealed, VerdictBroken, VerdictUntrusted, VerdictAltered, VerdictValid}
+}
 
 // Report is everything that Verify found.
 type Report struct {
 	Verdict  Verdict   `json:"verdict"`
+	Summary  string    `json:"summary"` // the verdict in a sentence
 	Findings []Finding `json:"findings"`
 
 	// What the document says of itself. Worth believing if the verdict is valid.
@@ -69,37 +84,119 @@ type Report struct {
 	StampedAt      *time.Time `json:"stampedAt,omitempty"` // by a time-stamp authority
 	Level          string     `json:"level,omitempty"`     // PAdES baseline: B-B, B-T, B-LT or B-LTA
 	SHA256         string     `json:"sha256,omitempty"`    // of the whole file
+
+	// Record is what the seal covers, read once and verified: it is there if the
+	// verdict is valid, or untrusted, which Record.Confirmed tells.
+	Record *Record `json:"record,omitempty"`
+	// Additions tell what follows the longest valid beginning of an altered file.
+	Additions *Additions `json:"additions,omitempty"`
+	// Signatures are those of a file that carries no seal, without a verdict.
+	Signatures []OtherSignature `json:"signatures,omitempty"`
 }
 
-// OK reports whether every check passed.
+// Additions are bytes of an altered file that the service did not write.
+type Additions struct {
+	From  int64 `json:"from"`  // where they begin, which is how long the valid file before them is
+	Bytes int64 `json:"bytes"` // how many
+	// Kind is how they look: annotations, form, signature, pages, saved (all
+	// of these by another program) or unknown.
+	Kind string `json:"kind"`
+}
+
+// OtherSignature is a signature in a file that carries no seal. Nothing of it
+// was verified.
+type OtherSignature struct {
+	Field  string `json:"field,omitempty"`  // the form field's name
+	Format string `json:"format"`           // the SubFilter
+	By     string `json:"by,omitempty"`     // who signed, as the certificate says; empty if it cannot be read
+	Issuer string `json:"issuer,omitempty"` // who issued that certificate, as it says
+	// At is the time that the signature claims.
+	At *time.Time `json:"at,omitempty"`
+	// Covers is where the bytes that it covers end; WholeFile, that nothing follows them.
+	Covers    int64 `json:"covers"`
+	WholeFile bool  `json:"wholeFile"`
+}
+
+// OK reports whether the document is valid.
 func (r Report) OK() bool { return r.Verdict == VerdictValid }
 
-// Status returns the outcome of one check, Absent if it was not made.
+// Status returns the outcome of one check, the worst if there are several, and
+// Absent if it was not made.
 func (r Report) Status(check string) Status {
+	worst, found := Absent, false
+	rank := map[Status]int{Absent: 0, Passed: 1, Untrusted: 2, Failed: 3}
 	for _, f := range r.Findings {
-		if f.Check == check {
-			return f.Status
+		if f.Check == check && (!found || rank[f.Status] > rank[worst]) {
+			worst, found = f.Status, true
 		}
 	}
-	return Absent
+	return worst
 }
 
-func (r *Report) add(check string, s Status, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{check, s, fmt.Sprintf(format, args...)})
+// Has reports whether the report holds a finding of that code.
+func (r Report) Has(code Code) bool {
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return true
+		}
+	}
+	return false
 }
 
+func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, makeFinding(code, v)) }
+
+// ofAdditions tells checks of what follows the sealed revision.
+func ofAdditions(check string) bool { return check == CheckLaterChanges || check == CheckArchive }
+
+// conclude derives the verdict from the findings.
 func (r *Report) conclude() {
 	r.Verdict = VerdictValid
+	altered := false
 	for _, f := range r.Findings {
-		switch f.Status {
-		case Failed:
+		switch {
+		case f.Code == "signature.none" || f.Code == "structure.not_pdf":
+			r.Verdict = VerdictNotSealed
+		case f.Status == Failed && ofAdditions(f.Check):
+			altered = true
+		case f.Status == Failed:
 			r.Verdict = VerdictBroken
-			return
-		case Untrusted:
+		case f.Status == Untrusted && r.Verdict == VerdictValid:
 			r.Verdict = VerdictUntrusted
-		case Passed, Absent:
 		}
 	}
+	if altered && r.Verdict == VerdictValid {
+		r.Verdict = VerdictAltered
+	}
+	switch r.Verdict {
+	case VerdictValid, VerdictUntrusted:
+		if r.Record != nil {
+			r.Record.Confirmed = r.Verdict == VerdictValid
+		}
+	case VerdictAltered, VerdictBroken, VerdictNotSealed:
+		r.Record = nil
+	}
+	if r.Verdict != VerdictAltered {
+		r.Additions = nil
+	}
+	r.Summary = r.sentence()
+}
+
+func (r *Report) sentence() string {
+	switch r.Verdict {
+	case VerdictValid:
+		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", printable(r.SealedBy))
+	case VerdictUntrusted:
+		return "Sealed and unchanged, but whoever sealed it is not among those trusted here."
+	case VerdictAltered:
+		return "The document that was sealed is in this file, but something else was added to it afterwards. Extract the sealed document to see what was signed."
+	case VerdictNotSealed:
+		if len(r.Signatures) > 0 {
+			return "This file was not sealed by this service. It carries signatures of others, which were not examined."
+		}
+		return "This file was not sealed by this service."
+	case VerdictBroken:
+	}
+	return "This is not what was sealed, or the seal is not sound."
 }
 
 // WriteText writes the report for people, a line per finding.
@@ -110,11 +207,25 @@ func (r Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
+	for _, s := range r.Signatures {
+		if _, err := fmt.Fprintf(w, "  %s\n", s.sentence()); err != nil {
+			return err
+		}
+	}
 	verdict := map[Verdict]string{
-		VerdictValid:     "VALID: sealed, unchanged, and by someone trusted here.",
-		VerdictUntrusted: "NOT TRUSTED HERE: sealed and unchanged, but the signer is not among those trusted here.",
-		VerdictBroken:    "BROKEN: this is not what was sealed, or the seal is not sound.",
+		VerdictValid: "VALID", VerdictUntrusted: "NOT TRUSTED HERE", VerdictAltered: "ALTERED", VerdictBroken: "BROKEN", VerdictNotSealed: "NOT SEALED",
 	}[r.Verdict]
-	_, err := fmt.Fprintf(w, "\n%s\n", verdict)
+	_, err := fmt.Fprintf(w, "\n%s: %s\n", verdict, r.Summary)
 	return err
+}
+
+func (s OtherSignature) sentence() string {
+	by, covers := s.By, fmt.Sprintf("its first %d bytes", s.Covers)
+	if by == "" {
+		by = "somebody whose certificate cannot be read"
+	}
+	if s.WholeFile {
+		covers = "the whole file"
+	}
+	return fmt.Sprintf("Signature (%s) by %s over %s.", s.Format, by, covers)
 }

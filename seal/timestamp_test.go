@@ -217,9 +217,9 @@ func TestLongTerm(t *testing.T) {
 				}
 				changed := bytes.Clone(b)
 				changed[len(b)-len(b)/64] ^= 1
-				require.Equal(t, seal.VerdictBroken, verify(t, changed, k.trust()).Verdict)
+				require.NotEqual(t, seal.VerdictValid, verify(t, changed, k.trust()).Verdict)
 				more := append(bytes.Clone(b), "% more\n"...)
-				require.Equal(t, seal.VerdictBroken, verify(t, more, k.trust()).Verdict)
+				require.Equal(t, seal.VerdictAltered, verify(t, more, k.trust()).Verdict)
 			})
 		}
 	}

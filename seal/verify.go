@@ -3,12 +3,12 @@ package seal
 import (
 	"context"
 	"crypto"
-	"crypto/ecdsa"
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"countersign/seal/cms"
@@ -41,8 +41,8 @@ type verifier struct {
 	signed   *cms.Signed
 	manifest *Manifest // of record; nil if that cannot be read
 	record   *record
-	proven   time.Time // by a trusted time-stamp; zero if none
-	done     *prefix   // what need not be hashed again
+	judged   judgement
+	done     *prefix // what need not be hashed again
 }
 
 // Verify examines a sealed PDF, offline and from its bytes alone. The error is
@@ -71,7 +71,7 @@ var errStop = errors.New("seal: nothing more to check")
 func (v *verifier) run(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		v.checkStructure, v.findSignature, v.checkByteRange, v.readManifest, v.checkDigest, v.checkTimestamp, v.checkRevocation,
-		v.checkLater, v.checkCertificate, v.checkManifest, v.checkChain,
+		v.checkLater, v.checkTrust, v.checkManifest, v.checkChain,
 	}
 	for _, step := range steps {
 		err := step(ctx)
@@ -86,8 +86,8 @@ func (v *verifier) run(ctx context.Context) error {
 }
 
 // stop reports a failed check after which nothing more can be said.
-func (v *verifier) stop(check, format string, args ...any) error {
-	v.report.add(check, Failed, format, args...)
+func (v *verifier) stop(code Code, x values) error {
+	v.report.add(code, x)
 	return errStop
 }
 
@@ -95,7 +95,10 @@ func (v *verifier) checkStructure(ctx context.Context) error {
 	if err := checkEnds(v.r, v.size); err != nil {
 		var refusal *Refusal
 		if errors.As(err, &refusal) {
-			return v.stop(CheckStructure, "%s", refusal.Message)
+			if refusal.Code == NotAPDF {
+				return v.stop("structure.not_pdf", nil)
+			}
+			return v.stop("structure.damaged", values{"reason": strings.TrimSuffix(refusal.Message, ".")})
 		}
 		return err
 	}
@@ -105,9 +108,9 @@ func (v *verifier) checkStructure(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return v.stop(CheckStructure, "The PDF cannot be read: %v.", err)
+		return v.stop("structure.damaged", values{"reason": err})
 	}
-	v.report.add(CheckStructure, Passed, "A readable PDF of %d bytes.", v.size)
+	v.report.add("structure.readable", values{"bytes": v.size})
 	return nil
 }
 
@@ -125,50 +128,50 @@ func openPages(ctx context.Context, r io.ReaderAt, size int64, walk bool) (*pdf.
 func (v *verifier) findSignature(context.Context) error {
 	cat, _, err := v.file.Catalog()
 	if err != nil {
-		return v.stop(CheckSignature, "The PDF has no catalog.")
+		return v.stop("structure.damaged", values{"reason": err})
 	}
 	perms, err := v.file.Dict(cat.Get("Perms"))
 	if err != nil {
-		return v.stop(CheckSignature, "The PDF carries no seal.")
+		return v.stop("signature.none", nil)
 	}
 	ref, ok := perms.Get("DocMDP").Ref()
 	if !ok {
-		return v.stop(CheckSignature, "The PDF carries no seal.")
+		return v.stop("signature.none", nil)
 	}
 	o, err := v.file.Object(ref)
 	if err != nil {
-		return v.stop(CheckSignature, "The seal's signature cannot be read.")
+		return v.stop("signature.malformed", values{"reason": err})
 	}
 	if v.sig, err = o.Value.Dict(); err != nil || !v.sig.Get("SubFilter").IsName("ETSI.CAdES.detached") {
-		return v.stop(CheckSignature, "The seal's signature is not a PAdES signature.")
+		return v.stop("signature.malformed", values{"reason": "it is no PAdES signature"})
 	}
 	a, err := v.sig.Get("ByteRange").Array()
 	if err != nil || len(a) != 4 {
-		return v.stop(CheckByteRange, "The signature does not say what it covers.")
+		return v.stop("byte_range.malformed", values{"reason": "there are no four numbers within the file"})
 	}
 	for i := range a {
 		if v.rng[i], ok = a[i].Int(); !ok || v.rng[i] < 0 || v.rng[i] > v.size {
-			return v.stop(CheckByteRange, "The signature does not say what it covers.")
+			return v.stop("byte_range.malformed", values{"reason": "there are no four numbers within the file"})
 		}
 	}
 	contents, ok := v.sig.Get("Contents").Bytes()
 	if !ok {
-		return v.stop(CheckSignature, "The signature is empty.")
+		return v.stop("signature.malformed", values{"reason": "it is empty"})
 	}
 	// Hexadecimal can be written in several ways. Nothing covers these bytes, so
 	// only the one in which the seal writes them is accepted.
 	if string(v.sig.Get("Contents")) != "<"+hex.EncodeToString(contents)+">" {
-		return v.stop(CheckSignature, "The signature is not written as the seal writes it.")
+		return v.stop("signature.malformed", values{"reason": "its digits"})
 	}
 	gap, end := v.rng[1], v.rng[2]+v.rng[3]
 	switch {
 	case v.rng[0] != 0 || v.rng[2] <= gap || end > v.size:
-		return v.stop(CheckByteRange, "The signature covers ranges that make no sense.")
+		return v.stop("byte_range.malformed", values{"reason": "the ranges make no sense"})
 	case o.Start == 0 || gap < o.Start || v.rng[2] > o.End || v.rng[2]-gap != int64(2*len(contents)+2):
-		return v.stop(CheckByteRange, "The signature leaves out more than itself.")
+		return v.stop("byte_range.malformed", values{"reason": "it leaves out more than itself"})
 	}
 	if v.signed, err = cms.Parse(contents); err != nil {
-		return v.stop(CheckSignature, "The signature cannot be read: %v.", err)
+		return v.stop("signature.malformed", values{"reason": err})
 	}
 	v.report.SealedBy = v.signed.Certificate.Subject.CommonName
 	return nil
@@ -182,17 +185,17 @@ func (v *verifier) checkByteRange(context.Context) error {
 		want byte
 	}{{v.rng[1], '<'}, {v.rng[2] - 1, '>'}} {
 		if _, err := v.r.ReadAt(edge, e.at); err != nil || edge[0] != e.want {
-			return v.stop(CheckByteRange, "The signature leaves out more than itself.")
+			return v.stop("byte_range.malformed", values{"reason": "it leaves out more than itself"})
 		}
 	}
 	var err error
 	if v.sealed, err = v.file.Revision(end); err != nil {
-		return v.stop(CheckByteRange, "What the signature covers is not a PDF.")
+		return v.stop("byte_range.malformed", values{"reason": "what it covers is not a PDF"})
 	}
 	if end == v.size {
-		v.report.add(CheckByteRange, Passed, "The signature covers the whole file but itself.")
+		v.report.add("byte_range.whole", nil)
 	} else {
-		v.report.add(CheckByteRange, Passed, "The signature covers the file as it was sealed, but itself; %d bytes were added later.", v.size-end)
+		v.report.add("byte_range.earlier", values{"end": end, "bytes": v.size - end})
 	}
 	return nil
 }
@@ -202,7 +205,7 @@ func (v *verifier) checkByteRange(context.Context) error {
 func (v *verifier) readManifest(context.Context) error {
 	b, err := v.attachment(attachmentKey)
 	if err != nil {
-		v.report.add(CheckManifest, Failed, "The seal record cannot be read: %v.", err)
+		v.report.add("manifest.missing", values{"reason": err})
 		return nil
 	}
 	if v.done != nil {
@@ -210,7 +213,7 @@ func (v *verifier) readManifest(context.Context) error {
 	}
 	v.record = v.record.of(b)
 	if v.record.err != nil {
-		v.report.add(CheckManifest, Failed, "The seal record is not sound: %v.", v.record.err)
+		v.report.add("manifest.malformed", values{"reason": v.record.err})
 		return nil
 	}
 	m, kid := &v.record.manifest, v.record.kid
@@ -218,22 +221,22 @@ func (v *verifier) readManifest(context.Context) error {
 	v.report.EnvelopeID, v.report.DocumentID, v.report.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	v.report.OriginalSHA256, v.report.ChainHead, v.report.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	v.report.SealedAt = &m.SealedAt
-	v.report.add(CheckManifest, Passed, "The seal record (envelope %s) is signed with key %q.", m.Envelope.ID, kid)
-	v.checkManifestKey(kid, v.record.key)
+	v.report.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": kid})
 	return nil
 }
 
-func (v *verifier) checkManifestKey(kid string, key *ecdsa.PublicKey) {
-	known, ok := v.opt.ManifestKeys[kid]
-	switch {
-	case v.opt.ManifestKeys == nil: // see checkManifest
-	case !ok:
-		v.report.add(CheckManifestKey, Untrusted, "The record's key %q is not among the keys trusted here.", kid)
-	case !key.Equal(known):
-		v.report.add(CheckManifestKey, Failed, "The record was signed with another key than the one published as %q.", kid)
-	default:
-		v.report.add(CheckManifestKey, Passed, "The record's key %q is the published one.", kid)
+// checkTrust judges what was found.
+func (v *verifier) checkTrust(context.Context) error {
+	j := &v.judged
+	j.Chain = v.signed.Chain()
+	if v.manifest != nil {
+		j.SealedAt, j.KeyID, j.Key = v.manifest.SealedAt, v.record.kid, v.record.key
 	}
+	v.report.judge(*j, v.opt)
+	if v.manifest != nil {
+		v.report.Record = recordOf(v.manifest, v.report.SealedBy, v.manifest.Pages)
+	}
+	return nil
 }
 
 // attachment returns an embedded file of the sealed revision.
@@ -292,21 +295,21 @@ func (v *verifier) checkDigest(ctx context.Context) error {
 	v.report.SHA256 = hex.EncodeToString(sums.whole)
 	switch err := v.signed.Verify(sums.covered); {
 	case errors.Is(err, cms.ErrDigest):
-		v.report.add(CheckDigest, Failed, "The file was changed after it was sealed.")
+		v.report.add("digest.changed", nil)
 	case err != nil:
-		v.report.add(CheckDigest, Passed, "No byte was changed since it was sealed.")
-		v.report.add(CheckSignature, Failed, "The signature is not sound: %v.", err)
+		v.report.add("digest.unchanged", nil)
+		v.report.add("signature.wrong", values{"reason": err})
 	default:
-		v.report.add(CheckDigest, Passed, "No byte was changed since it was sealed.")
-		v.report.add(CheckSignature, Passed, "Signed by %s (PAdES, %s).", v.signed.Certificate.Subject, v.signed.Hash())
+		v.report.add("digest.unchanged", nil)
+		v.report.add("signature.sound", values{"name": v.signed.Certificate.Subject, "algorithm": v.signed.Hash()})
 	}
 	switch {
 	case want == "":
-		v.report.add(CheckOriginal, Failed, "The original cannot be told from what was added: the seal record is missing.")
+		v.report.add("original.missing", values{"reason": "the seal record does not say where it is"})
 	case hex.EncodeToString(sums.original) != want:
-		v.report.add(CheckOriginal, Failed, "The original inside the file is not the one that the seal record names.")
+		v.report.add("original.changed", nil)
 	default:
-		v.report.add(CheckOriginal, Passed, "Bytes %d to %d are the original, SHA-256 %s.", from, to, want)
+		v.report.add("original.found", values{"from": from, "to": to, "sha256": want})
 	}
 	return nil
 }

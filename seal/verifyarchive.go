@@ -2,9 +2,7 @@ package seal
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"time"
 
 	"countersign/seal/cms"
@@ -16,11 +14,10 @@ import (
 func (v *verifier) checkArchive(ctx context.Context) error {
 	fields, err := signatureFields(v.file)
 	if err != nil {
-		v.report.add(CheckArchive, Failed, "The time-stamps cannot be read: %v.", err)
+		v.altered(v.rng[2]+v.rng[3], err)
 		return nil
 	}
 	covered := v.rng[2] + v.rng[3]
-	var last time.Time
 	for _, ref := range fields {
 		field, err := v.file.Dict(ref.Value())
 		if err != nil {
@@ -35,80 +32,58 @@ func (v *verifier) checkArchive(ctx context.Context) error {
 		if err != nil || !sig.Get("SubFilter").IsName("ETSI.RFC3161") || o.Start < v.rng[2]+v.rng[3] {
 			continue // of the seal itself or of the original
 		}
-		end, at, err := v.checkDocTimestamp(ctx, o, sig)
+		st, err := v.checkDocTimestamp(ctx, o, sig)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var untrusted *untrustedError
-		if err == nil && v.proven.IsZero() {
-			v.proven = at
-		}
-		switch {
-		case errors.As(err, &untrusted):
-			v.report.add(CheckArchive, Untrusted, "%v.", err)
-		case err != nil:
-			v.report.add(CheckArchive, Failed, "A document time-stamp is not sound: %v.", err)
+		if err != nil {
+			v.altered(covered, err)
 			return nil
 		}
-		covered, last = max(covered, end), at
+		covered = max(covered, st.Covers)
+		v.judged.Stamps = append([]stamp{st}, v.judged.Stamps...)
 	}
-	switch {
-	case last.IsZero():
-		v.report.add(CheckArchive, Absent, "No document time-stamp was added.")
-	case covered != v.size:
-		v.report.add(CheckArchive, Failed, "%d bytes were added after the last document time-stamp.", v.size-covered)
-	case v.report.Status(CheckArchive) == Absent:
-		v.report.add(CheckArchive, Passed, "A document time-stamp confirms everything at %s.", utc(last))
-	}
-	if !last.IsZero() && v.report.Level == "B-LT" {
-		v.report.Level = "B-LTA"
+	if covered != v.size {
+		v.altered(covered, errors.New("they follow the last document time-stamp"))
 	}
 	return nil
 }
 
-type untrustedError struct{ msg string }
-
-func (e *untrustedError) Error() string { return e.msg }
-
-// checkDocTimestamp returns where what a document time-stamp covers ends, and
-// its time.
-func (v *verifier) checkDocTimestamp(ctx context.Context, o pdf.Object, sig pdf.Dict) (int64, time.Time, error) {
-	var none time.Time
+// checkDocTimestamp reads a document time-stamp.
+func (v *verifier) checkDocTimestamp(ctx context.Context, o pdf.Object, sig pdf.Dict) (stamp, error) {
+	var none stamp
 	a, err := sig.Get("ByteRange").Array()
 	if err != nil || len(a) != 4 {
-		return 0, none, errors.New("it does not say what it covers")
+		return none, errors.New("it does not say what it covers")
 	}
 	var n [4]int64
 	for i := range n {
 		var ok bool
 		if n[i], ok = a[i].Int(); !ok || n[i] < 0 || n[i] > v.size {
-			return 0, none, errors.New("it does not say what it covers")
+			return none, errors.New("it does not say what it covers")
 		}
 	}
 	der, ok := sig.Get("Contents").Bytes()
 	end := n[2] + n[3]
 	if !ok || n[0] != 0 || end > v.size || n[1] < o.Start || n[2] > o.End || n[2]-n[1] != int64(2*len(der)+2) {
-		return 0, none, errors.New("it covers ranges that make no sense")
+		return none, errors.New("it covers ranges that make no sense")
 	}
 	t, err := cms.ParseToken(der)
 	if err != nil {
-		return 0, none, err
+		return none, err
 	}
 	h, err := t.ImprintHash()
 	if err != nil {
-		return 0, none, err
+		return none, err
 	}
 	digest := h.New()
 	if err := hashSpans(ctx, v.r, end, []span{{0, n[1], digest}, {n[2], end, digest}}); err != nil {
-		return 0, none, err
+		return none, err
 	}
 	if err := t.Verify(digest.Sum(nil)); err != nil {
-		return 0, none, err
+		return none, err
 	}
-	if _, err := t.VerifyChain(v.opt.TSARoots, t.Time, x509.ExtKeyUsageTimeStamping); err != nil {
-		return end, t.Time, &untrustedError{fmt.Sprintf("A document time-stamp of %s says %s, but it is not trusted here", t.Certificate.Subject, utc(t.Time))}
-	}
-	return end, t.Time, nil
+	return stamp{Chain: t.Chain(), Time: t.Time, Document: true, Covers: end}, nil
 }
 
 // checkRevocation looks for embedded statements about the sealing certificate.
@@ -118,46 +93,29 @@ func (v *verifier) checkRevocation(context.Context) error {
 		return err
 	}
 	if cat.Get("DSS") == nil {
-		v.report.add(CheckRevocation, Absent, "No revocation data is embedded.")
 		return nil
 	}
 	e, err := v.embeddedEvidence(cat.Get("DSS"))
 	if err != nil {
-		v.report.add(CheckRevocation, Failed, "The embedded revocation data cannot be read: %v.", err)
+		v.altered(v.rng[2]+v.rng[3], err)
 		return nil
 	}
-	at := v.sealTime()
 	chain := v.signed.Chain()
-	good := 0
+	var found evidence
 	for i := 0; i+1 < len(chain); i++ {
-		_, err := e.Check(chain[i], chain[i+1], at)
-		switch {
-		case err == nil:
-			good++
-		case errors.Is(err, cms.ErrRevoked):
-			v.report.add(CheckRevocation, Failed, "The certificate of %s was revoked when the document was sealed.", chain[i].Subject)
-			return nil
+		for _, b := range e.OCSPs {
+			if _, err := (cms.Evidence{OCSPs: [][]byte{b}}).Check(chain[i], chain[i+1], time.Time{}); !errors.Is(err, cms.ErrNoEvidence) {
+				found.Statements = append(found.Statements, statement{Certificate: chain[i], Issuer: chain[i+1], OCSP: b})
+			}
+		}
+		for _, b := range e.CRLs {
+			if _, err := (cms.Evidence{CRLs: [][]byte{b}}).Check(chain[i], chain[i+1], time.Time{}); !errors.Is(err, cms.ErrNoEvidence) {
+				found.Statements = append(found.Statements, statement{Certificate: chain[i], Issuer: chain[i+1], CRL: b})
+			}
 		}
 	}
-	if good == 0 {
-		v.report.add(CheckRevocation, Absent, "Certificates are embedded, but no statement about their revocation: their authority offers none.")
-		return nil
-	}
-	if v.report.Level == "B-T" {
-		v.report.Level = "B-LT"
-	}
-	v.report.add(CheckRevocation, Passed, "The authority's embedded statement says that the certificate was not revoked.")
+	v.judged.Evidence = []evidence{found}
 	return nil
-}
-
-func (v *verifier) sealTime() time.Time {
-	switch {
-	case v.report.StampedAt != nil:
-		return *v.report.StampedAt
-	case v.report.SealedAt != nil:
-		return *v.report.SealedAt
-	}
-	return time.Time{}
 }
 
 // maxEvidence bounds the embedded statements that are read.

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gowebpki/jcs"
 
@@ -17,66 +15,26 @@ import (
 	"countersign/seal/pdf"
 )
 
-// checkCertificate checks the chain at the time that a time-stamp proves;
-// without a proof, at the present.
-func (v *verifier) checkCertificate(context.Context) error {
-	at := v.proven
-	if at.IsZero() && v.opt.Now != nil {
-		at = v.opt.Now()
-	}
-	if at.IsZero() && v.report.SealedAt != nil {
-		at = *v.report.SealedAt
-	}
-	leaf := v.signed.Certificate
-	if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
-		v.report.add(CheckCertificate, Untrusted, "The certificate was valid from %s to %s, which does not cover %s.",
-			utc(leaf.NotBefore), utc(leaf.NotAfter), utc(at))
-		return nil
-	}
-	chain, err := v.signed.VerifyChain(v.opt.Roots, at, x509.ExtKeyUsageAny)
-	if err != nil {
-		v.report.add(CheckCertificate, Untrusted, "The certificate of %s is sound, but no authority trusted here issued it.", leaf.Subject)
-		return nil
-	}
-	v.report.add(CheckCertificate, Passed, "The certificate of %s was issued under %s.", leaf.Subject, chain[len(chain)-1].Subject)
-	return nil
-}
-
-// checkTimestamp looks for the time that a sound, trusted time-stamp proves.
+// checkTimestamp reads the signature's own time-stamp.
 func (v *verifier) checkTimestamp(context.Context) error {
-	v.report.Level = "B-B"
-	v.proven = v.timestamp()
-	if v.report.StampedAt != nil {
-		v.report.Level = "B-T"
-	}
-	return nil
-}
-
-func (v *verifier) timestamp() time.Time {
 	if v.signed.Token == nil {
-		v.report.add(CheckTimestamp, Absent, "No time-stamp authority confirmed the time.")
-		return time.Time{}
+		return nil
 	}
 	t, err := cms.ParseToken(v.signed.Token)
 	if err != nil {
-		v.report.add(CheckTimestamp, Failed, "The time-stamp cannot be read: %v.", err)
-		return time.Time{}
+		v.report.add("timestamp.malformed", values{"reason": err})
+		return nil
 	}
 	digest, err := t.StampedDigest(v.signed.Signature)
 	if err == nil {
 		err = t.Verify(digest)
 	}
 	if err != nil {
-		v.report.add(CheckTimestamp, Failed, "The time-stamp is not of this signature: %v.", err)
-		return time.Time{}
+		v.report.add("timestamp.wrong", values{"reason": err})
+		return nil
 	}
-	v.report.StampedAt = &t.Time
-	if _, err := t.VerifyChain(v.opt.TSARoots, t.Time, x509.ExtKeyUsageTimeStamping); err != nil {
-		v.report.add(CheckTimestamp, Untrusted, "%s says %s, but is not trusted here.", t.Certificate.Subject, utc(t.Time))
-		return time.Time{}
-	}
-	v.report.add(CheckTimestamp, Passed, "%s confirms %s.", t.Certificate.Subject, utc(t.Time))
-	return t.Time
+	v.judged.Stamps = []stamp{{Chain: t.Chain(), Time: t.Time}}
+	return nil
 }
 
 // checkLater looks at what was added after the seal: validation data and
@@ -84,18 +42,27 @@ func (v *verifier) timestamp() time.Time {
 func (v *verifier) checkLater(ctx context.Context) error {
 	end := v.rng[2] + v.rng[3]
 	if end == v.size {
-		v.report.add(CheckLaterChanges, Passed, "Nothing was added after the seal.")
+		v.report.add("later_changes.none", nil)
 		return nil
 	}
 	if err := v.laterIncrements(ctx, end); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		v.report.add(CheckLaterChanges, Failed, "%d bytes were added after the seal: %v.", v.size-end, err)
+		v.altered(end, err)
 		return nil
 	}
-	v.report.add(CheckLaterChanges, Passed, "Only validation data and time-stamps were added after the seal.")
-	return v.checkArchive(ctx)
+	err := v.checkArchive(ctx)
+	if !v.report.Has("later_changes.unknown") {
+		v.report.add("later_changes.archive", nil)
+	}
+	return err
+}
+
+// altered reports bytes that the service did not write.
+func (v *verifier) altered(from int64, err error) {
+	v.report.add("later_changes.unknown", values{"offset": from, "bytes": v.size - from, "reason": err})
+	v.report.Additions = &Additions{From: from, Bytes: v.size - from, Kind: "unknown"}
 }
 
 // laterIncrements returns what is wrong with the increments after the seal.
@@ -197,16 +164,9 @@ func (v *verifier) checkManifest(context.Context) error {
 	if m == nil {
 		return nil
 	}
-	if v.opt.ManifestKeys == nil {
-		if v.report.Status(CheckCertificate) == Passed {
-			v.report.add(CheckManifestKey, Passed, "The seal, which is trusted, covers the record and its key.")
-		} else {
-			v.report.add(CheckManifestKey, Untrusted, "Nothing that is trusted here vouches for the record's key.")
-		}
-	}
 	for _, d := range m.All {
 		if d.ID == m.Document && d.SHA256 != m.Original.SHA256 {
-			v.report.add(CheckManifest, Failed, "The seal record contradicts itself about the original's hash.")
+			v.report.add("manifest.contradiction", values{"reason": "the original's hash"})
 		}
 	}
 	return nil
@@ -215,14 +175,14 @@ func (v *verifier) checkManifest(context.Context) error {
 // checkChain recomputes the audit chain.
 func (v *verifier) checkChain(context.Context) error {
 	if v.manifest == nil {
-		v.report.add(CheckAuditChain, Failed, "There is no audit chain: the seal record is missing.")
+		v.report.add("audit_chain.missing", nil)
 		return nil
 	}
 	if err := v.record.chain; err != nil {
-		v.report.add(CheckAuditChain, Failed, "The audit chain is broken: %v.", err)
+		v.report.add("audit_chain.broken", values{"reason": err})
 		return nil
 	}
-	v.report.add(CheckAuditChain, Passed, "All %d events are in order; the chain ends in %s.", len(v.manifest.Audit.Events), v.manifest.Audit.Head)
+	v.report.add("audit_chain.complete", values{"events": len(v.manifest.Audit.Events), "head": v.manifest.Audit.Head})
 	return nil
 }
 

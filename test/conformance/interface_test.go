@@ -546,7 +546,7 @@ func errorShapes(t *testing.T, s *target) {
 
 func verifies(t *testing.T, s *target) {
 	nobody := &client{s: s}
-	require.Equal(t, "broken", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
+	require.Equal(t, "not_sealed", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 

@@ -9,7 +9,7 @@ import { readManifest, type Manifest } from "./manifest";
 type Status = "passed" | "failed" | "untrusted" | "absent";
 
 interface Report {
-  verdict: "valid" | "untrusted" | "broken";
+  verdict: "valid" | "altered" | "untrusted" | "broken" | "not_sealed";
   findings: { check: string; status: Status; detail: string }[];
   envelopeId?: string;
   subject?: string;
@@ -25,7 +25,9 @@ interface Report {
 const verdicts: Record<Report["verdict"], { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
   valid: { icon: "check", tone: "good", title: "validTitle", text: "validText" },
   untrusted: { icon: "question", tone: "", title: "untrustedTitle", text: "untrustedText" },
+  altered: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
   broken: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
+  not_sealed: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
 };
 
 const marks: Record<Status, { icon: IconName; word: Key }> = {
@@ -53,7 +55,7 @@ function Verify({ speech, choose }: Spoken) {
     try {
       const report = await ask<Report>("/v1/verify", { body: file, headers: { "Content-Type": "application/pdf" } });
       // What a broken file says of itself is not worth showing.
-      const manifest = report.verdict !== "broken" && report.envelopeId ? await readManifest(file) : null;
+      const manifest = (report.verdict === "valid" || report.verdict === "untrusted") && report.envelopeId ? await readManifest(file) : null;
       setState({ step: "told", name: file.name, report, manifest });
     } catch (e) {
       setState({ step: "choose", problem: problemOf(e, t) });
