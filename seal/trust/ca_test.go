@@ -1,0 +1,164 @@
+package trust_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ocsp"
+
+	"countersign/seal/trust"
+)
+
+// start is when every authority of the tests begins.
+var start = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// year is a moment so many years after start.
+func year(n float64) time.Time { return start.Add(time.Duration(n * 365 * 24 * float64(time.Hour))) }
+
+//nolint:gochecknoglobals // object identifiers
+var (
+	documentSigning  = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
+	microsoftSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 10, 3, 12}
+	adobeSigning     = asn1.ObjectIdentifier{1, 2, 840, 113583, 1, 1, 5}
+	timeStamping     = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}
+)
+
+// identity is a certificate with its key.
+type identity struct {
+	t    testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	by   *identity // nil: itself
+}
+
+var serial = make(chan int64, 1) //nolint:gochecknoglobals // counts certificates
+
+func init() { serial <- 1 } //nolint:gochecknoinits // as above
+
+// make issues a certificate under by; nil: a root.
+func issue(t testing.TB, by *identity, tmpl *x509.Certificate) *identity {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return issueFor(t, by, tmpl, key)
+}
+
+func issueFor(t testing.TB, by *identity, tmpl *x509.Certificate, key *ecdsa.PrivateKey) *identity {
+	t.Helper()
+	n := <-serial
+	serial <- n + 1
+	tmpl.SerialNumber = big.NewInt(n)
+	if tmpl.NotBefore.IsZero() {
+		tmpl.NotBefore = start
+	}
+	if tmpl.NotAfter.IsZero() {
+		tmpl.NotAfter = year(20)
+	}
+	made := &identity{t: t, key: key, by: by}
+	parent, with := tmpl, key
+	if by != nil {
+		parent, with = by.cert, by.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, parent, key.Public(), with)
+	require.NoError(t, err)
+	made.cert, err = x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return made
+}
+
+// authority is the template of a certificate for issuing others.
+func authority(name string) *x509.Certificate {
+	return &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+	}
+}
+
+// sealing is the template of a proper sealing certificate.
+func sealing(organisation string) *x509.Certificate {
+	return &x509.Certificate{
+		Subject: pkix.Name{CommonName: "Document seal", Organization: []string{organisation}}, KeyUsage: x509.KeyUsageDigitalSignature,
+		UnknownExtKeyUsage: []asn1.ObjectIdentifier{documentSigning},
+	}
+}
+
+// stamping is the template of a proper time-stamp authority.
+func stamping() *x509.Certificate { return stampingWith(true, timeStamping) }
+
+func stampingWith(critical bool, usages ...asn1.ObjectIdentifier) *x509.Certificate {
+	value, err := asn1.Marshal(usages)
+	if err != nil {
+		panic(err)
+	}
+	return &x509.Certificate{
+		Subject: pkix.Name{CommonName: "Time-stamps"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: critical, Value: value}},
+	}
+}
+
+// chain is the certificate and those above it.
+func (i *identity) chain() []*x509.Certificate {
+	var out []*x509.Certificate
+	for ; i != nil; i = i.by {
+		out = append(out, i.cert)
+	}
+	return out
+}
+
+// crl is a revocation list of i. change may alter it before it is signed.
+func (i *identity) crl(at time.Time, change func(*x509.RevocationList)) []byte {
+	i.t.Helper()
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7)}
+	if change != nil {
+		change(list)
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, list, i.cert, i.key)
+	require.NoError(i.t, err)
+	return der
+}
+
+// revoking makes a list name a certificate.
+func revoking(c *identity, at time.Time, reason int) func(*x509.RevocationList) {
+	return func(l *x509.RevocationList) {
+		l.RevokedCertificateEntries = []x509.RevocationListEntry{{SerialNumber: c.cert.SerialNumber, RevocationTime: at, ReasonCode: reason}}
+	}
+}
+
+// ocsp is an answer about c, signed by responder.
+func (i *identity) ocsp(c, responder *identity, at time.Time, change func(*ocsp.Response)) []byte {
+	i.t.Helper()
+	r := ocsp.Response{Status: ocsp.Good, SerialNumber: c.cert.SerialNumber, ThisUpdate: at, NextUpdate: at.AddDate(0, 0, 7), IssuerHash: crypto.SHA256}
+	if responder != i {
+		r.Certificate = responder.cert
+	}
+	if change != nil {
+		change(&r)
+	}
+	der, err := ocsp.CreateResponse(i.cert, responder.cert, r, responder.key)
+	require.NoError(i.t, err)
+	return der
+}
+
+func pool(certs ...*identity) *x509.CertPool {
+	p := x509.NewCertPool()
+	for _, c := range certs {
+		p.AddCert(c.cert)
+	}
+	return p
+}
+
+func judge(t testing.TB, p trust.Policy, in trust.Seal, now time.Time) trust.Judgement {
+	t.Helper()
+	j, err := p.Judge(t.Context(), in, now)
+	require.NoError(t, err)
+	return j
+}

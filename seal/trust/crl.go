@@ -1,0 +1,137 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"slices"
+	"time"
+)
+
+//nolint:gochecknoglobals // object identifiers
+var (
+	oidDeltaIndicator    = asn1.ObjectIdentifier{2, 5, 29, 27}
+	oidDistributionPoint = asn1.ObjectIdentifier{2, 5, 29, 28} // issuingDistributionPoint
+	oidCertificateIssuer = asn1.ObjectIdentifier{2, 5, 29, 29}
+	oidInvalidityDate    = asn1.ObjectIdentifier{2, 5, 29, 24}
+	oidReasonCode        = asn1.ObjectIdentifier{2, 5, 29, 21}
+)
+
+// RFC 5280, section 5.2.5.
+type issuingDistributionPoint struct {
+	Point          distributionPointName `asn1:"optional,tag:0"`
+	OnlyUserCerts  bool                  `asn1:"optional,tag:1"`
+	OnlyCACerts    bool                  `asn1:"optional,tag:2"`
+	OnlyReasons    asn1.BitString        `asn1:"optional,tag:3"`
+	Indirect       bool                  `asn1:"optional,tag:4"`
+	OnlyAttributes bool                  `asn1:"optional,tag:5"`
+}
+
+type distributionPointName struct {
+	FullName     []asn1.RawValue  `asn1:"optional,tag:0"`
+	RelativeName pkix.RDNSequence `asn1:"optional,tag:1"`
+}
+
+const tagURI = 6 // of GeneralName
+
+// AnswerOfCRL reads what a revocation list says about a certificate. A list that
+// is not the complete one for this certificate (a delta, an indirect one, one
+// for some reasons, or for other certificates) is an error.
+func AnswerOfCRL(der []byte, c, issuer *x509.Certificate) (Answer, error) {
+	list, err := parseCRL(der)
+	if err != nil {
+		return Answer{}, err
+	}
+	return answerOfCRL(list, c, issuer)
+}
+
+func parseCRL(der []byte) (*x509.RevocationList, error) {
+	list, err := x509.ParseRevocationList(der)
+	if err != nil || len(list.Raw) != len(der) {
+		return nil, errors.New("the revocation list cannot be read")
+	}
+	return list, nil
+}
+
+func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate) (Answer, error) {
+	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
+		return Answer{}, errOther
+	}
+	if err := checkScope(list, c); err != nil {
+		return Answer{}, err
+	}
+	if err := list.CheckSignatureFrom(issuer); err != nil {
+		return Answer{}, errors.New("the revocation list is not signed by the certificate's authority")
+	}
+	a := Answer{Updated: list.ThisUpdate.UTC()}
+	for i := range list.RevokedCertificateEntries {
+		e := &list.RevokedCertificateEntries[i]
+		for _, x := range e.Extensions {
+			known := x.Id.Equal(oidReasonCode) || x.Id.Equal(oidInvalidityDate)
+			if x.Id.Equal(oidCertificateIssuer) || x.Critical && !known {
+				return Answer{}, errors.New("the revocation list speaks of other authorities' certificates")
+			}
+		}
+		if e.SerialNumber.Cmp(c.SerialNumber) == 0 {
+			a.revoke(e.RevocationTime, e.ReasonCode, e.Extensions)
+		}
+	}
+	return a, nil
+}
+
+// checkScope returns an error unless the list is complete for the certificate
+// (RFC 5280, section 6.3.3).
+func checkScope(list *x509.RevocationList, c *x509.Certificate) error {
+	for _, x := range list.Extensions {
+		switch {
+		case x.Id.Equal(oidDeltaIndicator):
+			return errors.New("the revocation list is a delta of another")
+		case x.Id.Equal(oidDistributionPoint):
+			var p issuingDistributionPoint
+			if rest, err := asn1.Unmarshal(x.Value, &p); err != nil || len(rest) > 0 {
+				return errors.New("the revocation list does not say for which certificates it is")
+			}
+			if err := p.check(c); err != nil {
+				return err
+			}
+		case x.Critical:
+			return errors.New("the revocation list has a critical extension that is not known here")
+		}
+	}
+	return nil
+}
+
+func (p *issuingDistributionPoint) check(c *x509.Certificate) error {
+	switch {
+	case p.Indirect:
+		return errors.New("the revocation list is indirect")
+	case p.OnlyReasons.BitLength > 0:
+		return errors.New("the revocation list is for some reasons only")
+	case p.OnlyAttributes, p.OnlyUserCerts && c.IsCA, p.OnlyCACerts && !c.IsCA, len(p.Point.RelativeName) > 0:
+		return errors.New("the revocation list is for other certificates")
+	case len(p.Point.FullName) > 0 && !slices.ContainsFunc(p.Point.FullName, func(n asn1.RawValue) bool {
+		return n.Class == asn1.ClassContextSpecific && n.Tag == tagURI && slices.Contains(c.CRLDistributionPoints, string(n.Bytes))
+	}):
+		return errors.New("the revocation list is for certificates that name another address")
+	}
+	return nil
+}
+
+// revoke notes a revocation. The key may be said to be unsafe for longer than it
+// is revoked (invalidityDate): then that date counts.
+func (a *Answer) revoke(at time.Time, reason int, extensions []pkix.Extension) {
+	for _, x := range extensions {
+		var since time.Time
+		if !x.Id.Equal(oidInvalidityDate) {
+			continue
+		}
+		if _, err := asn1.UnmarshalWithParams(x.Value, &since, "generalized"); err == nil && since.Before(at) {
+			at = since
+		}
+	}
+	if a.Revoked == nil || at.Before(a.Revoked.At) {
+		a.Revoked = &RevokedAt{At: at.UTC(), Reason: reason}
+	}
+}

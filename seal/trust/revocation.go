@@ -1,0 +1,140 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"time"
+)
+
+// Evidence is what was gathered about revocation: OCSP answers and revocation
+// lists, all of it DER.
+type Evidence struct{ OCSPs, CRLs [][]byte }
+
+// Answer is what one sound statement says about one certificate.
+type Answer struct {
+	Updated time.Time  // of this moment it speaks (thisUpdate)
+	Revoked *RevokedAt // nil: not revoked
+}
+
+// RevokedAt is a revocation by an authority. Reason is a CRLReason (RFC 5280,
+// section 5.3.1).
+type RevokedAt struct {
+	At     time.Time
+	Reason int
+}
+
+// The reasons after which what was signed before stays good although nobody
+// proves when that was (RFC 3161, section 4): the key is not in other hands.
+const (
+	reasonAffiliationChanged = 3
+	reasonSuperseded         = 4
+	reasonCessation          = 5
+)
+
+func (r *RevokedAt) keyIsSafe() bool {
+	return r.Reason == reasonAffiliationChanged || r.Reason == reasonSuperseded || r.Reason == reasonCessation
+}
+
+// errOther says that a statement is about other certificates.
+var errOther = errors.New("it is about other certificates")
+
+// statements are those that can be read; the rest says nothing.
+type statements struct {
+	ocsps []*ocspAnswer
+	crls  []*x509.RevocationList
+}
+
+// maxStatements bounds what is read: a document has a few for each of its
+// time-stamps.
+const maxStatements = 512
+
+func parseStatements(e Evidence) statements {
+	var s statements
+	for _, b := range e.OCSPs[:min(len(e.OCSPs), maxStatements)] {
+		if o, err := parseOCSP(b); err == nil {
+			s.ocsps = append(s.ocsps, o)
+		}
+	}
+	for _, b := range e.CRLs[:min(len(e.CRLs), maxStatements)] {
+		if l, err := parseCRL(b); err == nil {
+			s.crls = append(s.crls, l)
+		}
+	}
+	return s
+}
+
+// about returns every sound answer about a certificate.
+func (s statements) about(c, issuer *x509.Certificate) []Answer {
+	var out []Answer
+	for _, o := range s.ocsps {
+		if a, err := o.about(c, issuer); err == nil {
+			out = append(out, a)
+		}
+	}
+	for _, l := range s.crls {
+		if a, err := answerOfCRL(l, c, issuer); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Known sums up all that is known about a certificate.
+type Known struct {
+	Good    time.Time  // the newest statement that does not name a revocation; zero: none
+	Revoked *RevokedAt // the earliest revocation that any statement names
+}
+
+// Weigh weighs all statements about a certificate: a revocation wins over any
+// number of good answers, whichever is newer.
+func Weigh(e Evidence, c, issuer *x509.Certificate) Known {
+	return parseStatements(e).weigh(c, issuer)
+}
+
+func (s statements) weigh(c, issuer *x509.Certificate) Known {
+	var k Known
+	for _, a := range s.about(c, issuer) {
+		switch {
+		case a.Revoked == nil:
+			if a.Updated.After(k.Good) {
+				k.Good = a.Updated
+			}
+		case k.Revoked == nil || a.Revoked.At.Before(k.Revoked.At):
+			k.Revoked = a.Revoked
+		}
+	}
+	return k
+}
+
+// Chain orders certificates from the first one upwards, as far as each issued
+// the one before.
+func Chain(certificates []*x509.Certificate) []*x509.Certificate {
+	if len(certificates) == 0 {
+		return nil
+	}
+	chain := certificates[:1:1]
+	for len(chain) <= len(certificates) {
+		last := chain[len(chain)-1]
+		if selfIssued(last) {
+			break
+		}
+		next := issuerOf(last, certificates)
+		if next == nil {
+			break
+		}
+		chain = append(chain, next)
+	}
+	return chain
+}
+
+func selfIssued(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, c.RawSubject) }
+
+func issuerOf(c *x509.Certificate, among []*x509.Certificate) *x509.Certificate {
+	for _, i := range among {
+		if bytes.Equal(i.RawSubject, c.RawIssuer) && c.CheckSignatureFrom(i) == nil {
+			return i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package trust
+
+import (
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Object identifiers of extensions and of extended key usages that crypto/x509
+// does not name.
+//
+//nolint:gochecknoglobals // object identifiers
+var (
+	oidKeyUsage         = asn1.ObjectIdentifier{2, 5, 29, 15}
+	oidExtendedKeyUsage = asn1.ObjectIdentifier{2, 5, 29, 37}
+
+	oidDocumentSigning  = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}       // RFC 9336
+	oidMicrosoftSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 10, 3, 12} // szOID_KP_DOCUMENT_SIGNING
+	oidAdobeSigning     = asn1.ObjectIdentifier{1, 2, 840, 113583, 1, 1, 5}       // Adobe authentic documents trust
+)
+
+//nolint:gochecknoglobals // a table
+var (
+	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
+
+	// forbiddenUsages are purposes for which certificates are handed out without
+	// a look at who is to answer for a document.
+	forbiddenUsages = map[x509.ExtKeyUsage]string{
+		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
+		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP answers",
+	}
+)
+
+// CheckUsage returns why a certificate may not seal documents. A certificate
+// that is pinned may be one for e-mail, which authorities used to sell for
+// documents before they had a purpose of their own.
+func CheckUsage(c *x509.Certificate, pinned bool) error {
+	switch {
+	case c.IsCA:
+		return errors.New("it is the certificate of an authority")
+	case !hasExtension(c, oidKeyUsage):
+		return errors.New("it does not say what its key is for (keyUsage)")
+	case c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
+		return errors.New("its key is not for signatures (keyUsage)")
+	}
+	mail := false
+	for _, u := range c.ExtKeyUsage {
+		if purpose, no := forbiddenUsages[u]; no {
+			return fmt.Errorf("it is for %s (extendedKeyUsage)", purpose)
+		}
+		mail = mail || u == x509.ExtKeyUsageEmailProtection
+	}
+	switch {
+	case len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0:
+		return nil
+	case slices.ContainsFunc(c.UnknownExtKeyUsage, isDocumentUsage):
+		return nil
+	case mail && pinned:
+		return nil
+	case mail:
+		return errors.New("it is for e-mail; such a certificate has to be named itself (extendedKeyUsage)")
+	}
+	return errors.New("it is not for documents (extendedKeyUsage)")
+}
+
+func isDocumentUsage(id asn1.ObjectIdentifier) bool {
+	return slices.ContainsFunc(documentUsages, id.Equal)
+}
+
+// checkIssuers returns an error if an authority between the sealer and the one
+// that is trusted is itself limited to other purposes than documents.
+func checkIssuers(chain []*x509.Certificate) error {
+	for _, c := range chain[1:] {
+		limited := len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) > 0
+		if limited && !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny) && !slices.ContainsFunc(c.UnknownExtKeyUsage, isDocumentUsage) {
+			return fmt.Errorf("%s may not issue certificates for documents", Name(c))
+		}
+	}
+	return nil
+}
+
+// checkStamper returns why a certificate may not make time-stamps (RFC 3161,
+// section 2.3: the purpose stands alone and is critical).
+func checkStamper(c *x509.Certificate) error {
+	switch {
+	case c.IsCA:
+		return errors.New("it is the certificate of an authority for certificates")
+	case len(c.ExtKeyUsage) != 1 || c.ExtKeyUsage[0] != x509.ExtKeyUsageTimeStamping || len(c.UnknownExtKeyUsage) > 0:
+		return errors.New("it is not for time-stamps alone (extendedKeyUsage)")
+	case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
+		return errors.New("its key is not for signatures (keyUsage)")
+	}
+	for _, e := range c.Extensions {
+		if e.Id.Equal(oidExtendedKeyUsage) && e.Critical {
+			return nil
+		}
+	}
+	return errors.New("its purpose is not marked critical (extendedKeyUsage)")
+}
+
+func hasExtension(c *x509.Certificate, id asn1.ObjectIdentifier) bool {
+	for _, e := range c.Extensions {
+		if e.Id.Equal(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is how people call the owner of a certificate: the organisation, with
+// the common name if that is another.
+func Name(c *x509.Certificate) string {
+	org, name := Printable(strings.Join(c.Subject.Organization, ", ")), Printable(c.Subject.CommonName)
+	switch {
+	case org == "" && name == "":
+		return Printable(c.Subject.String())
+	case org == "" || org == name:
+		return name
+	case name == "":
+		return org
+	}
+	return org + " (" + name + ")"
+}
+
+// maxPrintable bounds a name in a sentence, in characters.
+const maxPrintable = 200
+
+// Printable makes a text from outside fit for a sentence on a terminal or a
+// page: control and formatting characters, which could hide or reorder what
+// stands around them, become U+FFFD.
+func Printable(s string) string {
+	out := strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+	if r := []rune(out); len(r) > maxPrintable {
+		return string(r[:maxPrintable-1]) + "…"
+	}
+	return out
+}
