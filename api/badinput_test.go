@@ -68,6 +68,18 @@ func operations() map[string]operation {
 			return c, "/v1/console" + path, body
 		}
 	}
+	admin := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			return s.person(t, models.RoleAdmin), "/v1/console" + path, body
+		}
+	}
+	user := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			u, err := s.store.CreateUser(t.Context(), s.app.ID, uuid.NewString()+"@example.com", "N", password, models.RoleViewer)
+			require.NoError(t, err)
+			return s.client(t), "/v1/console/users/" + u.ID.String() + suffix, body
+		}
+	}
 	return map[string]operation{
 		"POST /v1/envelopes":                   fixed("/v1/envelopes", full()),
 		"POST /v1/envelopes/{id}/send":         envelope("/send", object{"message": "Please"}),
@@ -85,6 +97,18 @@ func operations() map[string]operation {
 		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
 			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": password, "role": "viewer"}
 		},
+		"PATCH /v1/console/users/{id}":         user("", object{"name": "N", "role": "viewer"}),
+		"POST /v1/console/users/{id}/password": user("/password", object{"newPassword": "another long one"}),
+		"PATCH /v1/console/app":                fixed("/v1/console/app", object{"name": "N", "contact": "ops@example.com"}),
+		"POST /v1/console/client-secrets":      admin("/client-secrets", object{"password": password, "code": "000000", "overlapHours": 1}),
+		"POST /v1/console/client-secrets/{id}/end": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleAdmin)
+			c.post("/v1/console/client-secrets", object{"password": password}).want(201)
+			old := list(c.get("/v1/console/client-secrets").want(200))[1].(object)
+			return c, "/v1/console/client-secrets/" + old["id"].(string) + "/end", object{"password": password, "code": "000000"}
+		},
+		"POST /v1/console/webhooks":       fixed("/v1/console/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"PATCH /v1/console/webhooks/{id}": hook("", object{"url": "https://example.com/h2", "events": []any{"envelope.sent"}}),
 		"POST /v1/console/envelopes/{id}/void": func(t *testing.T, s *service) (*client, string, object) {
 			c, path, body := envelope("/void", object{"reason": "typo"})(t, s)
 			return c, strings.Replace(path, "/v1/", "/v1/console/", 1), body
@@ -168,6 +192,9 @@ func tryMutation(t *testing.T, c *client, method, path string, body object, m mu
 	t.Helper()
 	if strings.HasSuffix(path, "/login") {
 		c.s.clock.advance(15 * time.Second) // it is throttled
+	}
+	if strings.Contains(path, "/client-secrets") {
+		c.s.clock.advance(4 * time.Second) // wrong passwords are counted
 	}
 	a := c.raw(method, path, m.body(body))
 	require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)

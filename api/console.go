@@ -36,19 +36,6 @@ func viewApp(a *models.App) appView {
 	return appView{ID: a.ID, Name: a.Name, Plan: a.Plan, Tenants: append([]string{}, a.Tenants...)}
 }
 
-func (s *Server) listUsers(c *gin.Context, app caller) error {
-	users, err := s.Store.Users(c.Request.Context(), app.ID)
-	if err != nil {
-		return err
-	}
-	out := make([]userView, 0, len(users))
-	for i := range users {
-		out = append(out, viewUser(&users[i]))
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
-}
-
 func (s *Server) createUser(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
@@ -63,6 +50,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	s.note(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
 	c.JSON(http.StatusCreated, viewUser(u))
 	return nil
 }
@@ -72,9 +60,13 @@ func (s *Server) disableUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	if err := notOwn(app, id, "Your own account is disabled by another administrator."); err != nil {
+		return err
+	}
 	if err := s.Store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
+	s.note(c, "console user disabled", "user", id, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -95,6 +87,7 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.Filter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
+		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
 		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
 	f.Status = statusQuery(c, p)
@@ -110,7 +103,53 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 			return err
 		}
 	}
-	return s.list(c, f)
+	found, total, err := s.Store.Envelopes(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, len(found))
+	for i, e := range found {
+		ids[i] = e.ID
+	}
+	undelivered, err := s.Store.Undelivered(c.Request.Context(), ids)
+	if err != nil {
+		return err
+	}
+	data := make([]consoleRow, 0, len(found))
+	for _, e := range found {
+		data = append(data, consoleRow{viewEnvelope(e, nil), append([]uuid.UUID{}, undelivered[e.ID]...)})
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
+	return nil
+}
+
+// consoleRow is an envelope in the console's list.
+type consoleRow struct {
+	envelopeView
+
+	Undelivered []uuid.UUID `json:"undelivered"` // signers whose last mail was refused for good
+}
+
+// queryTime reads a time from the query string; absent is the zero time.
+func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, raw)
+	if err != nil {
+		p.Add(name, "must be a time such as 2026-11-21T07:00:00Z")
+	}
+	return t
+}
+
+// queryFlag reads a truth value from the query string; absent is false.
+func queryFlag(c *gin.Context, p models.Problems, name string) bool {
+	raw, ok := c.GetQuery(name)
+	if ok && raw != "true" && raw != "false" {
+		p.Add(name, "must be true or false")
+	}
+	return raw == "true"
 }
 
 type mailView struct {
@@ -143,6 +182,10 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 		Mails      []mailView     `json:"mails"`
 		Deliveries []deliveryView `json:"deliveries"`
 	}{viewEnvelope(e, log), []mailView{}, []deliveryView{}}
+	names, err := s.Store.DeliveryContext(ctx, app.ID, deliveries)
+	if err != nil {
+		return err
+	}
 	for _, m := range mails {
 		out.Mails = append(out.Mails, mailView{
 			SignerID: m.SignerID, Kind: m.Kind, Attempts: m.Attempts, CreatedAt: m.CreatedAt.UTC(), SentAt: stamp(m.SentAt),
@@ -150,7 +193,7 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 		})
 	}
 	for i := range deliveries {
-		out.Deliveries = append(out.Deliveries, viewDelivery(&deliveries[i]))
+		out.Deliveries = append(out.Deliveries, viewDelivery(&deliveries[i]).in(names))
 	}
 	c.JSON(http.StatusOK, out)
 	return nil

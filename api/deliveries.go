@@ -25,6 +25,19 @@ type deliveryView struct {
 	CreatedAt   time.Time             `json:"createdAt"`
 	DeliveredAt *time.Time            `json:"deliveredAt"`
 	FailedAt    *time.Time            `json:"failedAt"`
+
+	// What people call them; absent where there is none any more, or none was looked up.
+	WebhookURL      string `json:"webhookUrl,omitempty"`
+	EnvelopeSubject string `json:"envelopeSubject,omitempty"`
+}
+
+// in names what the delivery speaks of.
+func (v deliveryView) in(names store.DeliveryContext) deliveryView {
+	v.WebhookURL = names.URLs[v.WebhookID]
+	if v.EnvelopeID != nil {
+		v.EnvelopeSubject = names.Subjects[*v.EnvelopeID]
+	}
+	return v
 }
 
 func viewDelivery(d *models.Delivery) deliveryView {
@@ -84,9 +97,13 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Store.DeliveryContext(c.Request.Context(), app.ID, found)
+	if err != nil {
+		return err
+	}
 	data := make([]deliveryView, 0, len(found))
 	for i := range found {
-		data = append(data, viewDelivery(&found[i]))
+		data = append(data, viewDelivery(&found[i]).in(names))
 	}
 	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
 	return nil
@@ -101,12 +118,16 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Store.DeliveryContext(c.Request.Context(), app.ID, []models.Delivery{*d})
+	if err != nil {
+		return err
+	}
 	out := struct {
 		deliveryView
 
 		Payload     json.RawMessage `json:"payload"`
 		AttemptList []attemptView   `json:"attemptLog"`
-	}{viewDelivery(d), ev.Body, []attemptView{}}
+	}{viewDelivery(d).in(names), ev.Body, []attemptView{}}
 	for _, a := range attempts {
 		v := attemptView{Number: a.Number, At: a.At.UTC(), LatencyMS: a.LatencyMS, Error: a.Error, Body: printable(a.Body)}
 		if a.Status != 0 {

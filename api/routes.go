@@ -46,6 +46,10 @@ func (s *Server) routes() []route {
 	own := func(method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/console" + path, access: person, role: models.RoleViewer, lacking: true, app: h}
 	}
+	// A person's alone as well, but none of the own account: the role and the second factor count.
+	ownAs := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/console" + path, access: person, role: role, app: h}
+	}
 	lacking := func(r route) route {
 		r.lacking = true
 		return r
@@ -53,7 +57,7 @@ func (s *Server) routes() []route {
 	sig := func(method, path string, h func(*gin.Context, signerLink) error) route {
 		return route{method: method, path: "/v1/signing/:token" + path, access: signing, signer: h}
 	}
-	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	const viewer, support, admin = models.RoleViewer, models.RoleSupport, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
@@ -90,7 +94,9 @@ func (s *Server) routes() []route {
 		lacking(con(viewer, get, "/me", s.me)),
 		con(admin, get, "/users", s.listUsers),
 		con(admin, post, "/users", s.createUser),
+		con(admin, patch, "/users/:id", s.updateUser),
 		con(admin, del, "/users/:id", s.disableUser),
+		con(admin, post, "/users/:id/password", s.setUserPassword),
 		con(admin, del, "/users/:id/sessions", s.endUserSessions),
 		con(admin, del, "/users/:id/totp", s.resetFactor),
 		con(viewer, get, "/envelopes", s.searchEnvelopes),
@@ -106,7 +112,15 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/usage", s.usage),
 		con(viewer, get, "/settings", s.getSettings),
 		con(admin, put, "/settings", s.putSettings),
+		con(viewer, get, "/app", s.getApp),
+		con(admin, patch, "/app", s.updateApp),
+		con(admin, get, "/client-secrets", s.listClientSecrets),
+		ownAs(admin, post, "/client-secrets", s.createClientSecret),
+		ownAs(admin, post, "/client-secrets/:id/end", s.endClientSecret),
 		con(viewer, get, "/webhooks", s.inspectWebhooks),
+		con(admin, post, "/webhooks", s.createConsoleWebhook),
+		con(admin, patch, "/webhooks/:id", s.updateWebhook),
+		con(admin, del, "/webhooks/:id", s.deleteConsoleWebhook),
 		con(admin, post, "/webhooks/:id/pause", s.pauseWebhook),
 		con(admin, post, "/webhooks/:id/resume", s.resumeWebhook),
 		con(admin, post, "/webhooks/:id/secret", s.rotateSecret),

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/webhook"
 )
 
 type webhookView struct {
@@ -40,39 +39,31 @@ func (s *Server) listWebhooks(c *gin.Context, app caller) error {
 const maxSecret = 256
 
 func (s *Server) createWebhook(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	url := o.str("url")
-	if url != "" {
-		if err := webhook.CheckURL(url, s.AllowPrivateHooks); err != nil {
-			o.bad("url", "%s", err.Error())
-		}
-	}
-	var events []models.EventName
-	seen := make(map[models.EventName]bool)
-	for i, v := range o.list("events", 1, 100) {
-		name, _ := v.(string)
-		n := models.EventName(name)
-		if !n.Told() {
-			o.bad(indexed("events", i), "is not a webhook event")
-		} else if !seen[n] {
-			seen[n] = true
-			events = append(events, n)
-		}
-	}
-	secret := webhookSecret(o)
-	if err := o.err(); err != nil {
-		return err
-	}
-	promiseMade(c, http.StatusCreated, func(w *models.Webhook) any { return viewWebhook(w) })
-	w, err := s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
+	w, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewWebhook(w) })
 	if err != nil {
 		return err
 	}
 	c.JSON(http.StatusCreated, viewWebhook(w))
 	return nil
+}
+
+// registerWebhook registers the endpoint that the body describes; view is what
+// the request is answered with.
+func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.Webhook) any) (*models.Webhook, error) {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return nil, err
+	}
+	url := o.str("url")
+	if url != "" {
+		s.webhookURL(o, url)
+	}
+	events, secret := webhookEvents(o), webhookSecret(o)
+	if err := o.err(); err != nil {
+		return nil, err
+	}
+	promiseMade(c, http.StatusCreated, view)
+	return s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
 }
 
 // webhookSecret reads an optional secret; "" if there is none.

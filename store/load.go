@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -181,8 +182,17 @@ type Filter struct {
 	Tenant string        // "": all
 	Status models.Status // "": all
 	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
-	Page   int           // from 1
-	Size   int
+	// CreatedAfter and CreatedBefore bound when it was made: from the first on, and before the second; zero: no bound.
+	CreatedAfter, CreatedBefore time.Time
+	Undelivered                 bool // a mail about it was given up
+	Page                        int  // from 1
+	Size                        int
+}
+
+// narrow reports whether the filter selects by more than app, tenant and status,
+// whose totals are kept.
+func (f Filter) narrow() bool {
+	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero()
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -210,6 +220,15 @@ func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm
 	default:
 		q = q.Where("status IN ?", statuses)
 	}
+	if !f.CreatedAfter.IsZero() {
+		q = q.Where("created_at >= ?", f.CreatedAfter.UTC())
+	}
+	if !f.CreatedBefore.IsZero() {
+		q = q.Where("created_at < ?", f.CreatedBefore.UTC())
+	}
+	if f.Undelivered {
+		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
+	}
 	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
 		q = q.Where("id = ?", id)
 	} else if f.Search != "" {
@@ -219,13 +238,13 @@ func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm
 	return q
 }
 
-// Envelopes lists envelopes, newest first, with the number of all that match; a
-// search is counted up to countLimit.
+// Envelopes lists envelopes, newest first, with the number of all that match;
+// what a narrow filter selects is counted up to countLimit.
 func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
 	db := s.db.WithContext(ctx)
 	var total int64
 	var err error
-	if f.Search == "" {
+	if !f.narrow() {
 		total, err = s.count(ctx, f.App, f.Tenant, f.statuses())
 	} else {
 		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
@@ -237,7 +256,7 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 	if int64(offset) >= total {
 		return nil, total, nil
 	}
-	few := f.Search != "" && total < countLimit
+	few := f.narrow() && total < countLimit
 	var list []*models.Envelope
 	err = s.read(ctx, func(tx *gorm.DB) error {
 		if err := tx.Where("id IN (?)", s.ids(tx, f, offset, few)).Order("id DESC").Find(&list).Error; err != nil || len(list) == 0 {

@@ -61,3 +61,32 @@ func (s *Store) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, e
 	}
 	return out, nil
 }
+
+// Undelivered are the signers of some envelopes whose last mail was given up: a
+// server refused it for good.
+func (s *Store) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	var rows []models.Mail
+	err := s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
+		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
+		Where("sent_at IS NOT NULL OR failed_at IS NOT NULL").Order("created_at, id").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("load failed mails: %w", err)
+	}
+	type recipient struct{ envelope, signer uuid.UUID }
+	last := make(map[recipient]bool)
+	var order []recipient
+	for _, m := range rows {
+		r := recipient{m.EnvelopeID, m.SignerID}
+		if _, ok := last[r]; !ok {
+			order = append(order, r)
+		}
+		last[r] = m.FailedAt != nil
+	}
+	out := make(map[uuid.UUID][]uuid.UUID)
+	for _, r := range order {
+		if last[r] {
+			out[r.envelope] = append(out[r.envelope], r.signer)
+		}
+	}
+	return out, nil
+}

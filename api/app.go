@@ -1,0 +1,141 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// appDetailView is an app as its console users see it.
+type appDetailView struct {
+	appView
+
+	Contact   string    `json:"contact"` // "": none
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func viewAppDetail(a *models.App) appDetailView {
+	return appDetailView{viewApp(a), a.Contact, a.CreatedAt.UTC()}
+}
+
+func (s *Server) getApp(c *gin.Context, app caller) error {
+	a, err := s.Store.App(c.Request.Context(), app.ID) // not the one that is remembered for a moment
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, viewAppDetail(a))
+	return nil
+}
+
+// updateApp changes what an app says of itself. Its plan and its tenants are the
+// operator's to change.
+func (s *Server) updateApp(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
+	for _, name := range []string{"plan", "tenants"} {
+		if o.has(name) {
+			o.bad(name, "is changed by the operator of the service")
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	a, err := s.Store.UpdateApp(c.Request.Context(), app.ID, change)
+	if err != nil {
+		return err
+	}
+	s.note(c, "app changed", "app", app.ID, "by", app.actor())
+	c.JSON(http.StatusOK, viewAppDetail(a))
+	return nil
+}
+
+type clientSecretView struct {
+	ID        uuid.UUID  `json:"id"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt *time.Time `json:"expiresAt"` // null: good until it is replaced
+}
+
+// listClientSecrets lists when the app's secrets were made and until when they
+// are good, newest first; none is ever shown again.
+func (s *Server) listClientSecrets(c *gin.Context, app caller) error {
+	secrets, err := s.Store.ClientSecrets(c.Request.Context(), app.ID)
+	if err != nil {
+		return err
+	}
+	out := make([]clientSecretView, 0, len(secrets))
+	for i := range secrets {
+		out = append(out, clientSecretView{secrets[i].ID, secrets[i].CreatedAt.UTC(), stamp(secrets[i].ExpiresAt)})
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// How long the client secrets before a new one stay good, in hours.
+const (
+	secretOverlap    = 7 * 24
+	maxSecretOverlap = 30 * 24
+)
+
+// createClientSecret gives the app another secret, shown only now. The person
+// gives the password again: the secret is worth more than the session.
+func (s *Server) createClientSecret(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	hours := secretOverlap
+	if n := o.optInt("overlapHours"); n != nil {
+		hours = *n
+	}
+	if hours < 0 || hours > maxSecretOverlap {
+		o.bad("overlapHours", "must be between 0 and %d", maxSecretOverlap)
+	}
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	overlap := time.Duration(hours) * time.Hour
+	secret, err := s.Store.AddSecret(c.Request.Context(), app.ID, overlap)
+	if err != nil {
+		return err
+	}
+	s.note(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
+	c.JSON(http.StatusCreated, gin.H{"clientId": app.ID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
+	return nil
+}
+
+// endClientSecret ends a secret before its time.
+func (s *Server) endClientSecret(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	live, err := s.Store.ClientSecrets(c.Request.Context(), app.ID)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(live, func(v models.ClientSecret) bool { return v.ID == id }) {
+		return models.ErrNotFound
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := s.confirmed(c, app, o); err != nil {
+		return err
+	}
+	if err := s.Store.EndClientSecret(c.Request.Context(), app.ID, id); err != nil {
+		return err
+	}
+	s.note(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
+	c.Status(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// userDetailView is a console user as administrators see one.
+type userDetailView struct {
+	userView
+
+	SecondFactor bool       `json:"secondFactor"`
+	SeenAt       *time.Time `json:"seenAt"` // null: signed in nowhere
+}
+
+func (s *Server) listUsers(c *gin.Context, app caller) error {
+	users, err := s.Store.UserDetails(c.Request.Context(), app.ID)
+	if err != nil {
+		return err
+	}
+	out := make([]userDetailView, 0, len(users))
+	for i := range users {
+		u := &users[i]
+		out = append(out, userDetailView{viewUser(&u.ConsoleUser), u.SecondFactor, stamp(u.SeenAt)})
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// notOwn refuses what an administrator does to others only, so that none locks
+// the last one out by mistake.
+func notOwn(app caller, user uuid.UUID, message string) error {
+	if app.user != nil && app.user.ID == user {
+		return models.Refuse(models.KindForbidden, "own_account", "%s", message)
+	}
+	return nil
+}
+
+// updateUser changes the name or the role of a console user.
+func (s *Server) updateUser(c *gin.Context, app caller) error {
+	user, err := s.pathUser(c, app)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	change := store.UserChange{Name: o.optStr("name")}
+	if text := o.optStr("role"); text != nil {
+		role := models.Role(*text)
+		change.Role = &role
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if change.Role != nil && *change.Role != user.Role {
+		if err := notOwn(app, user.ID, "Your own role is changed by another administrator."); err != nil {
+			return err
+		}
+	}
+	changed, err := s.Store.UpdateUser(c.Request.Context(), app.ID, user.ID, change)
+	if err != nil {
+		return err
+	}
+	s.note(c, "console user changed", "user", user.ID, "role", changed.Role, "by", app.actor())
+	c.JSON(http.StatusOK, viewUser(changed))
+	return nil
+}
+
+// setUserPassword gives somebody who forgot it a new password. The second factor stays.
+func (s *Server) setUserPassword(c *gin.Context, app caller) error {
+	user, err := s.pathUser(c, app)
+	if err != nil {
+		return err
+	}
+	if err := notOwn(app, user.ID, "Your own password is changed with the one you have."); err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	fresh := o.str("newPassword")
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := s.Store.SetPassword(c.Request.Context(), user, fresh, uuid.Nil); err != nil {
+		return err
+	}
+	s.note(c, "console password set", "user", user.ID, "by", app.actor())
+	c.Status(http.StatusNoContent)
+	return nil
+}
