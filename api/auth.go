@@ -15,6 +15,7 @@ import (
 
 	"countersign/internal/credential"
 	"countersign/models"
+	"countersign/store"
 )
 
 // caller is who makes a request: an app, or a console user of it.
@@ -153,8 +154,24 @@ func (a *apps) get(ctx context.Context, id uuid.UUID, now time.Time, load func(c
 // signerLink is what a signer token in the path stands for.
 type signerLink = credential.SigningLink
 
-func (s *Server) authenticateSigner(c *gin.Context) (signerLink, error) {
-	l, err := s.Tokens.Link(c.Param("token"))
+// authenticateSigner finds the link that the path names: a token, or the short
+// form that text messages carry. ended takes one that has expired, too.
+func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
+	token := c.Param("token")
+	if len(token) == store.ShortLinkLength {
+		l := signerLink{}
+		var err error
+		l.App, l.Link, err = s.Store.LinkByShort(c.Request.Context(), token)
+		if isNotFound(err) {
+			err = models.ErrLinkInvalid
+		}
+		return l, err
+	}
+	read := s.Tokens.Link
+	if ended {
+		read = s.Tokens.EndedLink
+	}
+	l, err := read(token)
 	if err != nil {
 		if credential.IsExpired(err) {
 			return l, models.Refuse(models.KindUnauthorized, "signing_link_expired", "This signing link has expired.")

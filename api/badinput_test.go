@@ -125,9 +125,9 @@ func operations() map[string]operation {
 				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
 			}
 		},
-		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000"}),
+		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000", "bind": true}),
 		"POST /v1/signing/{token}/consent":    signer("/consent", object{"version": "2026-11-en"}),
-		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script"}),
+		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script", "shown": strings.Repeat("0", 64)}),
 		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
 		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),
 	}

@@ -113,7 +113,9 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 	c.Writer, c.Request = rec.ResponseWriter, request
 	status := rec.Status()
 	var err error
-	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || rec.lost || !rec.Written() && status == http.StatusOK {
+	if c.GetBool(noAnswerKey) {
+		err = s.Store.GiveBack(keep, id, true)
+	} else if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || rec.lost || !rec.Written() && status == http.StatusOK {
 		err = s.Store.GiveBack(keep, id, status == http.StatusServiceUnavailable)
 	} else {
 		a := store.Answer{Status: status, Header: map[string]string{}, Body: rec.body.Bytes()}
@@ -131,6 +133,13 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 	}
 	return nil
 }
+
+// noAnswerKey marks a request whose answer is not kept.
+const noAnswerKey = "countersign/no-answer"
+
+// keepNoAnswer keeps an answer, which holds a secret that is stored nowhere else,
+// from being stored for a repeat: a repeat is a request of its own.
+func keepNoAnswer(c *gin.Context) { c.Set(noAnswerKey, true) }
 
 // recorder keeps what is answered.
 type recorder struct {

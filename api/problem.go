@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -78,10 +79,15 @@ func (s *Server) write(c *gin.Context, status int, e *models.Error) {
 	if p.Errors == nil {
 		p.Errors = map[string][]string{}
 	}
+	p.Details = e.Details
 	if e.RetryAfter > 0 {
 		secs := int(math.Ceil(e.RetryAfter.Seconds()))
 		c.Header("Retry-After", strconv.Itoa(secs))
-		p.Details = map[string]any{"retryAfterSeconds": secs}
+		p.Details = maps.Clone(e.Details)
+		if p.Details == nil {
+			p.Details = map[string]any{}
+		}
+		p.Details["retryAfterSeconds"] = secs
 	}
 	if status == http.StatusUnauthorized && c.GetHeader("Authorization") != "" {
 		c.Header("WWW-Authenticate", `Bearer error="invalid_token"`)

@@ -28,6 +28,7 @@ type route struct {
 	access       access
 	role         models.Role // console, person: the least that a user needs
 	lacking      bool        // console: also while the user's second factor is missing
+	ended        bool        // signing: also for a link that has expired
 	public       func(*gin.Context) error
 	app          func(*gin.Context, caller) error
 	signer       func(*gin.Context, signerLink) error
@@ -56,6 +57,10 @@ func (s *Server) routes() []route {
 	}
 	sig := func(method, path string, h func(*gin.Context, signerLink) error) route {
 		return route{method: method, path: "/v1/signing/:token" + path, access: signing, signer: h}
+	}
+	ended := func(r route) route {
+		r.ended = true
+		return r
 	}
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	const viewer, support, admin = models.RoleViewer, models.RoleSupport, models.RoleAdmin
@@ -148,6 +153,9 @@ func (s *Server) routes() []route {
 		sig(get, "/documents", s.signingDocuments),
 		sig(get, "/documents/:docId", s.signingDocumentByID),
 		sig(post, "/page-view", s.pageView),
+		sig(get, "/shown", s.shown),
+		sig(get, "/pictures/:sha256", s.signingPicture),
+		ended(sig(get, "/outcome", s.outcome)),
 
 		pub(get, "/v1/receipts/:token", s.receipt),
 
@@ -242,7 +250,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) },
 			func(a *store.Answer) error { return s.redeem(c, app, a) })
 	case signing:
-		l, err := s.authenticateSigner(c)
+		l, err := s.authenticateSigner(c, r.ended)
 		if err == nil {
 			err = checkQuery(c)
 		}

@@ -68,6 +68,10 @@ type Config struct {
 	ConsoleIdle       time.Duration       // ends a console session in which nothing is done; 0: 30 minutes
 	ConsoleTOTP       models.SecondFactor // who must have a second factor; empty: optional
 	AllowPrivateHooks bool
+	// DeclineNeedsCode lets only a client that confirmed the signer's code decline.
+	DeclineNeedsCode bool
+	// CodeBeforeReading gives documents only to a client that confirmed the signer's code.
+	CodeBeforeReading bool
 	Development       bool           // embedded pages of http://localhost are allowed
 	Roots             *x509.CertPool // trusted when a sealed document is verified, beside the own seals' certificates; nil: none
 	TrustedProxies    []string
@@ -87,6 +91,7 @@ type Server struct {
 	Config
 
 	admitting chan struct{} // a slot for each PDF that is examined at the moment
+	drawing   chan struct{} // a slot for each reading copy that is made at the moment
 
 	log      *slog.Logger
 	limits   *limiter
@@ -100,7 +105,7 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce)}
+	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = seal.DefaultLimits()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -39,6 +40,12 @@ type contextView struct {
 	Consent                 consentView       `json:"consent"`
 	SavedSignatureB64       *string           `json:"savedSignatureB64"`
 	SavedSignatureFontLabel *string           `json:"savedSignatureFontLabel"`
+	Filled                  []filledView      `json:"filled"`
+	Shown                   *string           `json:"shown"`
+	DraftKey                *string           `json:"draftKey"`
+	Code                    *codeView         `json:"code"`
+	DeclineNeedsCode        bool              `json:"declineNeedsCode"`
+	ReadBeforeCode          bool              `json:"readBeforeCode"`
 }
 
 type contextField struct {
@@ -85,14 +92,22 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return hideMissing(err)
 	}
-	act := s.act(c, models.SignerActor(l.SignerID))
+	act := s.signerAct(c, l)
 	signer, err := e.Reader(l.Link, act.At, true)
 	if err != nil {
 		return err
 	}
-	if signer.Status != models.SignerViewed {
+	now, err := e.Shown()
+	if err != nil {
+		return err
+	}
+	confirmed := signer.Confirmed(act)
+	if signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest {
 		e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
+			if confirmed = err == nil && signer.Confirmed(act); confirmed {
+				signer, err = e.Show(act, l.Link)
+			}
 			return err
 		})
 		if err != nil {
@@ -111,9 +126,17 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
 		SenderName: *chosen.SenderName, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
-		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.OTPVerifiedAt != nil, AuthMethod: signer.AuthMethod,
+		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{shown.Version, shown.Language, shown.Text},
+		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
+	}
+	if confirmed {
+		if v.Filled, err = s.filled(c.Request.Context(), e); err != nil {
+			return err
+		}
+		key := s.Codes.DraftKey(l.Link)
+		v.Shown, v.DraftKey = &signer.Shown, &key
 	}
 	for _, f := range e.Fields {
 		if f.SignerID == signer.ID {
@@ -122,8 +145,8 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 			})
 		}
 	}
-	if signer.OTPVerifiedAt != nil {
-		saved, err := s.Store.SavedSignature(c.Request.Context(), e.AppID, strings.ToLower(signer.Email))
+	if v.OTPVerified {
+		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)
 		if err != nil {
 			return err
 		}
@@ -164,7 +187,7 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.RequestCode(s.act(c, models.SignerActor(l.SignerID)), l.Link, s.Codes.Hash(l.Link, code))
+		signer, err = e.RequestCode(s.signerAct(c, l), l.Link, s.Codes.Hash(l.Link, code))
 		return err
 	})
 	if err != nil {
@@ -178,7 +201,7 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 		refused.RetryAfter = 30 * time.Second
 		return refused
 	}
-	answer := gin.H{"maskedEmail": signer.MaskedEmail()}
+	answer := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.Now()))}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		answer["maskedPhone"] = signer.MaskedPhone()
 	}
@@ -213,32 +236,54 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	if _, isText := o.get("code").(string); isText && len(code) != credential.CodeLength {
 		o.bad("code", "must have exactly %d characters", credential.CodeLength)
 	}
+	bind := o.flag("bind", false)
 	invalid := o.err()
+	token, session := "", []byte(nil)
+	if bind {
+		token = newSessionToken()
+		session = tokenHash(token)
+		keepNoAnswer(c)
+	}
 	verified := false
+	answer := gin.H{"verified": true}
 	promise(c, http.StatusOK, func() any {
-		if !verified {
+		if !verified || bind {
 			return nil
 		}
-		return gin.H{"verified": true}
+		return answer
 	})
-	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		act := s.act(c, models.SignerActor(l.SignerID))
+	act := s.signerAct(c, l)
+	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		if invalid != nil {
 			if _, err := e.Reader(l.Link, act.At, false); err != nil {
 				return err
 			}
 			return invalid
 		}
-		verified, err = e.VerifyCode(act, l.Link, s.Codes.Hash(l.Link, code))
+		verified, err = e.BindCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
 		return err
 	})
 	if err != nil {
 		return hideNotFound(err)
 	}
+	signer := e.Signer(l.SignerID)
 	if !verified {
-		return models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
+		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
+		if st := signer.CodeState(act.At); st != nil {
+			left := 0
+			if st.TriesLeft != nil {
+				left = *st.TriesLeft
+			}
+			refused.Details = map[string]any{"triesLeft": left, "liveUntil": stamp(st.LiveUntil)}
+		}
+		return refused
 	}
-	c.JSON(http.StatusOK, gin.H{"verified": true})
+	if bind {
+		until := signer.SessionEnds(act.At)
+		s.setSessionCookie(c, l, token, until)
+		answer["sessionToken"], answer["sessionExpiresAt"], answer["draftKey"] = token, stamp(&until), s.Codes.DraftKey(l.Link)
+	}
+	c.JSON(http.StatusOK, answer)
 	return nil
 }
 
@@ -263,7 +308,7 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	answer := func() any { return gin.H{"consentedAt": stamp(signer.ConsentAt)} }
 	promise(c, http.StatusOK, answer)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.Consent(s.act(c, models.SignerActor(l.SignerID)), l.Link, shown)
+		signer, err = e.Consent(s.signerAct(c, l), l.Link, shown)
 		return err
 	})
 	if err != nil {
@@ -294,14 +339,17 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	}
 	promise(c, http.StatusOK, answer)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		act := s.act(c, models.SignerActor(l.SignerID))
-		if err := e.MaySign(l.Link, act.At); err != nil || invalid != nil {
+		act := s.signerAct(c, l)
+		if err := e.MaySign(act, l.Link); err != nil || invalid != nil {
 			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
 		}
 		signer, err = e.Sign(act, l.Link, sub)
 		status = e.Status
 		return err
 	})
+	if errors.Is(err, models.ErrValuesChanged) {
+		return s.changedValues(c, l)
+	}
 	if err != nil {
 		return hideNotFound(err)
 	}
@@ -312,7 +360,10 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 // submission reads a sign request: pictures are decoded, checked and
 // re-encoded, texts must be drawable.
 func submission(o *object) models.Submission {
-	sub := models.Submission{FontLabel: o.optStr("fontLabel")}
+	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown")}
+	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
+		o.bad("shown", "must be the digest that the signing context gives: 64 lower-case hexadecimal digits")
+	}
 	if !o.has("fields") {
 		o.bad("fields", "is required")
 	}
@@ -361,7 +412,11 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	answer := func() any { return gin.H{"status": signer.Status, "envelopeStatus": status.Public()} }
 	promise(c, http.StatusOK, answer)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.Decline(s.act(c, models.SignerActor(l.SignerID)), l.Link, reason)
+		decline := e.Decline
+		if s.DeclineNeedsCode {
+			decline = e.DeclineConfirmed
+		}
+		signer, err = decline(s.signerAct(c, l), l.Link, reason)
 		status = e.Status
 		return err
 	})
@@ -372,7 +427,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	return nil
 }
 
-// readable loads the envelope of a link that may read its documents.
+// readable loads the envelope of a link that may be read by its holder.
 func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	if err != nil {
@@ -382,12 +437,32 @@ func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error
 	return e, err
 }
 
-func (s *Server) signingDocument(c *gin.Context, l signerLink) error {
-	e, err := s.readable(c, l)
+// sendToSigner streams a document as it was uploaded, or with what others entered.
+func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
+	read := s.readable
+	entries, err := wantsEntries(c)
 	if err != nil {
 		return err
 	}
-	return s.sendFile(c, e, e.Originals()[0], "inline")
+	if entries || s.CodeBeforeReading {
+		read = s.confirmedReading
+	}
+	e, err := read(c, l)
+	if err != nil {
+		return err
+	}
+	d, err := find(e)
+	if err != nil {
+		return err
+	}
+	if entries {
+		return s.sendReadingCopy(c, e, d)
+	}
+	return s.sendFile(c, e, d, "inline")
+}
+
+func (s *Server) signingDocument(c *gin.Context, l signerLink) error {
+	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) { return e.Originals()[0], nil })
 }
 
 func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
@@ -400,19 +475,17 @@ func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
 }
 
 func (s *Server) signingDocumentByID(c *gin.Context, l signerLink) error {
-	e, err := s.readable(c, l)
-	if err != nil {
-		return err
-	}
-	id, err := pathID(c, "docId")
-	if err != nil {
-		return err
-	}
-	d := e.Document(id)
-	if d == nil || d.Kind != models.DocumentOriginal {
-		return models.ErrNotFound
-	}
-	return s.sendFile(c, e, d, "inline")
+	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) {
+		id, err := pathID(c, "docId")
+		if err != nil {
+			return nil, err
+		}
+		d := e.Document(id)
+		if d == nil || d.Kind != models.DocumentOriginal {
+			return nil, models.ErrNotFound
+		}
+		return d, nil
+	})
 }
 
 func (s *Server) pageView(c *gin.Context, l signerLink) error {
@@ -426,7 +499,7 @@ func (s *Server) pageView(c *gin.Context, l signerLink) error {
 	}
 	promiseNothing(c)
 	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) error {
-		return e.ViewPage(s.act(c, models.SignerActor(l.SignerID)), l.Link, doc, page, int64(dwell))
+		return e.ViewPage(s.signerAct(c, l), l.Link, doc, page, int64(dwell))
 	})
 	if err != nil {
 		return hideNotFound(err)

@@ -60,6 +60,7 @@ type Act struct {
 	Actor     string
 	IP        string
 	UserAgent string
+	Session   []byte // SHA-256 of the signer's session token that came with the request; nil: none
 	NewID     func() uuid.UUID
 }
 

@@ -39,6 +39,8 @@ type Error struct {
 	Fields map[string][]string
 	// RetryAfter is how long to wait before trying again; zero if waiting does not help.
 	RetryAfter time.Duration
+	// Details is what else a client can use, as JSON.
+	Details map[string]any
 }
 
 // Error implements error: code and message, and the names of the fields.

@@ -58,6 +58,10 @@ type Signer struct {
 	OTPRequests   []time.Time `gorm:"column:otp_requests;serializer:json"` // the newest ones, at most OTPRequestLimit
 	OTPVerifiedAt *time.Time  `gorm:"column:otp_verified_at"`
 
+	// Who confirmed a code, see Confirmed.
+	SessionHash []byte // SHA-256 of the session's token; nil: the confirmation is not bound to a session
+	ConfirmedBy []byte // the address and user agent that confirmed
+
 	ViewedAt       *time.Time
 	ConsentAt      *time.Time
 	ConsentVersion string
@@ -67,6 +71,14 @@ type Signer struct {
 	UserAgent      string
 	PageViews      int
 	LastViewed     string // "<document id>/<page>" of the newest page view
+
+	// ValuesHash is valuesSha256 of what the signer signed with; "" before.
+	ValuesHash string
+	// What the link was given of others' values: the newest digest, and whose
+	// values it covers. Once signed, it is what the signature is recorded with.
+	Shown          string
+	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
+	ShownConfirmed bool        // the request to sign named the digest
 }
 
 // SignerInput is what a signer is made from.
@@ -145,9 +157,6 @@ func (e *Envelope) SetMailboxes() {
 // NeedsCode reports whether the signer must verify a one-time code.
 func (s *Signer) NeedsCode() bool { return s.AuthMethod != AuthNone }
 
-// Verified reports whether the signer has proved who they are on the link in hand.
-func (s *Signer) Verified() bool { return !s.NeedsCode() || s.OTPVerifiedAt != nil }
-
 // Done reports whether the signer has signed or declined.
 func (s *Signer) Done() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }
 
@@ -210,6 +219,8 @@ func (e *Envelope) issueLink(act Act, s *Signer) {
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = &id, &at, &until
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil
 	s.OTPFailures, s.OTPWrong = 0, 0
+	s.SessionHash, s.ConfirmedBy = nil, nil
+	s.Shown, s.ShownSigners = "", nil
 }
 
 // CheckEmail notes at path what is wrong with an e-mail address.

@@ -94,12 +94,7 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 	if s.OTPWrong >= OTPWrongLimit {
 		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
 	}
-	recent := make([]time.Time, 0, OTPRequestLimit)
-	for _, t := range s.OTPRequests {
-		if act.At.Sub(t) < OTPRequestWindow {
-			recent = append(recent, t)
-		}
-	}
+	recent := s.recentRequests(act.At)
 	if len(recent) >= OTPRequestLimit {
 		e := Refuse(KindRateLimited, "otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
 		e.RetryAfter = recent[0].Add(OTPRequestWindow).Sub(act.At)
@@ -115,19 +110,30 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 
 // VerifyCode compares hash with the live code's. A wrong try is counted, so it
 // is a change that must be saved: it is reported as false, not as an error.
+// The confirmation holds for a client of the same address and user agent.
 func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
+	return e.BindCode(act, l, hash, nil)
+}
+
+// BindCode is VerifyCode for a confirmation that holds for the session whose
+// token has the hash session; nil binds it to no session.
+func (e *Envelope) BindCode(act Act, l Link, hash, session []byte) (bool, error) {
 	s, err := e.holder(l, act.At, ActionVerifyCode, errLinkInvalid)
 	if err != nil {
 		return false, err
 	}
-	if s.OTPHash == nil || s.OTPExpiresAt == nil || !act.At.Before(*s.OTPExpiresAt) {
+	if !s.liveCode(act.At) {
 		return false, nil
 	}
 	e.move(ActionVerifyCode)
 	if subtle.ConstantTimeCompare(s.OTPHash, hash) == 1 {
-		at := act.At
-		s.OTPHash, s.OTPExpiresAt, s.OTPFailures, s.OTPVerifiedAt = nil, nil, 0, &at
-		e.record(act, EventOTPVerified, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
+		s.OTPHash, s.OTPExpiresAt, s.OTPFailures = nil, nil, 0
+		s.confirm(act, session)
+		detail := Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)}
+		if session != nil {
+			detail["bound"] = true
+		}
+		e.record(act, EventOTPVerified, s.ID, detail)
 		return true, nil
 	}
 	s.OTPFailures++
@@ -147,7 +153,7 @@ func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.Verified() {
+	if !s.Confirmed(act) {
 		return nil, errNeedsCode
 	}
 	if s.ConsentAt != nil {
@@ -196,12 +202,15 @@ func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwell
 // Sign records a signer's values and signature. When the routing group is
 // complete the next one opens; when nobody is left, sealing begins.
 func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
-	s, err := e.maySign(l, act.At)
+	s, err := e.maySign(act, l)
 	if err != nil {
 		return nil, err
 	}
 	values, err := e.values(s, sub)
 	if err != nil {
+		return nil, err
+	}
+	if err := e.agreeTo(s, sub.Shown); err != nil {
 		return nil, err
 	}
 	at := act.At
@@ -213,18 +222,32 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 	e.move(action)
 	e.Values = append(e.Values, values...)
 	e.adopt(s, values, sub.FontLabel, at)
-	e.record(act, EventSignerSigned, s.ID, Detail{
-		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": valuesHash(values),
-	})
+	s.ValuesHash = valuesHash(values)
+	e.record(act, EventSignerSigned, s.ID, s.shownDetail(Detail{
+		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash,
+	}))
 	e.openGroup(act)
 	return s, nil
 }
 
-// Decline closes the envelope because a signer refuses to sign.
+// Decline closes the envelope because a signer refuses to sign. Nobody else than
+// the client that proved to be the signer, if one did in a session, may do that.
 func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
+	return e.decline(act, l, reason, false)
+}
+
+// DeclineConfirmed is Decline for a confirmed client alone.
+func (e *Envelope) DeclineConfirmed(act Act, l Link, reason *string) (*Signer, error) {
+	return e.decline(act, l, reason, true)
+}
+
+func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.holder(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
+	}
+	if (confirmed || s.SessionHash != nil) && !s.Confirmed(act) {
+		return nil, errNeedsCode
 	}
 	if err := checkReason(reason); err != nil {
 		return nil, err
@@ -243,21 +266,21 @@ func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
 }
 
 // MaySign checks, without looking at any value, whether the link may sign now.
-func (e *Envelope) MaySign(l Link, at time.Time) error {
-	_, err := e.maySign(l, at)
+func (e *Envelope) MaySign(act Act, l Link) error {
+	_, err := e.maySign(act, l)
 	return err
 }
 
-func (e *Envelope) maySign(l Link, at time.Time) (*Signer, error) {
+func (e *Envelope) maySign(act Act, l Link) (*Signer, error) {
 	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
 	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
 		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
 	}
-	s, err := e.holder(l, at, ActionSign, signed)
+	s, err := e.holder(l, act.At, ActionSign, signed)
 	if err != nil {
 		return nil, err
 	}
-	if !s.Verified() {
+	if !s.Confirmed(act) {
 		return nil, errNeedsCode
 	}
 	if s.ConsentAt == nil {

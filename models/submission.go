@@ -16,6 +16,7 @@ import (
 type Submission struct {
 	Fields    []FieldSubmission
 	FontLabel *string
+	Shown     *string // the digest of what was shown of others' values; nil: the client names none
 }
 
 // FieldSubmission is the value of one field. Nil means that nothing was given.
@@ -33,17 +34,24 @@ type FieldValue struct {
 	SignerID   uuid.UUID
 	Text       string
 	Image      []byte // PNG; nil for text, date and checkbox
-	CreatedAt  time.Time
+	// ImageSHA256 is the hash of Image, which names it where the picture itself is not loaded; "" without one.
+	ImageSHA256 string `gorm:"column:image_sha256"`
+	CreatedAt   time.Time
 }
 
 // SavedSignature is the signature a person last adopted, offered to them again.
+//
+// It is that of one tenant, and of one way to prove who they are: whoever proves
+// it in another way is not offered it.
 type SavedSignature struct {
-	AppID     uuid.UUID `gorm:"primaryKey"`
-	EmailKey  string    `gorm:"primaryKey"` // keyed hash of Email
-	Email     string    // lower case
-	Image     []byte    // PNG
-	FontLabel *string
-	UpdatedAt time.Time
+	AppID      uuid.UUID `gorm:"primaryKey"`
+	EmailKey   string    `gorm:"primaryKey"` // keyed hash of TenantID, AuthMethod and Email
+	TenantID   string
+	AuthMethod AuthMethod
+	Email      string // lower case
+	Image      []byte // PNG
+	FontLabel  *string
+	UpdatedAt  time.Time
 }
 
 const (
@@ -79,7 +87,7 @@ func (e *Envelope) values(s *Signer, sub Submission) ([]FieldValue, error) {
 		}
 		seen[f.ID] = true
 		if text, ok := f.value(p, path, in); ok {
-			filled[f.ID] = FieldValue{FieldID: f.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: in.Image}
+			filled[f.ID] = FieldValue{FieldID: f.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: in.Image, ImageSHA256: pictureHash(in.Image)}
 		}
 	}
 	var out []FieldValue
@@ -185,11 +193,22 @@ func (e *Envelope) adopt(s *Signer, values []FieldValue, fontLabel *string, at t
 		}
 		for _, v := range values {
 			if v.FieldID == f.ID {
-				e.Adopted = &SavedSignature{AppID: e.AppID, Email: EmailKey(s.Email), Image: v.Image, FontLabel: fontLabel, UpdatedAt: at}
+				e.Adopted = &SavedSignature{
+					AppID: e.AppID, TenantID: e.TenantID, AuthMethod: s.AuthMethod, Email: EmailKey(s.Email),
+					Image: v.Image, FontLabel: fontLabel, UpdatedAt: at,
+				}
 				return
 			}
 		}
 	}
+}
+
+func pictureHash(png []byte) string {
+	if len(png) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(png)
+	return hex.EncodeToString(sum[:])
 }
 
 // valuesHash binds the audit trail to what was signed for: SHA-256 over

@@ -24,6 +24,8 @@ type assembly struct {
 	contents int     // bytes reserved for the signature
 	signer   string
 	nonce    string // tells our names from the original's
+	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
+	valuesOnly bool
 
 	pages     int
 	paper     [2]float64
@@ -109,9 +111,13 @@ func (a *assembly) build(original *pdf.Ref) error {
 
 // drawOnPages draws the values and the line at the foot of every page.
 func (a *assembly) drawOnPages() error {
-	line, lineWidth, err := a.t.sealLine(a.job, a.cfg.ServiceName)
-	if err != nil {
-		return err
+	var line pdf.Ref
+	var lineWidth float64
+	var err error
+	if !a.valuesOnly {
+		if line, lineWidth, err = a.t.sealLine(a.job, a.cfg.ServiceName); err != nil {
+			return err
+		}
 	}
 	values := map[int][]Value{}
 	for _, v := range a.job.Values {
@@ -168,6 +174,9 @@ type painter struct {
 
 // page writes a page anew: its content between q and Q, then what is drawn.
 func (p *painter) page(page *pdf.Page) error {
+	if p.valuesOnly && p.values[page.Index] == nil {
+		return nil
+	}
 	if err := p.measure(page); err != nil {
 		return err
 	}
@@ -324,6 +333,9 @@ func (p *painter) drawing(g pdf.Geometry, stamped bool) []byte {
 	if stamped {
 		b = appendPaint(b, m, p.name("S"))
 	}
+	if p.valuesOnly {
+		return b
+	}
 	w, _ := g.Size()
 	k := min(1, (w-2*sealLineMargin)/p.lineWidth)
 	if k > 0.1 {
@@ -394,7 +406,9 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 	} else if !xobjects.IsNull() {
 		return nil, fmt.Errorf("%w: XObject resources", pdf.ErrDamaged)
 	}
-	b = p.appendResource(b, "L", line)
+	if !p.valuesOnly {
+		b = p.appendResource(b, "L", line)
+	}
 	if stamp != nil {
 		b = p.appendResource(b, "S", *stamp)
 	}

@@ -143,7 +143,7 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 		}
 	}
 	if e.Adopted != nil {
-		e.Adopted.EmailKey = s.savedKeys(e.AppID, e.Adopted.Email)[0]
+		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
 		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(sealed(s, e.Adopted)).Error; err != nil {
 			return fmt.Errorf("save adopted signature: %w", err)
 		}

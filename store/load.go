@@ -314,10 +314,12 @@ func (s *Store) Values(ctx context.Context, envelope uuid.UUID) ([]models.FieldV
 	return out, nil
 }
 
-// SavedSignature is what a person last adopted in an app; nil if nothing.
-func (s *Store) SavedSignature(ctx context.Context, app uuid.UUID, email string) (*models.SavedSignature, error) {
+// SavedSignature is what the person that a signer is last adopted in the tenant,
+// having proved it in the same way; nil if nothing.
+func (s *Store) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
+	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	var out []models.SavedSignature
-	err := s.db.WithContext(ctx).Where("app_id = ? AND email_key IN ?", app, s.savedKeys(app, email)).
+	err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).
 		Order("updated_at DESC").Limit(1).Find(&out).Error
 	if err != nil {
 		return nil, fmt.Errorf("load saved signature: %w", err)

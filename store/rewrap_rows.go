@@ -101,10 +101,7 @@ func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey,
 			if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
 				return err
 			}
-			if row.Email == "" {
-				row.Email = row.EmailKey // from before
-			}
-			row.EmailKey = s.savedKeys(row.AppID, row.Email)[0]
+			row.EmailKey = s.savedKeys(row)[0]
 			// Where there is one under the newest key, the person has signed since.
 			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, row)).Error; err != nil {
 				return err

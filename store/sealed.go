@@ -40,7 +40,7 @@ func sealedRowOf(row any) sealedRow {
 	case *models.Signer:
 		return sealedRow{"signers", v.ID.String(), []sealedColumn{{name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)}}}
 	case *models.FieldValue:
-		return sealedRow{"field_values", v.FieldID.String(), []sealedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}}}
+		return sealedRow{"field_values", v.FieldID.String(), []sealedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
 	case *models.SavedSignature:
 		return sealedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []sealedColumn{
 			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: own(&v.FontLabel)},
@@ -170,8 +170,10 @@ func (s *Store) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
-func (s *Store) savedKeys(app uuid.UUID, email string) []string {
-	return s.addressKeys("signatures "+app.String(), email)
+// savedKeys are those of a signature that was adopted in a tenant, by who proved
+// to have the address by that method.
+func (s *Store) savedKeys(v *models.SavedSignature) []string {
+	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
 }
 
 func (s *Store) addressKeys(scope, email string) []string {

@@ -208,7 +208,7 @@ func (w *world) check(s *store.Store) {
 	for _, v := range values {
 		assert.True(t, v.Text == "4711 Quiet Lane" && v.Image == nil || v.Text == "" && string(v.Image) == "\x89PNG A hand's stroke")
 	}
-	saved, err := s.SavedSignature(ctx, w.app.ID, "ada.l@kitchen.example")
+	saved, err := s.SavedSignature(ctx, e, e.Signers[1])
 	require.NoError(t, err)
 	require.NotNil(t, saved)
 	assert.Equal(t, "\x89PNG A hand's stroke", string(saved.Image))
@@ -404,12 +404,15 @@ func TestOneSavedSignature(t *testing.T) {
 			newer.app = w.app
 			e := newer.sent(1, nil)
 			_, err = both.Change(ctx, w.app.ID, e.ID, func(e *models.Envelope) error {
-				e.Adopted = &models.SavedSignature{AppID: w.app.ID, Email: "ada.l@kitchen.example", Image: []byte("newer"), UpdatedAt: clock.Now()}
+				e.Adopted = &models.SavedSignature{
+					AppID: w.app.ID, TenantID: w.envelope.TenantID, AuthMethod: w.envelope.Signers[0].AuthMethod, Email: "ada.l@kitchen.example",
+					Image: []byte("newer"), UpdatedAt: clock.Now(),
+				}
 				return e.Void(newer.act(), nil)
 			})
 			require.NoError(t, err)
 			for range 2 {
-				saved, err := both.SavedSignature(ctx, w.app.ID, "Ada.L@kitchen.example")
+				saved, err := both.SavedSignature(ctx, w.envelope, &models.Signer{AuthMethod: w.envelope.Signers[0].AuthMethod, Email: "Ada.L@kitchen.example"})
 				require.NoError(t, err)
 				assert.Equal(t, "newer", string(saved.Image))
 				_, err = both.Rewrap(ctx)

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"math/big"
 
@@ -34,4 +35,13 @@ func (c *Codes) Hash(l models.Link, code string) []byte {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "otp\n%s\n%s\n%s", l.SignerID, l.ID, code)
 	return m.Sum(nil)
+}
+
+// DraftKey is the key, base64url of 32 bytes, with which the page of a confirmed
+// client encrypts what is typed and not sent yet. It is the same for all sessions
+// of the link, so that a draft outlives a code.
+func (c *Codes) DraftKey(l models.Link) string {
+	m := hmac.New(sha256.New, c.key)
+	fmt.Fprintf(m, "draft\n%s\n%s", l.SignerID, l.ID)
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }

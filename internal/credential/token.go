@@ -195,8 +195,16 @@ type SigningLink struct {
 
 // Link reads a signing token. The envelope decides whether that link is still
 // good, and the session whether it is.
-func (t *Tokens) Link(token string) (SigningLink, error) {
-	c, err := t.parse(token, audienceSigning)
+func (t *Tokens) Link(token string) (SigningLink, error) { return t.link(token, leeway) }
+
+// endedFor is how long after its end a link still tells what became of it.
+const endedFor = 30 * 24 * time.Hour
+
+// EndedLink is Link also for a token that has expired, but not long ago.
+func (t *Tokens) EndedLink(token string) (SigningLink, error) { return t.link(token, endedFor) }
+
+func (t *Tokens) link(token string, leeway time.Duration) (SigningLink, error) {
+	c, err := t.parseWithin(token, audienceSigning, leeway)
 	if err != nil {
 		return SigningLink{}, err
 	}
@@ -276,7 +284,14 @@ func (t *Tokens) sign(c claims) (string, error) {
 // maxToken bounds what is parsed.
 const maxToken = 4096
 
+// leeway is by how much the clocks of our processes may differ.
+const leeway = 5 * time.Second
+
 func (t *Tokens) parse(token, audience string) (*claims, error) {
+	return t.parseWithin(token, audience, leeway)
+}
+
+func (t *Tokens) parseWithin(token, audience string, leeway time.Duration) (*claims, error) {
 	if len(token) > maxToken {
 		return nil, jwt.ErrTokenMalformed
 	}
@@ -288,7 +303,7 @@ func (t *Tokens) parse(token, audience string) (*claims, error) {
 		}
 		return nil, errors.New("unknown key")
 	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience(audience),
-		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(5*time.Second), jwt.WithTimeFunc(t.now))
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(t.now))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+type outcomeView struct {
+	Outcome         models.Outcome    `json:"outcome"`
+	At              *time.Time        `json:"at"`
+	EnvelopeID      uuid.UUID         `json:"envelopeId"`
+	EnvelopeStatus  models.Status     `json:"envelopeStatus"`
+	DeclinedByOther bool              `json:"declinedByOther"`
+	Subject         *string           `json:"subject"`
+	SenderName      string            `json:"senderName"`
+	SignerName      string            `json:"signerName"`
+	MaskedEmail     string            `json:"maskedEmail"`
+	Documents       []outcomeDocument `json:"documents"`
+	Awaiting        int               `json:"awaiting"`
+	AwaitingNames   []string          `json:"awaitingNames"`
+	ReceiptToken    *string           `json:"receiptToken"`
+}
+
+type outcomeDocument struct {
+	Name      string `json:"name"`
+	PageCount int    `json:"pageCount"`
+}
+
+// outcome tells the holder of a link, also of one that is spent, closed or
+// expired, what happened. The client that signed gets its receipt again.
+func (s *Server) outcome(c *gin.Context, l signerLink) error {
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	if err != nil {
+		return hideMissing(err)
+	}
+	act := s.signerAct(c, l)
+	end, err := e.OutcomeOf(l.Link, act.At)
+	if err != nil {
+		return err
+	}
+	app, err := s.Store.App(c.Request.Context(), l.App)
+	if err != nil {
+		return err
+	}
+	chosen, err := s.settings(c, caller{App: app}, e.TenantID)
+	if err != nil {
+		return err
+	}
+	signer := e.Signer(l.SignerID)
+	v := outcomeView{
+		Outcome: end.Outcome, At: stamp(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
+		Subject: e.Subject, SenderName: *chosen.SenderName, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
+		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{},
+	}
+	for _, d := range e.Originals() {
+		v.Documents = append(v.Documents, outcomeDocument{e.FileName(d), d.PageCount})
+	}
+	if signer.KnownAgain(act) {
+		for _, g := range end.Awaiting {
+			v.AwaitingNames = append(v.AwaitingNames, g.Name)
+		}
+		if end.Outcome == models.OutcomeSigned {
+			token, err := s.Tokens.Receipt(l)
+			if err != nil {
+				return err
+			}
+			v.ReceiptToken = &token
+		}
+	}
+	c.JSON(http.StatusOK, v)
+	return nil
+}

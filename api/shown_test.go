@@ -1,0 +1,501 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gowebpki/jcs"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+)
+
+// party is an envelope whose signers have a code by mail: the first group signs
+// with a text and a picture, the second has two signers with a text each.
+func party() object {
+	signer := func(name string, group int) object {
+		return object{"name": name, "email": strings.ToLower(name) + "@example.com", "routingOrder": group, "authMethod": "email_otp"}
+	}
+	field := func(signer, typ string, y int) object {
+		return object{"signerId": signer, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 30, "required": false}
+	}
+	return object{
+		"tenantId": "acme", "subject": "Contract",
+		"signers": []object{signer("Ada", 1), signer("Grace", 2), signer("Hedy", 2)},
+		"fields":  []object{field("0", "text", 50), field("0", "signature", 100), field("0", "checkbox", 150), field("1", "text", 200), field("2", "text", 250)},
+	}
+}
+
+// link is the path of a signer's current link.
+func (s *service) link(t *testing.T, envelope *answer, i int) string {
+	t.Helper()
+	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))
+	require.NoError(t, err)
+	token, err := s.cfg.Tokens.Signing(s.app.ID, e.Signers[i])
+	require.NoError(t, err)
+	return "/v1/signing/" + token
+}
+
+// code asks for a code and reads it in the mail.
+func (c *client) code(at string) string {
+	c.t.Helper()
+	c.post(at+"/otp/request", nil).want(200)
+	c.s.post.mu.Lock()
+	defer c.s.post.mu.Unlock()
+	return regexp.MustCompile(`\b\d{6}\b`).FindString(c.s.post.mails[len(c.s.post.mails)-1].Text)
+}
+
+// binds confirms the signer of a link, and returns a client that has the session.
+func (c *client) binds(at string) *client {
+	c.t.Helper()
+	a := c.post(at+"/otp/verify", object{"code": c.code(at), "bind": true}).want(200)
+	return c.with("X-Signer-Session", a.str("sessionToken"))
+}
+
+func entry(e *answer, i int, text string) object {
+	return object{"fieldId": e.field(i)["id"], "textValue": text}
+}
+
+func digest(t *testing.T, envelope string, filled []any) string {
+	t.Helper()
+	values := map[string]string{}
+	for _, f := range filled {
+		f := f.(object)
+		hash, ok := f["picture"].(string)
+		if !ok {
+			sum := sha256.Sum256([]byte(f["value"].(string)))
+			hash = hex.EncodeToString(sum[:])
+		}
+		values[f["signerId"].(string)] += fmt.Sprintf("%s %s\n", f["fieldId"], hash)
+	}
+	signers := []object{}
+	for id, text := range values {
+		sum := sha256.Sum256([]byte(text))
+		signers = append(signers, object{"signerId": id, "valuesSha256": hex.EncodeToString(sum[:])})
+	}
+	slices.SortFunc(signers, func(a, b object) int { return strings.Compare(a["signerId"].(string), b["signerId"].(string)) })
+	b, err := json.Marshal(object{"envelopeId": envelope, "signers": signers})
+	require.NoError(t, err)
+	b, err = jcs.Transform(b)
+	require.NoError(t, err)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// TestLaterSignersSeeWhatWasEntered: nobody signs what he has not seen, and the
+// record says what he was shown.
+func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, _ := c.sent(party())
+		picture := testkit.Signature()
+		ada := s.link(t, e, 0)
+		first := nobody.binds(ada)
+		require.Equal(t, []any{}, first.get(ada).want(200).body["filled"])
+		first.post(ada+"/consent", nil).want(200)
+		first.post(ada+"/sign", object{"fields": []object{
+			entry(e, 0, "The price is 999,999 euros"), entry(e, 2, "true"),
+			{"fieldId": e.field(1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(picture)},
+		}}).want(200)
+
+		grace := s.link(t, e, 1)
+		for _, path := range []string{"", "/shown"} { // the link alone tells nothing
+			a := nobody.get(grace + path).want(200)
+			require.Nil(t, a.body["shown"])
+			require.NotContains(t, string(a.raw), "999,999")
+		}
+		require.Nil(t, nobody.get(grace).want(200).body["draftKey"])
+		nobody.get(grace+"/document?entries=true").refused(401, "otp_required")
+		second := nobody.binds(grace)
+		ctx := second.get(grace).want(200)
+		filled := ctx.body["filled"].([]any)
+		require.Len(t, filled, 3)
+		text, drawn := filled[0].(object), filled[1].(object)
+		require.Equal(t, "The price is 999,999 euros", text["value"])
+		require.Equal(t, "Ada", text["signerName"])
+		require.Equal(t, e.field(0)["id"], text["fieldId"])
+		require.EqualValues(t, 50, text["y"])
+		require.Nil(t, drawn["value"])
+		require.Equal(t, "true", filled[2].(object)["value"])
+		require.Equal(t, ctx.str("shown"), digest(t, e.str("id"), filled), "a client can compute the digest")
+		require.Equal(t, ctx.str("shown"), second.get(grace+"/shown").want(200).str("shown"))
+
+		path := grace + "/pictures/" + drawn["picture"].(string)
+		got := second.get(path).want(200)
+		require.Equal(t, "image/png", got.header.Get("Content-Type"))
+		sum := sha256.Sum256(got.raw)
+		require.Equal(t, drawn["picture"], hex.EncodeToString(sum[:]))
+		nobody.get(path).refused(401, "otp_required")
+		second.get(grace+"/pictures/"+strings.Repeat("0", 64)).refused(404, "not_found")
+		otherEnvelope, _ := c.sent(party())
+		other := s.link(t, otherEnvelope, 0)
+		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).refused(404, "not_found")
+
+		require.Equal(t, testkit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
+		doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
+		reading := second.get(grace + "/documents/" + doc + "?entries=true").want(200)
+		require.Contains(t, pdfText(t, reading.raw), "The price is 999,999 euros")
+		require.NotContains(t, pdfText(t, reading.raw), "Sealed by")
+		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the same bytes each time, so that parts can be asked for")
+
+		// Grace and Hedy have seen the same; Hedy signs first.
+		hedy := s.link(t, e, 2)
+		third := nobody.binds(hedy)
+		seen := third.get(hedy).want(200).str("shown")
+		third.post(hedy+"/consent", nil).want(200)
+		third.post(hedy+"/sign", object{"shown": seen, "fields": []object{entry(e, 4, "Only on Sundays")}}).want(200)
+		second.post(grace+"/consent", nil).want(200)
+		sign := object{"shown": ctx.str("shown"), "fields": []object{entry(e, 3, "yes")}}
+		refused := second.post(grace+"/sign", sign).refused(409, "values_changed")
+		details := refused.body["details"].(object)
+		require.Len(t, details["filled"], 4)
+		require.Contains(t, string(refused.raw), "Only on Sundays")
+		sign["shown"] = details["shown"]
+		second.post(grace+"/sign", sign).want(200)
+
+		byName := map[string]object{}
+		for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+			if ev := ev.(object); ev["event"] == "signer.signed" {
+				byName[ev["detail"].(object)["signerId"].(string)] = ev["detail"].(object)
+			}
+		}
+		by := func(i int) object { return byName[e.signer(i)["id"].(string)] }
+		require.NotNil(t, by(0)["shown"], "nobody had signed, and that was shown")
+		require.Equal(t, "", by(0)["shownSigners"])
+		require.Equal(t, false, by(0)["shownConfirmed"])
+		require.Equal(t, seen, by(2)["shown"])
+		require.Equal(t, e.signer(0)["id"], by(2)["shownSigners"])
+		require.Equal(t, true, by(2)["shownConfirmed"])
+		require.Equal(t, details["shown"], by(1)["shown"])
+		require.Len(t, strings.Split(by(1)["shownSigners"].(string), ","), 2)
+	})
+}
+
+// TestSigningWithoutLooking: a client that does not name what it was shown is
+// recorded with what the link was given last, and with nothing if that is nothing.
+func TestSigningWithoutLooking(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	data := party()
+	data["signers"].([]object)[0]["authMethod"] = "none"
+	data["signers"].([]object)[1]["routingOrder"] = 1
+	data["signers"].([]object)[2]["routingOrder"] = 1
+	e, _ := c.sent(data)
+	ada, grace, hedy := s.link(t, e, 0), s.link(t, e, 1), s.link(t, e, 2)
+	require.NotNil(t, nobody.get(ada).want(200).body["shown"], "where no code is needed the link is enough")
+
+	second := nobody.binds(grace)
+	second.get(grace).want(200)
+	nobody.post(ada+"/consent", nil).want(200)
+	nobody.post(ada+"/sign", object{"fields": []object{entry(e, 0, "999,999")}}).want(200)
+	second.post(grace+"/consent", nil).want(200)
+	second.post(grace+"/sign", object{"fields": []object{}}).want(200)
+	third := nobody.binds(hedy)
+	third.post(hedy+"/consent", nil).want(200)
+	third.post(hedy+"/sign", object{"fields": []object{}}).want(200)
+
+	details := map[string]object{}
+	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+		if ev := ev.(object); ev["event"] == "signer.signed" {
+			details[ev["detail"].(object)["signerId"].(string)] = ev["detail"].(object)
+		}
+	}
+	signed := func(i int) object { return details[e.signer(i)["id"].(string)] }
+	require.Equal(t, "", signed(1)["shownSigners"], "Grace was given an empty document, and that is recorded")
+	require.Equal(t, signed(0)["shown"], signed(1)["shown"])
+	require.Contains(t, signed(2), "shown")
+	require.Nil(t, signed(2)["shown"], "Hedy was given nothing")
+}
+
+func pdfText(t *testing.T, pdf []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.pdf")
+	require.NoError(t, os.WriteFile(path, pdf, 0o600))
+	out, err := exec.CommandContext(t.Context(), "pdftotext", path, "-").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// TestConfirmedClient: what needs the code needs it of the client that confirmed it.
+func TestConfirmedClient(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		stranger := (&client{t: t, s: s}).with("User-Agent", "stranger")
+		nobody := (&client{t: t, s: s}).with("User-Agent", "browser")
+		needCode := func(c *client, at string) {
+			t.Helper()
+			require.Equal(t, false, c.get(at).want(200).body["otpVerified"])
+			c.post(at+"/consent", nil).refused(401, "otp_required")
+			c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+		}
+
+		t.Run("bound", func(t *testing.T) {
+			c := s.client(t)
+			e, _ := c.sent(party())
+			at := s.link(t, e, 0)
+			needCode(nobody, at)
+			verified := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200)
+			require.Equal(t, true, verified.body["verified"])
+			cookie := verified.header.Get("Set-Cookie")
+			for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/v1/signing/"} {
+				require.Contains(t, cookie, part)
+			}
+			require.NotContains(t, cookie, "Partitioned")
+			token := verified.str("sessionToken")
+			require.Len(t, token, 43, "256 bits")
+			for _, c := range []*client{nobody, stranger} { // the same address and browser are not enough
+				needCode(c, at)
+				c.post(at+"/decline", nil).refused(401, "otp_required")
+			}
+			nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).refused(401, "otp_required")
+			pair, _, _ := strings.Cut(cookie, ";")
+			byCookie, byHeader := stranger.with("Cookie", pair), stranger.with("X-Signer-Session", token)
+			for _, c := range []*client{byCookie, byHeader} {
+				ctx := c.get(at).want(200)
+				require.Equal(t, true, ctx.body["otpVerified"])
+				require.Equal(t, verified.str("draftKey"), ctx.str("draftKey"))
+			}
+			byCookie.post(at+"/consent", nil).want(200)
+
+			// Somebody else who reads the signer's mail takes over; the former session ends.
+			thief := stranger.binds(at)
+			needSession(t, byHeader, at)
+			require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
+			back := nobody.binds(at)
+			needSession(t, thief, at)
+
+			// Another signer's session is not this one's.
+			other, _ := c.sent(party())
+			mine := nobody.binds(s.link(t, other, 0))
+			needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
+
+			s.clock.advance(23 * time.Hour)
+			require.Equal(t, true, back.get(at).want(200).body["otpVerified"])
+			s.clock.advance(2 * time.Hour)
+			needSession(t, back, at)
+			nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
+		})
+
+		t.Run("unbound", func(t *testing.T) {
+			c := s.client(t)
+			e, _ := c.sent(party())
+			at := s.link(t, e, 0)
+			a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+			require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
+			require.Empty(t, a.header.Get("Set-Cookie"))
+			needCode(stranger, at)
+			s.clock.advance(29 * time.Minute)
+			require.Equal(t, true, nobody.get(at).want(200).body["otpVerified"])
+			s.clock.advance(2 * time.Minute)
+			needCode(nobody, at)
+			nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+			nobody.post(at+"/consent", nil).want(200)
+			stranger.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+			nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
+		})
+
+		t.Run("a new link", func(t *testing.T) {
+			c := s.client(t)
+			e, _ := c.sent(party())
+			at := s.link(t, e, 0)
+			bound := nobody.binds(at)
+			c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
+			bound.get(at).refused(401, "signing_link_invalid")
+			fresh := s.link(t, e, 0)
+			needSession(t, bound, fresh)
+		})
+
+		t.Run("repeated", func(t *testing.T) {
+			c := s.client(t)
+			e, _ := c.sent(party())
+			at := s.link(t, e, 0)
+			body := object{"code": nobody.code(at), "bind": true}
+			keyed := nobody.with("Idempotency-Key", "k")
+			token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
+			again := keyed.post(at+"/otp/verify", body).refused(400, "otp_incorrect")
+			require.NotContains(t, string(again.raw), token, "the session is given once")
+		})
+	})
+}
+
+// needSession: the client is nobody's that has confirmed the code.
+func needSession(t *testing.T, c *client, at string) {
+	t.Helper()
+	ctx := c.get(at).want(200)
+	require.Equal(t, false, ctx.body["otpVerified"])
+	require.Nil(t, ctx.body["shown"])
+	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+}
+
+// TestEmbeddedSessionCookie: in a frame of another site the cookie is that frame's.
+func TestEmbeddedSessionCookie(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, _ := c.sent(party())
+	session := c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).want(201)
+	at := "/v1/signing/" + nobody.get("/v1/embedded/sessions/"+session.str("sessionToken")).want(200).str("signingToken")
+	cookie := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200).header.Get("Set-Cookie")
+	for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=None", "; Partitioned"} {
+		require.Contains(t, cookie, part)
+	}
+	pair, _, _ := strings.Cut(cookie, ";")
+	nobody.with("Cookie", pair).post(at+"/consent", nil).want(200)
+}
+
+// TestStateOfTheCode: a page that is loaded again learns where it was, and the
+// mailed code still counts.
+func TestStateOfTheCode(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	state := func() object { return nobody.get(at).want(200).body["code"].(object) }
+	require.Equal(t, object{"liveUntil": nil, "triesLeft": nil, "requestableAt": nil, "locked": false}, state())
+	right := nobody.code(at)
+	st := state()
+	require.EqualValues(t, 3, st["triesLeft"])
+	require.NotNil(t, st["liveUntil"])
+	require.NotNil(t, st["requestableAt"], "not at once again")
+	wrong := "000000"
+	if right == wrong {
+		wrong = "111111"
+	}
+	details := nobody.post(at+"/otp/verify", object{"code": wrong}).refused(400, "otp_incorrect").body["details"].(object)
+	require.EqualValues(t, 2, details["triesLeft"])
+	require.EqualValues(t, 2, state()["triesLeft"])
+	s.clock.advance(time.Minute)
+	require.Nil(t, state()["requestableAt"])
+	nobody.post(at+"/otp/verify", object{"code": right}).want(200)
+	require.Nil(t, state()["liveUntil"])
+	for range 4 {
+		nobody.post(at+"/otp/request", nil).want(200)
+	}
+	free, err := time.Parse(time.RFC3339, state()["requestableAt"].(string))
+	require.NoError(t, err)
+	require.WithinDuration(t, s.clock.now().Add(9*time.Minute), free, 15*time.Second, "after five in ten minutes")
+	nobody.post(at+"/otp/request", nil).refused(429, "otp_rate_limited")
+	for range 3 {
+		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).refused(400, "otp_incorrect")
+	}
+	require.Nil(t, state()["liveUntil"], "burnt")
+	data := contract()
+	_, token := c.sent(data)
+	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is needed")
+}
+
+// TestSettingsOfTheCode: declining and reading may need the code.
+func TestSettingsOfTheCode(t *testing.T) {
+	t.Parallel()
+	strict := onSQLite(t, func(cfg *api.Config) { cfg.DeclineNeedsCode, cfg.CodeBeforeReading = true, true })
+	c, nobody := strict.client(t), &client{t: t, s: strict}
+	e, _ := c.sent(party())
+	at := strict.link(t, e, 0)
+	ctx := nobody.get(at).want(200)
+	require.Equal(t, true, ctx.body["declineNeedsCode"])
+	require.Equal(t, false, ctx.body["readBeforeCode"])
+	doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
+	for _, path := range []string{"/document", "/documents/" + doc} {
+		nobody.get(at+path).refused(401, "otp_required")
+	}
+	nobody.post(at+"/decline", nil).refused(401, "otp_required")
+	confirmed := nobody.binds(at)
+	confirmed.get(at + "/document").want(200)
+	confirmed.get(at + "/documents/" + doc).want(200)
+	confirmed.post(at+"/decline", nil).want(200)
+	confirmed.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
+	nobody.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
+	_, token := c.sent(contract())
+	nobody.get("/v1/signing/" + token + "/document").want(200)
+	nobody.post("/v1/signing/"+token+"/decline", nil).want(200)
+
+	usual := onSQLite(t, nil)
+	c, nobody = usual.client(t), &client{t: t, s: usual}
+	e, _ = c.sent(party())
+	at = usual.link(t, e, 0)
+	nobody.get(at + "/document").want(200)
+	nobody.post(at+"/decline", nil).want(200)
+}
+
+// TestShortLinks: a short link does what the token does, and none is guessed.
+func TestShortLinks(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, _ := c.sent(party())
+		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+		require.NoError(t, err)
+		short := s.store.ShortLink(*stored.Signers[0].LinkID)
+		require.Len(t, short, 33)
+		at := "/v1/signing/" + short
+		require.Equal(t, "Ada", nobody.get(at).want(200).str("signerName"))
+		bound := nobody.binds(at)
+		bound.post(at+"/consent", nil).want(200)
+		require.Equal(t, true, bound.get(s.link(t, e, 0)).want(200).body["otpVerified"], "it is the same link")
+		flipped := map[bool]string{true: "B", false: "A"}[short[32] == 'A']
+		for _, bad := range []string{short[:32] + flipped, strings.Repeat("A", 33), s.store.ShortLink(newID()), strings.Repeat("!", 33)} {
+			nobody.get("/v1/signing/"+bad).refused(401, "signing_link_invalid")
+		}
+		c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
+		nobody.get(at).refused(401, "signing_link_invalid")
+	})
+}
+
+// TestSavedSignaturesAreOnesOwn: a signature is offered in the tenant in which it
+// was adopted, to who proves in the same way to be that person.
+func TestSavedSignaturesAreOnesOwn(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		envelope := func(tenant, method string) string {
+			data := contract()
+			data["tenantId"] = tenant
+			data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "authMethod": method}}
+			data["fields"] = []object{{"signerId": "0", "type": "signature", "page": 1, "x": 1, "y": 1, "w": 90, "h": 30}}
+			e, _ := c.sent(data)
+			return s.link(t, e, 0)
+		}
+		confirmed := func(at, method string) *client {
+			nobody.post(at+"/otp/request", nil).want(200)
+			s.post.mu.Lock()
+			text := s.post.texts
+			if method == "email_otp" {
+				text = []string{s.post.mails[len(s.post.mails)-1].Text}
+			}
+			code := regexp.MustCompile(`\b\d{6}\b`).FindString(text[len(text)-1])
+			s.post.mu.Unlock()
+			return nobody.with("X-Signer-Session", nobody.post(at+"/otp/verify", object{"code": code, "bind": true}).want(200).str("sessionToken"))
+		}
+		at := envelope("acme", "sms_otp")
+		signer := confirmed(at, "sms_otp")
+		field := signer.get(at).want(200).body["fields"].([]any)[0].(object)["id"]
+		signer.post(at+"/consent", nil).want(200)
+		signer.post(at+"/sign", object{"fields": []object{{"fieldId": field, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}}}).want(200)
+		for _, to := range []struct {
+			tenant, method string
+			offered        bool
+		}{{"acme", "sms_otp", true}, {"globex", "sms_otp", false}, {"acme", "email_otp", false}} {
+			at := envelope(to.tenant, to.method)
+			ctx := confirmed(at, to.method).get(at).want(200)
+			require.Equal(t, to.offered, ctx.body["savedSignatureB64"] != nil, "%+v", to)
+			require.Nil(t, nobody.get(at).want(200).body["savedSignatureB64"], "the link alone")
+		}
+	})
+}

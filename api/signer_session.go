@@ -1,0 +1,81 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// A signer's session ties the confirmation of a one-time code to the client that
+// confirmed it. Its token comes as a cookie or in this header.
+const (
+	sessionHeader     = "X-Signer-Session"
+	sessionCookie     = "countersign-signer-"
+	sessionPath       = "/v1/signing/"
+	maxSessionToken   = 100
+	sessionTokenBytes = 32
+)
+
+// signerAct is who makes a request of a signing link, with the session that it shows.
+func (s *Server) signerAct(c *gin.Context, l signerLink) models.Act {
+	act := s.act(c, models.SignerActor(l.SignerID))
+	token := c.GetHeader(sessionHeader)
+	if token == "" {
+		if cookie, err := c.Request.Cookie(sessionCookieName(l.ID)); err == nil {
+			token = cookie.Value
+		}
+	}
+	if token != "" && len(token) <= maxSessionToken {
+		act.Session = tokenHash(token)
+	}
+	return act
+}
+
+// sessionCookieName tells the links of one browser apart, without telling the link.
+func sessionCookieName(link uuid.UUID) string {
+	sum := sha256.Sum256(link[:])
+	return sessionCookie + hex.EncodeToString(sum[:8])
+}
+
+func newSessionToken() string {
+	secret := make([]byte, sessionTokenBytes)
+	_, _ = rand.Read(secret) // never fails
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// setSessionCookie gives the browser the session. In a frame of another site a
+// cookie must be made for that (CHIPS), and belongs to that site's page alone.
+func (s *Server) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
+	cookie := &http.Cookie{
+		Name: sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: max(1, int(until.Sub(s.Now()).Seconds())),
+	}
+	if l.Session != uuid.Nil {
+		cookie.SameSite, cookie.Secure, cookie.Partitioned = http.SameSiteNoneMode, true, true
+	}
+	http.SetCookie(c.Writer, cookie)
+}
+
+// codeView is what a page shows of the state of a one-time code.
+type codeView struct {
+	LiveUntil     *time.Time `json:"liveUntil"`
+	TriesLeft     *int       `json:"triesLeft"`
+	RequestableAt *time.Time `json:"requestableAt"`
+	Locked        bool       `json:"locked"`
+}
+
+func viewCode(st *models.CodeState) *codeView {
+	if st == nil {
+		return nil
+	}
+	return &codeView{stamp(st.LiveUntil), st.TriesLeft, stamp(st.RequestableAt), st.Locked}
+}

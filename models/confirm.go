@@ -1,0 +1,127 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"time"
+)
+
+// How long a confirmed one-time code stands for the client that confirmed it.
+const (
+	// SessionLifetime is that of a confirmation that is bound to a session.
+	SessionLifetime = 24 * time.Hour
+	// UnboundLifetime is that of one which is bound to address and user agent alone.
+	UnboundLifetime = 30 * time.Minute
+)
+
+// client tells clients apart that have no session: SHA-256 of address and user agent.
+func (act *Act) client() []byte {
+	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
+	return sum[:]
+}
+
+// confirm records that the client that acts has proved to be the signer. session
+// is the hash of the session that the proof is bound to; nil: none.
+func (s *Signer) confirm(act Act, session []byte) {
+	at := act.At
+	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = &at, bytes.Clone(session), act.client()
+}
+
+// Confirmed reports whether the client that acts has proved to be the signer, on
+// the current link. Where no code is needed, the link itself is the proof.
+func (s *Signer) Confirmed(act Act) bool {
+	if !s.NeedsCode() {
+		return true
+	}
+	if s.OTPVerifiedAt == nil {
+		return false
+	}
+	age := act.At.Sub(*s.OTPVerifiedAt)
+	if s.SessionHash != nil {
+		return age < SessionLifetime && subtle.ConstantTimeCompare(s.SessionHash, act.Session) == 1
+	}
+	return age < UnboundLifetime && bytes.Equal(s.ConfirmedBy, act.client())
+}
+
+// SessionEnds is when a session that was confirmed at that time ends: after a
+// day, or with the link.
+func (s *Signer) SessionEnds(at time.Time) time.Time {
+	end := at.Add(SessionLifetime)
+	if s.LinkExpiresAt != nil && s.LinkExpiresAt.Before(end) {
+		return *s.LinkExpiresAt
+	}
+	return end
+}
+
+// ConfirmedReader is Reader for what only a confirmed client may read.
+func (e *Envelope) ConfirmedReader(act Act, l Link) (*Signer, error) {
+	s, err := e.Reader(l, act.At, false)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Confirmed(act) {
+		return nil, errNeedsCode
+	}
+	return s, nil
+}
+
+// CodePause is how long a signer should wait before asking for another code. It
+// is advice for pages: what is refused is decided by OTPRequestLimit.
+const CodePause = 30 * time.Second
+
+// CodeState is what a signer may know of the one-time codes of the link.
+type CodeState struct {
+	LiveUntil     *time.Time // of the code that was sent and still counts; nil: there is none
+	TriesLeft     *int       // at that code; nil: there is none
+	RequestableAt *time.Time // when asking for another makes sense; nil: now
+	Locked        bool       // only a new link helps
+}
+
+// CodeState is the state of the codes of the signer's link; nil where none is needed.
+func (s *Signer) CodeState(at time.Time) *CodeState {
+	if !s.NeedsCode() {
+		return nil
+	}
+	st := &CodeState{Locked: s.OTPWrong >= OTPWrongLimit}
+	if s.liveCode(at) {
+		left := OTPTries - s.OTPFailures
+		st.LiveUntil, st.TriesLeft = s.OTPExpiresAt, &left
+	}
+	recent := s.recentRequests(at)
+	if len(recent) == 0 {
+		return st
+	}
+	next := recent[len(recent)-1].Add(CodePause)
+	if len(recent) >= OTPRequestLimit {
+		if free := recent[0].Add(OTPRequestWindow); free.After(next) {
+			next = free
+		}
+	}
+	if next.After(at) {
+		st.RequestableAt = &next
+	}
+	return st
+}
+
+func (s *Signer) liveCode(at time.Time) bool {
+	return s.OTPHash != nil && s.OTPExpiresAt != nil && at.Before(*s.OTPExpiresAt)
+}
+
+// recentRequests are the requests for codes that still count, oldest first.
+func (s *Signer) recentRequests(at time.Time) []time.Time {
+	recent := make([]time.Time, 0, OTPRequestLimit)
+	for _, t := range s.OTPRequests {
+		if at.Sub(t) < OTPRequestWindow {
+			recent = append(recent, t)
+		}
+	}
+	return recent
+}
+
+// IsDigest reports whether s is lower-case hex of a SHA-256.
+func IsDigest(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == sha256.Size && hex.EncodeToString(b) == s
+}

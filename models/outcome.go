@@ -1,0 +1,65 @@
+package models
+
+import "time"
+
+// Outcome is what became of a signer's link.
+type Outcome string
+
+// The outcomes. Closed: nobody can sign any more, and this signer did not.
+const (
+	OutcomeOpen     Outcome = "open"
+	OutcomeSigned   Outcome = "signed"
+	OutcomeDeclined Outcome = "declined"
+	OutcomeClosed   Outcome = "closed"
+)
+
+// End is what the holder of a link may know of its end.
+type End struct {
+	Outcome         Outcome
+	At              *time.Time // nil while it is open
+	DeclinedByOther bool       // the envelope was closed by another signer's refusal
+	Awaiting        []*Signer  // who has still to sign
+}
+
+// OutcomeOf is what became of the link, which must be the signer's newest.
+func (e *Envelope) OutcomeOf(l Link, at time.Time) (End, error) {
+	s := e.Signer(l.SignerID)
+	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
+		return End{}, errLinkInvalid
+	}
+	end := End{Outcome: OutcomeOpen}
+	var declined *time.Time
+	for _, g := range e.Signers {
+		switch {
+		case g.Status == SignerDeclined:
+			declined = g.DeclinedAt
+			end.DeclinedByOther = g != s
+		case g.Status != SignerSigned && e.Status.Open() && !e.Due(at):
+			end.Awaiting = append(end.Awaiting, g)
+		}
+	}
+	expired := e.Due(at) || s.LinkExpiresAt != nil && !at.Before(*s.LinkExpiresAt)
+	switch {
+	case s.Status == SignerSigned:
+		end.Outcome, end.At = OutcomeSigned, s.SignedAt
+	case s.Status == SignerDeclined:
+		end.Outcome, end.At = OutcomeDeclined, s.DeclinedAt
+	case e.Status == StatusVoided:
+		end.Outcome, end.At = OutcomeClosed, e.VoidedAt
+	case declined != nil:
+		end.Outcome, end.At = OutcomeClosed, declined
+	case expired:
+		end.Outcome, end.At = OutcomeClosed, s.LinkExpiresAt
+	}
+	return end, nil
+}
+
+// KnownAgain reports whether the client that acts is the one that signed or
+// declined, or proved to be the signer: what the receipt shows is for it. A
+// signer who needs no code is known by address and user agent for a while.
+func (s *Signer) KnownAgain(act Act) bool {
+	if s.NeedsCode() {
+		return s.Confirmed(act)
+	}
+	return s.SignedAt != nil && act.At.Sub(*s.SignedAt) < UnboundLifetime && s.IP == act.IP && s.UserAgent == act.UserAgent
+}

@@ -1,0 +1,108 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+)
+
+// Shown is what a signer sees of those who signed before.
+type Shown struct {
+	// Digest is SHA-256, in lower-case hex, over the RFC 8785 form of
+	//
+	//	{"envelopeId": …, "signers": [{"signerId": …, "valuesSha256": …}, …]}
+	//
+	// with everyone who has signed, ordered by signerId, and valuesSha256 as in
+	// the signer.signed event.
+	Digest string
+	// Signers are those whose values it covers, ordered by id.
+	Signers []uuid.UUID
+}
+
+// Shown covers the values of everyone who has signed so far.
+func (e *Envelope) Shown() (Shown, error) {
+	type entry struct {
+		Signer uuid.UUID `json:"signerId"`
+		Values string    `json:"valuesSha256"`
+	}
+	entries := []entry{}
+	for _, s := range e.Signers {
+		if s.Status == SignerSigned {
+			entries = append(entries, entry{s.ID, s.ValuesHash})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
+	b, err := json.Marshal(map[string]any{"envelopeId": e.ID, "signers": entries})
+	if err == nil {
+		b, err = jcs.Transform(b)
+	}
+	if err != nil {
+		return Shown{}, fmt.Errorf("digest of what is shown: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	out := Shown{Digest: hex.EncodeToString(sum[:])}
+	for _, v := range entries {
+		out.Signers = append(out.Signers, v.Signer)
+	}
+	return out, nil
+}
+
+// Show notes, for the record, that the link's holder is given the values of all
+// who have signed so far. A client that is not confirmed is given nothing.
+func (e *Envelope) Show(act Act, l Link) (*Signer, error) {
+	s, err := e.ConfirmedReader(act, l)
+	if err != nil {
+		return nil, err
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return nil, err
+	}
+	s.Shown, s.ShownSigners = now.Digest, now.Signers
+	return s, nil
+}
+
+// ErrValuesChanged is the answer to a signature for values that are not all by
+// now: somebody has signed since they were shown.
+var ErrValuesChanged = Refuse(KindConflict, "values_changed",
+	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
+
+// agreeTo notes what s was shown when signing: what the request names, which
+// must be all that there is, or what the link was given last.
+func (e *Envelope) agreeTo(s *Signer, named *string) error {
+	s.ShownConfirmed = false
+	if named == nil {
+		return nil
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return err
+	}
+	if *named != now.Digest {
+		return ErrValuesChanged
+	}
+	s.Shown, s.ShownSigners, s.ShownConfirmed = now.Digest, now.Signers, true
+	return nil
+}
+
+// shownDetail adds to a signer.signed event what the signer was shown: the
+// digest, or null if nothing is known; whose values it covers; and whether the
+// request itself named it.
+func (s *Signer) shownDetail(d Detail) Detail {
+	d["shown"] = nil
+	if s.Shown == "" {
+		return d
+	}
+	ids := make([]string, 0, len(s.ShownSigners))
+	for _, id := range s.ShownSigners {
+		ids = append(ids, id.String())
+	}
+	d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, strings.Join(ids, ","), s.ShownConfirmed
+	return d
+}

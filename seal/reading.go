@@ -1,0 +1,92 @@
+package seal
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+
+	"countersign/seal/pdf"
+)
+
+// Reading is a document to be read with what signers have entered so far.
+type Reading struct {
+	Original       io.ReaderAt
+	Size           int64  // its length in bytes
+	OriginalSHA256 string // lower-case hex
+	PageCount      int
+	Values         []Value
+	Names          map[string]string // of signers, by id
+	// Version names the values: the same version of the same original is made of
+	// the same bytes each time, so that a reader can ask for parts of it.
+	Version string
+}
+
+// ReadingCopy draws values on a document as Seal will, and nothing else: it has
+// no certificate, no seal and no line at the foot. The result reads from Original,
+// which must stay open. An original that is signed is drawn on as well: its own
+// signature then shows that the copy is not the original.
+func ReadingCopy(r Reading) (*io.SectionReader, error) {
+	original := io.NewSectionReader(r.Original, 0, r.Size)
+	if !r.draws() {
+		return original, nil
+	}
+	f, err := pdf.Open(r.Original, r.Size, pdf.DefaultLimits())
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	w, err := pdf.NewIncrement(f)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	job := &Job{Original: r.Original, Size: r.Size, OriginalSHA256: r.OriginalSHA256, Document: Document{PageCount: r.PageCount}, Values: r.Values}
+	for id, name := range r.Names {
+		job.Signers = append(job.Signers, Signer{ID: id, Name: name})
+	}
+	id := sha256.Sum256([]byte(r.OriginalSHA256 + r.Version))
+	s := &Sealer{cfg: Config{Rand: &fixed{rest: id[:]}}}
+	a, err := s.newAssembly(job, w, f)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	if err := a.buildReading(id[:16]); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	all := joined{r.Original, r.Size, w.Bytes()}
+	return io.NewSectionReader(all, 0, w.Offset()), nil
+}
+
+// draws reports whether there is a value to draw.
+func (r *Reading) draws() bool {
+	for i := range r.Values {
+		if !r.Values[i].empty() {
+			return true
+		}
+	}
+	return false
+}
+
+// buildReading writes the pages that have values.
+func (a *assembly) buildReading(id []byte) error {
+	_, root, err := a.file.Catalog()
+	if err != nil {
+		return err
+	}
+	a.valuesOnly = true
+	if err := a.drawOnPages(); err != nil {
+		return err
+	}
+	if err := a.t.fonts.Write(a.w, a.t.font); err != nil {
+		return err
+	}
+	return a.w.Finish(root, nil, id)
+}
+
+// fixed gives the same bytes each time, and then zeros.
+type fixed struct{ rest []byte }
+
+// Read implements io.Reader.
+func (f *fixed) Read(b []byte) (int, error) {
+	clear(b)
+	f.rest = f.rest[copy(b, f.rest):]
+	return len(b), nil
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// FilledValues are the values of an envelope without their pictures, which are
+// named by their hash alone.
+func (s *Store) FilledValues(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
+	var out []models.FieldValue
+	err := s.db.WithContext(ctx).Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at").
+		Where("envelope_id = ?", envelope).Find(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
+	}
+	return out, unsealAll(s, pointers(out))
+}
+
+// Value is what one field was given, its picture included.
+func (s *Store) Value(ctx context.Context, envelope, field uuid.UUID) (*models.FieldValue, error) {
+	v := &models.FieldValue{}
+	if err := s.db.WithContext(ctx).Take(v, "envelope_id = ? AND field_id = ?", envelope, field).Error; err != nil {
+		return nil, fmt.Errorf("load value of field %s: %w", field, found(err))
+	}
+	return v, unseal(s, v)
+}
+
+// A short link names a signing link by its id and a keyed hash of it, so that
+// whoever knows the id alone has no link.
+const (
+	shortLinkID   = 22 // characters of base64url of the id
+	shortLinkHash = 11
+	// ShortLinkLength is how many characters a short link has.
+	ShortLinkLength = shortLinkID + shortLinkHash
+)
+
+// ShortLink is the short form of a signer's link.
+func (s *Store) ShortLink(link uuid.UUID) string {
+	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
+}
+
+// LinkByShort finds the link that a short one stands for, and its app.
+// models.ErrNotFound: it is none.
+func (s *Store) LinkByShort(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
+	if len(short) != ShortLinkLength {
+		return app, l, models.ErrNotFound
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(short[:shortLinkID])
+	if err != nil {
+		return app, l, models.ErrNotFound
+	}
+	l.ID = uuid.UUID(raw)
+	ours := false
+	for _, hash := range s.index.Hashes("links", l.ID.String()) {
+		ours = ours || strings.HasPrefix(hash, short[shortLinkID:])
+	}
+	if !ours {
+		return app, l, models.ErrNotFound
+	}
+	var row struct{ ID, EnvelopeID, AppID uuid.UUID }
+	err = s.db.WithContext(ctx).Table("signers").Select("signers.id, signers.envelope_id, envelopes.app_id").
+		Joins("JOIN envelopes ON envelopes.id = signers.envelope_id").Where("signers.link_id = ?", l.ID).Take(&row).Error
+	if err != nil {
+		return app, l, fmt.Errorf("load link: %w", found(err))
+	}
+	l.EnvelopeID, l.SignerID = row.EnvelopeID, row.ID
+	return row.AppID, l, nil
+}
