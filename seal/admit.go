@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"countersign/seal/pdf"
@@ -39,6 +40,8 @@ type Info struct {
 	// Signed tells that the PDF carries a signature already. It will not be
 	// drawn on: it is embedded in a fresh audit PDF, which is sealed.
 	Signed bool `json:"signed"`
+	// Warnings are what programs may show differently, by code.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // PageSize is a page's size in points as a reader shows it: CropBox within
@@ -60,12 +63,19 @@ func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, er
 	if err != nil {
 		return Info{}, refusalOf(err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, patience*lim.Timeout)
+	validating, cancel := context.WithTimeout(ctx, patience*lim.Timeout)
 	defer cancel()
 	if lim.Validators != nil {
-		err = lim.Validators.validate(ctx, r, size, lim)
+		err = lim.Validators.validate(validating, r, size, lim)
 	} else {
-		err = validateHere(ctx, r, size, lim)
+		err = validateHere(validating, r, size, lim)
+	}
+	var objection *Refusal
+	if errors.As(err, &objection) && ctx.Err() == nil {
+		// It knows the standard, but neither all of it nor what all other programs
+		// read; our own reader, which writes the seal, has decided already.
+		info.Warnings = append(info.Warnings, Warning{Code: WarnStandard, Count: 1, Detail: objection.Message})
+		err = nil
 	}
 	return info, err
 }
@@ -79,11 +89,37 @@ func refusalOf(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return tooLong()
 	case errors.Is(err, pdf.ErrLimit):
-		return &Refusal{PDFTooComplex, "The PDF is too complex."}
+		return &Refusal{PDFTooComplex, "The PDF is too complex" + reason(err) + "."}
 	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
-		return &Refusal{PDFNeedsRepair, "The PDF is damaged. Opening it in a PDF program and saving it anew may help."}
+		return &Refusal{PDFNeedsRepair, "The PDF is damaged" + reason(err) + ". Opening it in a PDF program and saving it anew may help."}
 	}
 	return err
+}
+
+// reason returns what the reader says about a file, in brackets: object numbers,
+// places, and what was expected there.
+func reason(err error) string {
+	s := printable(err.Error())
+	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
+		s = strings.ReplaceAll(s, prefix.Error()+": ", "")
+	}
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "pdf: ", ""), "seal: ", "")
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// printable makes text of a file fit for a message: ASCII, and not too much.
+func printable(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+	return s[:min(len(s), most)]
 }
 
 func tooLong() *Refusal {
@@ -107,23 +143,29 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if err := checkForm(f); err != nil {
 		return Info{}, err
 	}
-	if err := checkObjects(ctx, f, lim); err != nil {
-		return Info{}, err
-	}
-	info, err := pageSizes(ctx, f)
-	if errors.Is(err, pdf.ErrLimit) && len(info.Pages) >= lim.MaxPages {
-		return Info{}, &Refusal{PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", lim.MaxPages)}
-	}
+	signed, err := isSigned(f)
 	if err != nil {
 		return Info{}, err
 	}
-	if len(info.Pages) == 0 {
+	n := newInspector(f, lim, signed)
+	if err := n.document(); err != nil {
+		return Info{}, err
+	}
+	pages, err := n.pages(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	if len(pages) == 0 {
 		return Info{}, &Refusal{PDFNoPages, "The PDF has no pages."}
 	}
-	if info.Signed, err = isSigned(f); err != nil || info.Signed {
-		return info, err
+	if err := n.objects(ctx); err != nil {
+		return Info{}, err
 	}
-	return info, rehearse(ctx, f, r, size, len(info.Pages))
+	info := Info{Pages: pages, Signed: signed, Warnings: n.found()}
+	if signed { // nothing is drawn on it
+		return info, nil
+	}
+	return info, rehearse(ctx, f, r, size, len(pages))
 }
 
 // checkEnds tells what is no PDF at all from a PDF that is cut off.
@@ -168,50 +210,4 @@ func checkForm(f *pdf.File) error {
 		}
 	}
 	return nil
-}
-
-// checkObjects looks at every object for actions that would run something.
-func checkObjects(ctx context.Context, f *pdf.File, lim Limits) error {
-	count := 0
-	return f.Objects(func(o pdf.Object) error {
-		if count++; count > lim.MaxObjects {
-			return &Refusal{PDFTooComplex, fmt.Sprintf("The PDF has more than %d objects.", lim.MaxObjects)}
-		}
-		if count%64 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var refusal error
-		err := o.Value.Names(func(name string) {
-			switch name { // values of an action's S (ISO 32000-2, 12.6.2)
-			case "JavaScript":
-				refusal = &Refusal{PDFJavaScript, "The PDF holds JavaScript. Remove it first."}
-			case "Launch":
-				refusal = &Refusal{PDFLaunch, "The PDF holds an action that starts a program. Remove it first."}
-			}
-		})
-		if err != nil {
-			return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
-		}
-		return refusal
-	})
-}
-
-func pageSizes(ctx context.Context, f *pdf.File) (Info, error) {
-	var info Info
-	_, err := f.Walk(func(p *pdf.Page) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		g, err := f.Geometry(p)
-		if err != nil {
-			return err
-		}
-		if _, err := f.Contents(p.Dict); err != nil {
-			return err
-		}
-		w, h := g.Size()
-		info.Pages = append(info.Pages, PageSize{w, h})
-		return nil
-	})
-	return info, err
 }

@@ -105,9 +105,6 @@ func (a *assembly) writePageTree(root pdf.Ref) error {
 	return nil
 }
 
-// attachmentKey names the manifest in the name tree of embedded files.
-const attachmentKey = "countersign-seal.json"
-
 // writeCatalog adds form, permissions and attachments to the catalog. What is
 // there already is kept.
 func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref, original *pdf.Ref) error {
@@ -133,7 +130,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
-	attached := []attachment{{attachmentKey, "seal.json", "Seal record of " + a.cfg.ServiceName, "Data", data}}
+	attached := []attachment{{attachmentKey, recordName, "Seal record of " + a.cfg.ServiceName, "Data", data}}
 	if original != nil {
 		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
@@ -169,7 +166,7 @@ func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
 	if err != nil {
 		return err
 	}
-	tree, err := insertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value(), 0)
+	tree, err := insertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/pdf"
 )
 
 // FuzzCheckPNG: whatever is submitted as a picture, what is accepted is small
@@ -51,12 +52,14 @@ func FuzzSubmission(f *testing.F) {
 	})
 }
 
-// FuzzUpload: what our own examination admits can be sealed.
+// FuzzUpload: what our own examination admits can be sealed, and then refers to
+// nothing that does not exist.
 func FuzzUpload(f *testing.F) {
 	k := newKeys(f)
 	s := k.sealer(f)
 	f.Add(simplePDF(2))
 	f.Add(hybridPDF())
+	f.Add(openEnds())
 	f.Add(classicPDF(layout{pages: letterPage("/Rotate 90/CropBox[1 2 300 400]")}))
 	lim := seal.DefaultLimits()
 	lim.MaxPages, lim.MaxObjects = 50, 500
@@ -70,8 +73,13 @@ func FuzzUpload(f *testing.F) {
 		out, err := os.CreateTemp(t.TempDir(), "out")
 		require.NoError(t, err)
 		defer func() { require.NoError(t, out.Close()) }()
-		_, err = s.Seal(context.Background(), out, job(t, b))
+		res, err := s.Seal(context.Background(), out, job(t, b))
 		require.NoError(t, err)
+		after, err := pdf.Open(out, res.Size, pdf.DefaultLimits())
+		require.NoError(t, err)
+		left, _, err := after.Undefined(context.Background())
+		require.NoError(t, err)
+		require.Empty(t, left)
 	})
 }
 

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,85 +10,97 @@ import (
 
 // insertName puts a key into a name tree (ISO 32000-2, 7.9.6) and returns the
 // new root node. Nodes that are objects of their own are written anew.
-func insertName(f *pdf.File, w *pdf.Increment, node pdf.Value, key string, v pdf.Value, depth int) (pdf.Value, error) {
-	written := pdf.Value(pdf.AppendHex(nil, []byte(key)))
-	if depth > 32 {
+func insertName(f *pdf.File, w *pdf.Increment, root pdf.Value, key string, v pdf.Value) (pdf.Value, error) {
+	t := treeWriter{treeReader: treeReader{f: f, seen: map[pdf.Ref]bool{}}, w: w, key: key, written: pdf.AppendHex(nil, []byte(key)), value: v}
+	d, err := t.node(root)
+	if err != nil {
+		return nil, err
+	}
+	return t.insert(root, d, 0)
+}
+
+// treeWriter inserts one key.
+type treeWriter struct {
+	treeReader
+	w              *pdf.Increment
+	key            string
+	written, value pdf.Value
+}
+
+// insert puts the key below a node that has been read.
+func (t *treeWriter) insert(node pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
+	if depth > maxTreeDepth {
 		return nil, fmt.Errorf("%w: name tree", pdf.ErrLimit)
 	}
-	var d pdf.Dict
-	resolved, err := resolve(f, node)
-	if err != nil {
-		return nil, err
-	}
-	if resolved.IsDict() {
-		if d, err = resolved.Dict(); err != nil {
-			return nil, err
-		}
-	}
+	d = d.Clone()
+	var err error
 	switch {
 	case d.Get("Kids") != nil:
-		err = insertIntoKids(f, w, &d, key, v, depth)
+		err = t.intoKids(&d, depth)
 	case d.Get("Names") != nil:
-		err = insertIntoLeaf(f, &d, key, written, v)
+		err = t.intoLeaf(&d)
 	default:
-		d.Set("Names", joinArray([]pdf.Value{written, v}))
+		d.Set("Names", joinArray([]pdf.Value{t.written, t.value}))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if limits, err := arrayOf(f, d.Get("Limits")); err == nil && len(limits) == 2 {
-		if lo, ok := limits[0].Bytes(); ok && key < string(lo) {
-			limits[0] = written
+	if limits, err := arrayOf(t.f, d.Get("Limits")); err == nil && len(limits) == 2 {
+		if lo, ok := limits[0].Bytes(); ok && t.key < string(lo) {
+			limits[0] = t.written
 		}
-		if hi, ok := limits[1].Bytes(); ok && key > string(hi) {
-			limits[1] = written
+		if hi, ok := limits[1].Bytes(); ok && t.key > string(hi) {
+			limits[1] = t.written
 		}
 		d.Set("Limits", joinArray(limits))
 	}
 	if ref, ok := node.Ref(); ok {
-		w.PutDict(ref, d)
+		t.w.PutDict(ref, d)
 		return node, nil
 	}
 	return d.Value(), nil
 }
 
-func insertIntoLeaf(f *pdf.File, d *pdf.Dict, key string, written, v pdf.Value) error {
-	names, err := arrayOf(f, d.Get("Names"))
+func (t *treeWriter) intoLeaf(d *pdf.Dict) error {
+	names, err := t.list(d.Get("Names"))
 	if err != nil {
 		return err
 	}
-	at := len(names)
+	at := len(names) / 2 * 2 // a key without a value at the end is not one
 	for i := 0; i+1 < len(names); i += 2 {
-		if k, ok := names[i].Bytes(); ok && string(k) > key {
+		if k, ok := names[i].Bytes(); ok && string(k) > t.key {
 			at = i
 			break
 		}
 	}
-	d.Set("Names", joinArray(slices.Insert(names, at, written, v)))
+	d.Set("Names", joinArray(slices.Insert(names[:len(names)/2*2], at, t.written, t.value)))
 	return nil
 }
 
-func insertIntoKids(f *pdf.File, w *pdf.Increment, d *pdf.Dict, key string, v pdf.Value, depth int) error {
-	kids, err := f.Array(d.Get("Kids"))
-	if err != nil || len(kids) == 0 {
+func (t *treeWriter) intoKids(d *pdf.Dict, depth int) error {
+	kids, err := t.list(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	if len(kids) == 0 {
 		return fmt.Errorf("%w: name tree", pdf.ErrDamaged)
 	}
+	var kid pdf.Dict
 	at := len(kids) - 1
 	for i, k := range kids {
-		kid, err := f.Dict(k)
-		if err != nil {
+		if kid, err = t.node(k); err != nil {
 			return err
 		}
-		limits, err := arrayOf(f, kid.Get("Limits"))
+		limits, err := arrayOf(t.f, kid.Get("Limits"))
 		if err != nil || len(limits) != 2 {
 			continue
 		}
-		if hi, ok := limits[1].Bytes(); ok && key <= string(hi) {
+		if hi, ok := limits[1].Bytes(); ok && t.key <= string(hi) {
 			at = i
 			break
 		}
 	}
-	if kids[at], err = insertName(f, w, kids[at], key, v, depth+1); err != nil {
+	if kids[at], err = t.insert(kids[at], kid, depth+1); err != nil {
 		return err
 	}
 	d.Set("Kids", joinArray(kids))
@@ -111,35 +124,121 @@ func arrayOf(f *pdf.File, v pdf.Value) ([]pdf.Value, error) {
 	return v.Array()
 }
 
+// treeReader reads name trees within a budget: each node once, and so many bytes
+// of nodes in all.
+type treeReader struct {
+	f    *pdf.File
+	seen map[pdf.Ref]bool
+	cost int // bytes of the nodes so far
+}
+
+const (
+	maxTreeDepth = 32
+	maxTreeBytes = 16 << 20
+)
+
+// read resolves a part of a tree and counts it.
+func (t *treeReader) read(v pdf.Value) (pdf.Value, error) {
+	if ref, ok := v.Ref(); ok {
+		if t.seen[ref] {
+			return nil, fmt.Errorf("%w: name tree: object %d occurs twice", pdf.ErrDamaged, ref.Num)
+		}
+		if t.seen == nil {
+			t.seen = map[pdf.Ref]bool{}
+		}
+		t.seen[ref] = true
+	}
+	v, err := resolve(t.f, v)
+	if err != nil {
+		return nil, err
+	}
+	if t.cost += len(v); t.cost > maxTreeBytes {
+		return nil, fmt.Errorf("%w: name tree", pdf.ErrLimit)
+	}
+	return v, nil
+}
+
+// node returns a node of a tree.
+func (t *treeReader) node(v pdf.Value) (pdf.Dict, error) {
+	v, err := t.read(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%w: name tree: %w", pdf.ErrDamaged, err)
+	}
+	return d, nil
+}
+
+// list returns the elements of an array in a node.
+func (t *treeReader) list(v pdf.Value) ([]pdf.Value, error) {
+	v, err := t.read(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	list, err := v.Array()
+	if err != nil {
+		return nil, fmt.Errorf("%w: name tree: %w", pdf.ErrDamaged, err)
+	}
+	return list, nil
+}
+
+// walk calls visit for each key of a tree, in its order.
+func (t *treeReader) walk(root pdf.Value, visit func(key, value pdf.Value) error) error {
+	return t.walkNode(root, visit, 0)
+}
+
+func (t *treeReader) walkNode(v pdf.Value, visit func(key, value pdf.Value) error, depth int) error {
+	if depth > maxTreeDepth {
+		return fmt.Errorf("%w: name tree", pdf.ErrLimit)
+	}
+	d, err := t.node(v)
+	if err != nil {
+		return err
+	}
+	names, err := t.list(d.Get("Names"))
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(names); i += 2 {
+		key, err := resolve(t.f, names[i])
+		if err != nil {
+			return err
+		}
+		if err := visit(key, names[i+1]); err != nil {
+			return err
+		}
+	}
+	kids, err := t.list(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	for _, k := range kids {
+		if err := t.walkNode(k, visit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errFound = errors.New("found")
+
 // findName looks a key up in a name tree, wherever in it the key stands.
 func findName(f *pdf.File, root pdf.Value, key string) (pdf.Value, error) {
-	const maxNodes = 10_000
-	nodes := []pdf.Value{root}
-	for visited := 0; len(nodes) > 0; visited++ {
-		if visited > maxNodes {
-			return nil, fmt.Errorf("%w: name tree", pdf.ErrLimit)
+	var found pdf.Value
+	t := treeReader{f: f}
+	err := t.walk(root, func(k, v pdf.Value) error {
+		if b, ok := k.Bytes(); ok && string(b) == key {
+			found = v
+			return errFound
 		}
-		d, err := f.Dict(nodes[0])
-		if err != nil {
-			return nil, err
-		}
-		nodes = nodes[1:]
-		names, err := arrayOf(f, d.Get("Names"))
-		if err != nil {
-			return nil, err
-		}
-		for i := 0; i+1 < len(names); i += 2 {
-			if k, ok := names[i].Bytes(); ok && string(k) == key {
-				return names[i+1], nil
-			}
-		}
-		kids, err := arrayOf(f, d.Get("Kids"))
-		if err != nil || len(kids)+len(nodes) > maxNodes {
-			return nil, fmt.Errorf("%w: name tree", pdf.ErrDamaged)
-		}
-		nodes = append(nodes, kids...)
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		err = nil
 	}
-	return nil, nil //nolint:nilnil // not found is an answer
+	return found, err
 }
 
 func joinArray(v []pdf.Value) pdf.Value {

@@ -25,6 +25,8 @@ const (
 	PDFNoPages      = "pdf_no_pages"
 	PDFTooManyPages = "pdf_too_many_pages"
 	PDFTooComplex   = "pdf_too_complex"
+	PDFAmbiguous    = "pdf_ambiguous"
+	PDFAttachment   = "pdf_attachment_name"
 	GlyphMissing    = "glyph_missing"
 	TextTooLong     = "text_too_long"
 	PNGInvalid      = "png_invalid"

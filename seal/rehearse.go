@@ -24,6 +24,9 @@ func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	if err != nil {
 		return err
 	}
+	if err := w.DefineUndefined(ctx, f); err != nil {
+		return err
+	}
 	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: zeros{}}}
 	job := &Job{Original: r, Size: size, OriginalSHA256: strings.Repeat("0", 64), Document: Document{PageCount: pages}}
 	a, err := s.newAssembly(job, w, f)

@@ -162,6 +162,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	} else {
 		var w *pdf.Increment
 		if w, err = pdf.NewIncrement(f); err == nil {
+			err = w.DefineUndefined(ctx, f)
+		}
+		if err == nil {
 			a, err = s.newAssembly(&job, w, f)
 		}
 	}

@@ -42,7 +42,10 @@ func classicPDF(l layout) []byte {
 		if content == "" {
 			content = "BT /F1 24 Tf 72 700 Td (Page) Tj ET"
 		}
-		obj(10+2*i, fmt.Sprintf("<</Type/Page/Parent 2 0 R/Contents %d 0 R %s>>", 11+2*i, p.extra))
+		if !strings.Contains(p.extra, "/Contents") {
+			p.extra = fmt.Sprintf("/Contents %d 0 R ", 11+2*i) + p.extra
+		}
+		obj(10+2*i, fmt.Sprintf("<</Type/Page/Parent 2 0 R %s>>", p.extra))
 		obj(11+2*i, fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content))
 	}
 	for i, o := range l.objects {

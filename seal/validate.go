@@ -2,9 +2,7 @@ package seal
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
@@ -56,15 +54,7 @@ func validateWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limi
 }
 
 func invalid(reason string) *Refusal {
-	const most = 200
-	reason = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, reason)
-	return &Refusal{PDFNeedsRepair, fmt.Sprintf("The PDF does not follow the standard (%.*s). "+
-		"Opening it in a PDF program and saving it anew may help.", most, reason)}
+	return &Refusal{PDFNeedsRepair, "The PDF does not follow the standard: " + printable(reason)}
 }
 
 // validateHere runs the validator in this process. When time is up it is left

@@ -14,6 +14,7 @@ type Limits struct {
 	MaxPages   int   // leaves of the page tree
 	MaxObject  int64 // bytes of one object, its stream not counted
 	MaxStream  int64 // decoded bytes of one stream that must be read whole
+	MaxDecoded int64 // decoded bytes of all streams that are read; 0: 32 × MaxStream
 }
 
 // DefaultLimits fit documents of some thousand pages.
@@ -29,7 +30,7 @@ var ErrDamaged = errors.New("pdf: file is damaged")
 var ErrLimit = errors.New("pdf: file exceeds the limits")
 
 func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }
 
 // File is a PDF that is read lazily. It is not safe for concurrent use.
@@ -38,10 +39,12 @@ type File struct {
 	size     int64
 	lim      Limits
 	sections []section // newest first
+	newest   []uint16  // by object: 1 + the index of the newest section that lists it; made when needed
 	start    int64     // the last startxref
 	trailer  Dict
 	objstms  []*objectStream // most recently used first
 	nesting  int             // of object streams being read
+	decoded  int64           // bytes so far
 }
 
 // Open reads the cross-reference sections of a PDF.
@@ -91,6 +94,9 @@ func (f *File) Object(ref Ref) (Object, error) {
 	case entryFree:
 		return Object{Ref: ref}, nil
 	case entryCompressed:
+		if ref.Gen != 0 { // 7.5.7
+			return Object{Ref: ref}, nil
+		}
 		v, err := f.compressed(ref.Num, e)
 		return Object{Ref: ref, Value: v}, err
 	}
@@ -159,7 +165,7 @@ func (f *File) Int(v Value) (int64, error) {
 // objectAt reads the indirect object whose header is at offset.
 func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 	if offset <= 0 || offset >= f.size {
-		return Object{}, damaged("object %d lies outside the file", ref.Num)
+		return Object{}, damaged("object %d lies outside the file, at byte %d", ref.Num, offset)
 	}
 	for n := int64(512); ; n *= 4 {
 		b, err := f.in.read(offset, min(n, f.size-offset))
@@ -169,14 +175,14 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 		o, err := parseIndirect(b, offset)
 		switch {
 		case err == nil && o.Ref != ref:
-			return Object{}, damaged("object %d is not where the cross-reference table says", ref.Num)
+			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
 		case err == nil:
 			o.Value = bytes.Clone(o.Value) // b is the window's
 			return o, nil
 		case !errors.Is(err, errEnd):
-			return Object{}, damaged("object %d: %v", ref.Num, err)
+			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)
 		case offset+n >= f.size:
-			return Object{}, damaged("object %d is cut off", ref.Num)
+			return Object{}, damaged("object %d is cut off, at byte %d", ref.Num, offset)
 		case n > f.lim.MaxObject:
 			return Object{}, fmt.Errorf("%w: object %d is too large", ErrLimit, ref.Num)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/zlib"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -47,7 +48,7 @@ func NewIncrement(f *File) (*Increment, error) {
 			}
 		}
 	}
-	if w.next > maxObjectNum-1_000_000 {
+	if w.next > lastNewObject {
 		return nil, fmt.Errorf("%w: object numbers are used up", ErrLimit)
 	}
 	last, err := f.in.read(f.size-1, 1)
@@ -59,6 +60,30 @@ func NewIncrement(f *File) (*Increment, error) {
 	}
 	return w, nil
 }
+
+// DefineUndefined defines as null what the file refers to but does not have, and
+// takes new numbers above every one that the file mentions: nothing in the file
+// then waits for an object that somebody appends. It comes before all objects.
+func (w *Increment) DefineUndefined(ctx context.Context, f *File) error {
+	refs, highest, err := f.Undefined(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := f.HighestHeader(ctx)
+	if err != nil {
+		return err
+	}
+	if w.next = max(w.next, highest+1, found+1); w.next > lastNewObject {
+		return fmt.Errorf("%w: object numbers are used up", ErrLimit)
+	}
+	for _, ref := range refs {
+		w.Put(ref, Value("null"))
+	}
+	return nil
+}
+
+// lastNewObject leaves room for what is added.
+const lastNewObject = maxObjectNum - 1_000_000
 
 // NewDocument begins a document of its own.
 func NewDocument() *Increment {

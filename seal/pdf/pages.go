@@ -33,7 +33,11 @@ func (f *File) Catalog() (Dict, Ref, error) {
 
 // Walk calls visit for every page in order and returns their number. The page
 // and its dictionary must not be kept.
-func (f *File) Walk(visit func(*Page) error) (int, error) {
+func (f *File) Walk(visit func(*Page) error) (int, error) { return f.WalkTree(nil, visit) }
+
+// WalkTree is Walk that also calls enter, if not nil, for every node of the page
+// tree, pages included, before what is below it.
+func (f *File) WalkTree(enter func(Ref) error, visit func(*Page) error) (int, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
 		return 0, err
@@ -42,13 +46,14 @@ func (f *File) Walk(visit func(*Page) error) (int, error) {
 	if !ok {
 		return 0, damaged("no page tree")
 	}
-	w := walker{f: f, visit: visit}
+	w := walker{f: f, enter: enter, visit: visit}
 	err = w.node(root, &Page{}, 0)
 	return w.pages, err
 }
 
 type walker struct {
 	f     *File
+	enter func(Ref) error
 	visit func(*Page) error
 	seen  []uint64 // a bit for each object number
 	count int      // of nodes seen
@@ -139,6 +144,11 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 	if !w.first(ref.Num) {
 		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
+	}
+	if w.enter != nil {
+		if err := w.enter(ref); err != nil {
+			return err
+		}
 	}
 	d, err := w.dict(ref, depth)
 	if err != nil {

@@ -1,7 +1,10 @@
 package pdf
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
+	"compress/lzw"
 	"compress/zlib"
 	"encoding/ascii85"
 	"encoding/hex"
@@ -9,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	tifflzw "golang.org/x/image/tiff/lzw" // with the early change that PDF has by default
 )
 
 // StreamLength returns the length of a stream's bytes in the file.
@@ -18,8 +23,8 @@ func (f *File) StreamLength(o Object) (int64, error) {
 		return 0, damaged("stream %d has no dictionary", o.Ref.Num)
 	}
 	n, err := f.Int(d.Get("Length"))
-	if err != nil || n < 0 || o.Data+n > f.size {
-		return 0, damaged("stream %d has a wrong Length", o.Ref.Num)
+	if err != nil || n < 0 || n > f.size-o.Data {
+		return 0, damaged("stream %d has a wrong Length, at byte %d", o.Ref.Num, o.Data)
 	}
 	return n, nil
 }
@@ -40,6 +45,29 @@ var ErrFilter = errors.New("pdf: filter is not supported")
 func (f *File) StreamData(o Object) ([]byte, error) { return f.streamData(o, f.lim.MaxStream) }
 
 func (f *File) streamData(o Object, most int64) ([]byte, error) {
+	r, err := f.streamReader(o)
+	if err != nil {
+		return nil, err
+	}
+	// One byte more than allowed tells a bomb from a stream that just fits.
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	f.decoded += int64(len(b))
+	if int64(len(b)) > most {
+		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
+	}
+	if f.decoded > f.maxDecoded() {
+		return nil, fmt.Errorf("%w: its streams are too large", ErrLimit)
+	}
+	if err != nil {
+		return nil, damaged("stream %d, at byte %d: %w", o.Ref.Num, o.Data, err)
+	}
+	return b, nil
+}
+
+func (f *File) maxDecoded() int64 { return cmp.Or(f.lim.MaxDecoded, 32*f.lim.MaxStream) }
+
+// streamReader decodes a stream.
+func (f *File) streamReader(o Object) (io.Reader, error) {
 	raw, err := f.StreamRaw(o)
 	if err != nil {
 		return nil, err
@@ -58,15 +86,7 @@ func (f *File) streamData(o Object, most int64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// One byte more than allowed tells a bomb from a stream that just fits.
-	b, err := io.ReadAll(io.LimitReader(r, most+1))
-	if int64(len(b)) > most {
-		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
-	}
-	if err != nil {
-		return nil, damaged("stream %d: %v", o.Ref.Num, err)
-	}
-	return b, nil
+	return r, nil
 }
 
 func (f *File) filters(d Dict) (names []string, params []Dict, err error) {
@@ -132,6 +152,13 @@ func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {
 			return nil, damaged("flate: %v", err)
 		}
 		return predictor(&lenient{r: z}, params)
+	case "LZWDecode", "LZW":
+		if early, ok := params.Get("EarlyChange").Int(); ok && early == 0 {
+			return predictor(lzw.NewReader(r, lzw.MSB, 8), params)
+		}
+		return predictor(tifflzw.NewReader(r, tifflzw.MSB, 8), params)
+	case "RunLengthDecode", "RL":
+		return &runLength{r: bufio.NewReader(r)}, nil
 	case "ASCIIHexDecode", "AHx":
 		return hex.NewDecoder(&untilEOD{r: r, eod: '>'}), nil
 	case "ASCII85Decode", "A85":
@@ -154,6 +181,43 @@ func (l *lenient) Read(p []byte) (int, error) {
 		err = io.EOF
 	}
 	return n, err
+}
+
+// runLength decodes runs of bytes (7.4.5).
+type runLength struct {
+	r    *bufio.Reader
+	left int  // of the run
+	same bool // the run repeats one byte
+	byte byte
+}
+
+// Read is of io.Reader.
+func (l *runLength) Read(p []byte) (int, error) {
+	for n := range p {
+		if l.left == 0 {
+			c, err := l.r.ReadByte()
+			if err != nil || c == 128 {
+				return n, io.EOF
+			}
+			l.same, l.left = c > 128, int(c)+1
+			if l.same {
+				l.left = 257 - int(c)
+				if l.byte, err = l.r.ReadByte(); err != nil {
+					return n, io.EOF
+				}
+			}
+		}
+		p[n] = l.byte
+		if !l.same {
+			c, err := l.r.ReadByte()
+			if err != nil {
+				return n, io.EOF
+			}
+			p[n] = c
+		}
+		l.left--
+	}
+	return len(p), nil
 }
 
 // untilEOD passes bytes up to an end-of-data mark, without white space.
@@ -281,7 +345,7 @@ type objectStream struct {
 
 // Object streams that are kept decoded.
 const (
-	keptObjectStreams = 4
+	keptObjectStreams = 32
 	keptObjectBytes   = 4 << 20
 )
 

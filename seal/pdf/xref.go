@@ -30,6 +30,7 @@ type entry struct {
 type section struct {
 	at       int64
 	trailer  Dict
+	raw      Value // the trailer as written
 	isStream bool
 	hybrid   *section // the one that XRefStm names (7.5.8.4)
 	ranges   []subsection
@@ -38,16 +39,18 @@ type section struct {
 }
 
 // subsection covers the objects first … first+count-1. Its entries begin at
-// pos: in the file (table, 20 bytes each) or in the section's data (stream).
+// pos: in the file (table) or in the section's data (stream).
 type subsection struct {
 	first, count int
 	pos          int64
+	width        int // bytes from one entry of a table to the next
 }
 
 const (
 	maxSections    = 512
 	maxSubsections = 1 << 16
-	tableEntry     = 20 // bytes; 7.5.4
+	tableEntry     = 20 // bytes from one to the next; 7.5.4
+	entryContent   = 18 // bytes of an entry without its end of line
 	maxObjectNum   = 8_388_607
 )
 
@@ -68,34 +71,28 @@ func (f *File) readSections() error {
 		return damaged("no position after startxref")
 	}
 	f.start = int64(at)
-	seen := map[int64]bool{}
-	subsections, data := 0, int64(0)
+	chain := sectionReader{f: f, read: map[int64]*section{}}
 	for next := f.start; ; {
-		if seen[next] || len(f.sections) >= maxSections {
-			return damaged("cross-reference sections form a circle")
+		if len(f.sections) >= maxSections {
+			return fmt.Errorf("%w: more than %d cross-reference sections", ErrLimit, maxSections)
 		}
-		seen[next] = true
-		s, err := f.readSection(next)
+		section, again, err := chain.section(next)
 		if err != nil {
 			return err
 		}
+		if again {
+			return damaged("cross-reference sections form a circle at byte %d", next)
+		}
+		s := *section
 		if x := s.trailer.Get("XRefStm"); x != nil && !s.isStream {
 			pos, err := f.Int(x)
 			if err != nil {
 				return err
 			}
-			h, err := f.readSection(pos)
-			if err != nil {
+			// An update may repeat the entry of the section before: it is read once.
+			if s.hybrid, _, err = chain.section(pos); err != nil {
 				return err
 			}
-			s.hybrid = &h
-			subsections += len(h.ranges)
-			data += int64(len(h.data))
-		}
-		subsections += len(s.ranges)
-		data += int64(len(s.data))
-		if subsections > maxSubsections || data > f.lim.MaxStream {
-			return fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
 		}
 		f.sections = append(f.sections, s)
 		prev := s.trailer.Get("Prev")
@@ -107,19 +104,51 @@ func (f *File) readSections() error {
 		}
 	}
 	f.trailer = f.sections[0].trailer
-	return f.checkObjects()
+	return f.checkTrailer()
 }
 
-func (f *File) checkObjects() error {
-	total := 0
-	for _, s := range f.sections {
-		for _, r := range s.ranges {
-			total += r.count
-		}
+// sectionReader reads cross-reference sections, each of them once however it is
+// referred to, and bounds what all of them cost.
+type sectionReader struct {
+	f                    *File
+	read                 map[int64]*section // by where its first token is
+	subsections, entries int
+	data                 int64
+}
+
+// section returns the section at a position, and whether it was read before.
+func (c *sectionReader) section(at int64) (*section, bool, error) {
+	if at < 0 || at >= c.f.size {
+		return nil, false, damaged("cross-reference section outside the file, at byte %d", at)
 	}
-	if total > 2*f.lim.MaxObjects {
-		return fmt.Errorf("%w: more than %d objects", ErrLimit, f.lim.MaxObjects)
+	b, err := c.f.in.read(at, min(32, c.f.size-at))
+	if err != nil {
+		return nil, false, err
 	}
+	first := at + int64(skipSpace(b, 0)) // white space before it makes no other section
+	if s := c.read[first]; s != nil {
+		return s, true, nil
+	}
+	s, err := c.f.readSection(at)
+	if err != nil {
+		return nil, false, err
+	}
+	c.read[first] = &s
+	c.subsections += len(s.ranges)
+	c.data += int64(len(s.data))
+	for _, r := range s.ranges {
+		c.entries += r.count
+	}
+	switch {
+	case c.subsections > maxSubsections || c.data > c.f.lim.MaxStream:
+		return nil, false, fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
+	case c.entries > 2*c.f.lim.MaxObjects:
+		return nil, false, fmt.Errorf("%w: more than %d objects", ErrLimit, c.f.lim.MaxObjects)
+	}
+	return &s, false, nil
+}
+
+func (f *File) checkTrailer() error {
 	if n, ok := f.trailer.Get("Size").Int(); !ok || n < 1 || n > maxObjectNum+1 {
 		return damaged("bad Size in the trailer")
 	}
@@ -130,9 +159,6 @@ func (f *File) checkObjects() error {
 }
 
 func (f *File) readSection(at int64) (section, error) {
-	if at < 0 || at >= f.size {
-		return section{}, damaged("cross-reference section outside the file")
-	}
 	b, err := f.in.read(at, min(32, f.size-at))
 	if err != nil {
 		return section{}, err
@@ -159,27 +185,66 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		}
 		i := skipSpace(b, 0)
 		if bytes.HasPrefix(b[i:], []byte("trailer")) {
-			s.trailer, err = f.readTrailer(pos + int64(i) + 7)
-			return s, err
+			s.raw, err = f.readTrailer(pos + int64(i) + 7)
+			if err != nil {
+				return s, err
+			}
+			if s.trailer, err = s.raw.Dict(); err != nil {
+				return s, damaged("trailer at byte %d is not a dictionary", pos)
+			}
+			return s, nil
 		}
 		first, j, ok := scanUint(b, i)
 		if !ok {
-			return s, damaged("bad subsection in a cross-reference table")
+			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
 		}
 		count, j, ok := scanUint(b, skipSpace(b, j))
 		if !ok || first > maxObjectNum || count > maxObjectNum {
-			return s, damaged("bad subsection in a cross-reference table")
+			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
 		}
 		pos += int64(skipSpace(b, j))
-		if pos+int64(count)*tableEntry > f.size || len(s.ranges) >= maxSubsections {
-			return s, damaged("cross-reference table is cut off")
+		if len(s.ranges) >= maxSubsections {
+			return s, fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
 		}
-		s.ranges = append(s.ranges, subsection{first, count, pos})
-		pos += int64(count) * tableEntry
+		r := subsection{first, count, pos, tableEntry}
+		if count > 0 {
+			if err := f.measureEntries(&r, len(s.ranges) == 0); err != nil {
+				return s, err
+			}
+			pos += int64(count-1)*int64(r.width) + entryContent
+		}
+		s.ranges = append(s.ranges, r)
 	}
 }
 
-func (f *File) readTrailer(pos int64) (Dict, error) {
+// measureEntries looks at the beginning of a table's subsection. All readers
+// pass over entries of 19 or 21 bytes, and over a table that begins with the head
+// of the free list but says that it begins with object 1.
+func (f *File) measureEntries(r *subsection, isFirst bool) error {
+	b, err := f.in.read(r.pos, min(entryContent+8, f.size-r.pos))
+	if err != nil {
+		return err
+	}
+	if len(b) > entryContent && r.count > 1 {
+		n := entryContent
+		for n < len(b) && isSpace(b[n]) {
+			n++
+		}
+		if n < tableEntry-1 || n > tableEntry+1 {
+			return damaged("bad entry in a cross-reference table, at byte %d", r.pos)
+		}
+		r.width = n
+	}
+	if r.pos+int64(r.count-1)*int64(r.width)+entryContent > f.size {
+		return damaged("cross-reference table is cut off, at byte %d", r.pos)
+	}
+	if isFirst && r.first == 1 && bytes.HasPrefix(b, []byte("0000000000 65535 f")) {
+		r.first = 0
+	}
+	return nil
+}
+
+func (f *File) readTrailer(pos int64) (Value, error) {
 	for n := int64(1024); ; n *= 4 {
 		b, err := f.in.read(pos, min(n, f.size-pos))
 		if err != nil {
@@ -188,13 +253,9 @@ func (f *File) readTrailer(pos int64) (Dict, error) {
 		v, _, err := Parse(b)
 		switch {
 		case err == nil:
-			d, err := Value(bytes.Clone(v)).Dict()
-			if err != nil {
-				return nil, damaged("trailer is not a dictionary")
-			}
-			return d, nil
+			return bytes.Clone(v), nil
 		case pos+n >= f.size || n > f.lim.MaxObject:
-			return nil, damaged("trailer: %v", err)
+			return nil, damaged("trailer at byte %d: %v", pos, err)
 		}
 	}
 }
@@ -208,39 +269,40 @@ func (f *File) readXRefStream(at int64) (section, error) {
 	}
 	num, i, ok := scanUint(b, skipSpace(b, 0))
 	if !ok {
-		return s, damaged("no cross-reference section where startxref or Prev points")
+		return s, damaged("no cross-reference section where startxref or Prev points, at byte %d", at)
 	}
 	gen, _, _ := scanUint(b, skipSpace(b, i))
 	o, err := f.objectAt(Ref{num, gen}, at)
 	if err != nil {
 		return s, err
 	}
-	if s.trailer, err = o.Value.Dict(); err != nil || !s.trailer.Get("Type").IsName("XRef") || !o.IsStream() {
-		return s, damaged("no cross-reference section where startxref or Prev points")
+	s.raw = o.Value
+	if s.trailer, err = s.raw.Dict(); err != nil || !s.trailer.Get("Type").IsName("XRef") || !o.IsStream() {
+		return s, damaged("no cross-reference section where startxref or Prev points, at byte %d", at)
 	}
 	if s.data, err = f.StreamData(o); err != nil {
 		return s, err
 	}
 	w, err := s.trailer.Get("W").Array()
 	if err != nil || len(w) < 3 {
-		return s, damaged("bad W in a cross-reference stream")
+		return s, damaged("bad W in the cross-reference stream at byte %d", at)
 	}
 	width := 0
 	for k := range s.widths {
 		n, ok := w[k].Int()
 		if !ok || n < 0 || n > 8 {
-			return s, damaged("bad W in a cross-reference stream")
+			return s, damaged("bad W in the cross-reference stream at byte %d", at)
 		}
 		s.widths[k] = int(n)
 		width += int(n)
 	}
 	if width == 0 {
-		return s, damaged("bad W in a cross-reference stream")
+		return s, damaged("bad W in the cross-reference stream at byte %d", at)
 	}
 	index := []Value{Value("0"), s.trailer.Get("Size")}
 	if v := s.trailer.Get("Index"); v != nil {
 		if index, err = v.Array(); err != nil || len(index)%2 != 0 {
-			return s, damaged("bad Index in a cross-reference stream")
+			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
 		}
 	}
 	pos := int64(0)
@@ -248,11 +310,11 @@ func (f *File) readXRefStream(at int64) (section, error) {
 		first, ok1 := index[k].Int()
 		count, ok2 := index[k+1].Int()
 		if !ok1 || !ok2 || first < 0 || count < 0 || first > maxObjectNum || count > maxObjectNum {
-			return s, damaged("bad Index in a cross-reference stream")
+			return s, damaged("bad Index in the cross-reference stream at byte %d", at)
 		}
 		// A section may promise more than it holds; what lacks is free.
 		count = min(count, (int64(len(s.data))-pos)/int64(width))
-		s.ranges = append(s.ranges, subsection{int(first), int(count), pos})
+		s.ranges = append(s.ranges, subsection{int(first), int(count), pos, width})
 		pos += count * int64(width)
 	}
 	return s, nil
@@ -260,7 +322,13 @@ func (f *File) readXRefStream(at int64) (section, error) {
 
 // lookup finds the newest entry of an object.
 func (f *File) lookup(num int) (entry, error) {
-	for i := range f.sections {
+	first := 0
+	if len(f.sections) > fewSections {
+		if first = f.sectionOf(num); first < 0 {
+			return entry{}, nil
+		}
+	}
+	for i := first; i < len(f.sections); i++ {
 		s := &f.sections[i]
 		e, found, err := f.entryIn(s, num)
 		if err != nil {
@@ -280,6 +348,37 @@ func (f *File) lookup(num int) (entry, error) {
 	return entry{}, nil
 }
 
+// fewSections are searched one after the other.
+const fewSections = 4
+
+// sectionOf returns the newest section that lists an object, -1 if none does.
+func (f *File) sectionOf(num int) int {
+	if f.newest == nil {
+		for i := range f.sections {
+			for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
+				if s == nil || len(s.ranges) == 0 {
+					continue
+				}
+				last := s.ranges[len(s.ranges)-1] // they are in order
+				if n := last.first + last.count; n > len(f.newest) {
+					f.newest = append(f.newest, make([]uint16, n-len(f.newest))...)
+				}
+				for _, r := range s.ranges {
+					for num := r.first; num < r.first+r.count; num++ {
+						if f.newest[num] == 0 {
+							f.newest[num] = uint16(i) + 1 //nolint:gosec // at most maxSections
+						}
+					}
+				}
+			}
+		}
+	}
+	if num < 0 || num >= len(f.newest) {
+		return -1
+	}
+	return int(f.newest[num]) - 1
+}
+
 func (f *File) entryIn(s *section, num int) (entry, bool, error) {
 	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].first > num }) - 1
 	if i < 0 || num >= s.ranges[i].first+s.ranges[i].count {
@@ -289,12 +388,21 @@ func (f *File) entryIn(s *section, num int) (entry, bool, error) {
 	if s.isStream {
 		return s.streamEntry(r.pos, num-r.first), true, nil
 	}
-	b, err := f.in.read(r.pos+int64(num-r.first)*tableEntry, tableEntry)
-	if err != nil {
-		return entry{}, false, err
-	}
-	e, err := parseEntry(b)
+	e, err := f.tableEntry(r, num)
 	return e, true, err
+}
+
+func (f *File) tableEntry(r subsection, num int) (entry, error) {
+	at := r.pos + int64(num-r.first)*int64(r.width)
+	b, err := f.in.read(at, entryContent)
+	if err != nil {
+		return entry{}, err
+	}
+	e, ok := parseEntry(b)
+	if !ok {
+		return entry{}, damaged("bad entry in a cross-reference table, at byte %d", at)
+	}
+	return e, nil
 }
 
 // sortRanges orders subsections by their first object, so that entries can be
@@ -316,20 +424,21 @@ func (s *section) sortRanges() error {
 	return nil
 }
 
-// parseEntry reads "nnnnnnnnnn ggggg n" and a two-byte end of line.
-func parseEntry(b []byte) (entry, error) {
+// parseEntry reads "nnnnnnnnnn ggggg n". An object in use at 0, where only the
+// header can be, is taken for free, as by all readers.
+func parseEntry(b []byte) (entry, bool) {
 	offset, i, ok1 := scanUint(b, 0)
 	gen, j, ok2 := scanUint(b, min(i+1, len(b)))
-	if !ok1 || !ok2 || i != 10 || j != 16 || !isSpace(b[18]) || !isSpace(b[19]) {
-		return entry{}, damaged("bad entry in a cross-reference table")
+	if !ok1 || !ok2 || i != 10 || j != 16 {
+		return entry{}, false
 	}
-	switch b[17] {
-	case 'n':
-		return entry{kind: entryInUse, offset: int64(offset), gen: gen}, nil
-	case 'f':
-		return entry{kind: entryFree}, nil
+	switch {
+	case b[17] == 'n' && offset > 0:
+		return entry{kind: entryInUse, offset: int64(offset), gen: gen}, true
+	case b[17] == 'n', b[17] == 'f':
+		return entry{kind: entryFree}, true
 	}
-	return entry{}, damaged("bad entry in a cross-reference table")
+	return entry{}, false
 }
 
 func (s *section) streamEntry(pos int64, i int) entry {
@@ -345,46 +454,11 @@ func (s *section) streamEntry(pos int64, i int) entry {
 	if s.widths[0] == 0 {
 		f[0] = 1 // the default type (Table 17)
 	}
-	switch f[0] {
-	case 1:
+	switch {
+	case f[0] == 1 && f[1] > 0:
 		return entry{kind: entryInUse, offset: f[1], gen: int(f[2])}
-	case 2:
+	case f[0] == 2:
 		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}
 	}
 	return entry{} // free, or a type that means null
-}
-
-// Objects calls visit for every object in use, the newest version of each.
-func (f *File) Objects(visit func(Object) error) error {
-	for i := range f.sections {
-		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
-			if s == nil {
-				continue
-			}
-			for _, r := range s.ranges {
-				for num := r.first; num < r.first+r.count; num++ {
-					if err := f.visitIfNewest(s, num, visit); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (f *File) visitIfNewest(s *section, num int, visit func(Object) error) error {
-	e, _, err := f.entryIn(s, num)
-	if err != nil || e.kind == entryFree {
-		return err
-	}
-	newest, err := f.lookup(num)
-	if err != nil || newest != e {
-		return err
-	}
-	o, err := f.Object(Ref{num, e.gen})
-	if err != nil {
-		return err
-	}
-	return visit(o)
 }

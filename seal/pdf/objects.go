@@ -1,0 +1,120 @@
+package pdf
+
+import (
+	"cmp"
+	"slices"
+)
+
+// numbers is a set of object numbers, a bit for each.
+type numbers []uint64
+
+// add puts a number in and reports whether it was not there.
+func (s *numbers) add(num int) bool {
+	word, bit := num/64, uint64(1)<<(num%64)
+	if len(*s) <= word {
+		*s = append(*s, make([]uint64, word+1-len(*s))...)
+	}
+	if (*s)[word]&bit != 0 {
+		return false
+	}
+	(*s)[word] |= bit
+	return true
+}
+
+func (s numbers) has(num int) bool {
+	return num/64 < len(s) && s[num/64]&(1<<(num%64)) != 0
+}
+
+// entries calls visit for the newest entry of every object in use, once each:
+// the cost is that of reading each section once.
+func (f *File) entries(visit func(num int, e entry) error) error {
+	var seen numbers
+	for i := range f.sections {
+		s := &f.sections[i]
+		err := f.sectionEntries(s, func(num int, e entry) error {
+			if e.kind == entryFree && s.hybrid != nil { // perhaps hidden from old readers
+				return nil
+			}
+			if !seen.add(num) || e.kind == entryFree {
+				return nil
+			}
+			return visit(num, e)
+		})
+		if err != nil {
+			return err
+		}
+		if s.hybrid == nil {
+			continue
+		}
+		err = f.sectionEntries(s.hybrid, func(num int, e entry) error {
+			if !seen.add(num) || e.kind == entryFree {
+				return nil
+			}
+			return visit(num, e)
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range s.ranges {
+			for num := r.first; num < r.first+r.count; num++ {
+				seen.add(num)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *File) sectionEntries(s *section, visit func(num int, e entry) error) error {
+	for _, r := range s.ranges {
+		for num := r.first; num < r.first+r.count; num++ {
+			var e entry
+			var err error
+			if s.isStream {
+				e = s.streamEntry(r.pos, num-r.first)
+			} else if e, err = f.tableEntry(r, num); err != nil {
+				return err
+			}
+			if err := visit(num, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Objects calls visit for every object in use, the newest version of each.
+// Those of one object stream come together, so that it is decoded once.
+func (f *File) Objects(visit func(Object) error) error {
+	type compressed struct {
+		num int
+		entry
+	}
+	var later []compressed
+	err := f.entries(func(num int, e entry) error {
+		if e.kind == entryCompressed {
+			later = append(later, compressed{num, e})
+			return nil
+		}
+		o, err := f.objectAt(Ref{num, e.gen}, e.offset)
+		if err != nil {
+			return err
+		}
+		return visit(o)
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(later, func(a, b compressed) int {
+		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(a.index, b.index))
+	})
+	for _, c := range later {
+		v, err := f.compressed(c.num, c.entry)
+		if err != nil {
+			return err
+		}
+		if err := visit(Object{Ref: Ref{Num: c.num}, Value: v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// EndsAsSaid reports whether a stream's data end where its Length says: readers
+// that look for "endstream" instead would read other data.
+func (f *File) EndsAsSaid(o Object) (bool, error) {
+	n, err := f.StreamLength(o)
+	if errors.Is(err, ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	const near = 16
+	b, err := f.in.glance(o.Data+n, min(near, f.size-o.Data-n))
+	if err != nil {
+		return false, err
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
+}
+
+// Inflates reports whether a stream's decoded data exceed so many bytes. Data
+// that cannot be decoded count as far as they can be.
+func (f *File) Inflates(o Object, most int64) (bool, error) {
+	n, err := f.StreamLength(o)
+	if err != nil {
+		return false, nil //nolint:nilerr // another check tells
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return false, err
+	}
+	filters, _, err := f.filters(d)
+	if err != nil {
+		return false, err
+	}
+	possible := n
+	for range filters {
+		possible *= maxRatio
+		if possible > most {
+			b, err := f.countDecoded(o, most)
+			return b > most, err
+		}
+	}
+	return possible > most, nil
+}
+
+// maxRatio is how much larger data can become in one filter: LZW's, somewhat
+// more than Flate's 1032.
+const maxRatio = 1400
+
+func (f *File) countDecoded(o Object, most int64) (int64, error) {
+	r, err := f.streamReader(o)
+	if errors.Is(err, ErrFilter) || errors.Is(err, ErrDamaged) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // what is decoded before an error counts
+	f.decoded += n
+	if f.decoded > f.maxDecoded() {
+		return n, fmt.Errorf("%w: its streams are too large", ErrLimit)
+	}
+	return n, nil
+}
+
+// ObjectStreamProblem says why the objects of an object stream could be read in
+// two ways, or "".
+func (f *File) ObjectStreamProblem(o Object) (string, error) {
+	s, err := f.objectStream(o.Ref.Num)
+	if err != nil {
+		return "", err
+	}
+	var seen numbers
+	end := 0
+	for i, at := range s.offsets {
+		if s.numbers[i] > maxObjectNum || !seen.add(s.numbers[i]) {
+			return "holds an object twice", nil
+		}
+		if at < end {
+			return "holds objects that overlap", nil
+		}
+		if end, err = skipValue(s.data, skipSpace(s.data, at), 0); err != nil {
+			return "", damaged("object %d in object stream %d: %w", s.numbers[i], s.num, err)
+		}
+	}
+	return "", nil
+}
+
+// Hybrid reports whether a part of the file is hidden from old readers (7.5.8.4).
+func (f *File) Hybrid() bool {
+	for i := range f.sections {
+		if f.sections[i].hybrid != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Trailers returns all trailers as written, the newest first.
+func (f *File) Trailers() []Value {
+	var all []Value
+	for i := range f.sections {
+		all = append(all, f.sections[i].raw)
+		if h := f.sections[i].hybrid; h != nil {
+			all = append(all, h.raw)
+		}
+	}
+	return all
+}
