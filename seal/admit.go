@@ -99,7 +99,7 @@ func refusalOf(err error) error {
 // reason returns what the reader says about a file, in brackets: object numbers,
 // places, and what was expected there.
 func reason(err error) string {
-	s := printable(err.Error())
+	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
 		s = strings.ReplaceAll(s, prefix.Error()+": ", "")
 	}
@@ -110,8 +110,8 @@ func reason(err error) string {
 	return " (" + s + ")"
 }
 
-// printable makes text of a file fit for a message: ASCII, and not too much.
-func printable(s string) string {
+// safeText makes text of a file fit for a message: ASCII, and not too much.
+func safeText(s string) string {
 	const most = 200
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -67,7 +67,7 @@ func onlyOnce(v pdf.Value, format string, args ...any) error {
 		return err
 	}
 	if key != "" {
-		return ambiguous("%s has the key %s twice", fmt.Sprintf(format, args...), printable(key))
+		return ambiguous("%s has the key %s twice", fmt.Sprintf(format, args...), safeText(key))
 	}
 	return nil
 }

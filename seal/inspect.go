@@ -56,7 +56,7 @@ func (n *inspector) warn(code, format string, args ...any) {
 		w.Count++
 		return
 	}
-	n.warnings[code] = &Warning{Code: code, Count: 1, Detail: printable(fmt.Sprintf(format, args...))}
+	n.warnings[code] = &Warning{Code: code, Count: 1, Detail: safeText(fmt.Sprintf(format, args...))}
 }
 
 // found returns the warnings by code.

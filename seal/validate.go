@@ -54,7 +54,7 @@ func validateWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limi
 }
 
 func invalid(reason string) *Refusal {
-	return &Refusal{PDFNeedsRepair, "The PDF does not follow the standard: " + printable(reason)}
+	return &Refusal{PDFNeedsRepair, "The PDF does not follow the standard: " + safeText(reason)}
 }
 
 // validateHere runs the validator in this process. When time is up it is left
