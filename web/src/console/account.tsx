@@ -2,11 +2,14 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { may, query, useLoad, words, type Client, type Who } from "./api";
 import { Act, Problem, Table } from "./parts";
+import { useFilters, usePageTitle } from "./route";
 
 interface Contact { id: string; name: string; email: string; phone: string | null }
 
 export function Contacts({ client, who }: { client: Client; who: Who }) {
-  const [search, setSearch] = useState("");
+  usePageTitle("Contacts");
+  const { get, set: setFilter } = useFilters();
+  const search = get("search");
   const { data, problem, reload } = useLoad<Contact[]>(client, `contacts?${query({ search })}`);
   const [form, setForm] = useState({ name: "", email: "", phone: "" });
   const [refused, setRefused] = useState("");
@@ -25,7 +28,7 @@ export function Contacts({ client, who }: { client: Client; who: Who }) {
   return (
     <>
       <Title>Contacts</Title>
-      <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setSearch(e.currentTarget.value)} /></div></div>
+      <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setFilter({ search: e.currentTarget.value })} /></div></div>
       <Problem text={problem} />
       {data && (
         <Table label="Contacts" head={["Name", "E-mail", "Phone", "Remove"]}>
@@ -55,6 +58,7 @@ export function Contacts({ client, who }: { client: Client; who: Who }) {
 interface UsageSummary { plan: string; periodStart: string; periodEnd: string; envelopesUsed: number; envelopesLimit: number | null; overageAllowed: boolean }
 
 export function Usage({ client }: { client: Client }) {
+  usePageTitle("Usage");
   const { data: u, problem } = useLoad<UsageSummary>(client, "usage");
   const share = u?.envelopesLimit ? Math.min(1, u.envelopesUsed / u.envelopesLimit) : 0;
   return (
@@ -64,7 +68,8 @@ export function Usage({ client }: { client: Client }) {
       {u && (
         <section class="card">
           <p class="figure"><strong>{u.envelopesUsed.toLocaleString()}</strong> <span class="quiet">{u.envelopesLimit === null ? "envelopes sent, without limit" : `of ${u.envelopesLimit.toLocaleString()} envelopes sent`}</span></p>
-          {u.envelopesLimit !== null && <meter class="usage" min={0} max={1} value={share} aria-label="Share of the plan that is used">{Math.round(share * 100)} %</meter>}
+          {u.envelopesLimit !== null && <div class={`usage ${share >= 1 ? "full" : share >= 0.8 ? "nearly" : ""}`} role="meter" aria-label="Share of the plan that is used" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}><div style={{ width: `${share * 100}%` }} /></div>}
+          {u.envelopesLimit !== null && share >= 0.8 && <p class={`notice ${share >= 1 && !u.overageAllowed ? "bad" : ""}`} role="status">{limitWords(u)}</p>}
           <dl class="facts">
             <dt>Plan</dt><dd>{u.plan}</dd>
             <dt>Period</dt><dd>{u.periodStart} to {u.periodEnd}</dd>
@@ -76,6 +81,14 @@ export function Usage({ client }: { client: Client }) {
   );
 }
 
+/** What it means that the limit is near or reached. */
+function limitWords(u: UsageSummary): string {
+  const left = (u.envelopesLimit ?? 0) - u.envelopesUsed;
+  if (left > 0) return `${left.toLocaleString()} ${left === 1 ? "envelope is" : "envelopes are"} left until ${u.periodEnd}.`;
+  if (u.overageAllowed) return "The plan’s limit is reached. What is sent beyond it is allowed, and counted.";
+  return `The plan’s limit is reached: nothing more can be sent until ${u.periodEnd} is over. Who runs the service can change the plan.`;
+}
+
 interface Settings { defaultExpiryDays: number | null; reminderIntervalHours: number | null; retentionDays: number | null; fieldOrigin: string | null; senderName: string | null }
 
 const numbers = [
@@ -83,7 +96,9 @@ const numbers = [
 ] as const;
 
 export function SettingsPage({ client, who }: { client: Client; who: Who }) {
-  const [tenantId, setTenant] = useState("");
+  usePageTitle("Settings");
+  const { get, set: setFilter } = useFilters();
+  const tenantId = get("tenant");
   const { data, problem, reload } = useLoad<{ own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const fixed = !may(who, "admin");
@@ -91,7 +106,7 @@ export function SettingsPage({ client, who }: { client: Client; who: Who }) {
   return (
     <>
       <Title>Settings</Title>
-      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own)</label><input id="stenant" value={tenantId} onChange={(e) => { setTenant(e.currentTarget.value); setChanged({}); }} /></div></div>
+      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own)</label><input id="stenant" value={tenantId} onChange={(e) => { setFilter({ tenant: e.currentTarget.value }); setChanged({}); }} /></div></div>
       <Problem text={problem} />
       {data && own && (
         <section class="card stack">

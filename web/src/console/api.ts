@@ -11,21 +11,23 @@ export interface Who {
 }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null }
-export interface Document { id: string; kind: "original" | "sealed"; name: string; size: number; pageCount: number; sha256: string; purgeStatus: string }
+export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
 export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
 export interface Delivery {
   id: string; webhookId: string; eventId: string; envelopeId: string | null; event: string; status: "pending" | "delivered" | "failed";
   attempts: number; resends: number; createdAt: string; deliveredAt: string | null; failedAt: string | null; payload?: unknown; attemptLog?: Attempt[];
+  webhookUrl?: string; envelopeSubject?: string;
 }
 export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
-  signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[];
+  signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
+export interface User { id: string; email: string; name: string; role: Role; createdAt: string; secondFactor: boolean; seenAt: string | null }
 export interface Webhook {
   id: string; url: string; events: string[]; active: boolean; createdAt: string; signedWith: string; failingSince: string | null; lastError: string;
-  disabledAt: string | null; disabledReason: string;
+  disabledAt: string | null; disabledReason: string; previousSecretUntil: string | null;
 }
 export interface Paged<T> { data: T[]; total: number; page: number; pageSize: number }
 
@@ -71,7 +73,9 @@ export class Client {
     const res = await fetch(`/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}` } });
     if (!res.ok) throw new Error(`The file could not be fetched (${res.status}).`);
     const url = URL.createObjectURL(await res.blob());
-    const link = Object.assign(document.createElement("a"), { href: url, download: name });
+    // RFC 6266: the name in full is the extended one.
+    const given = /filename\*=UTF-8''([^;]+)/.exec(res.headers.get("Content-Disposition") ?? "")?.[1];
+    const link = Object.assign(document.createElement("a"), { href: url, download: given ? decodeURIComponent(given) : name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
@@ -87,6 +91,12 @@ export function words(e: unknown): string {
 
 /** Marks what a page asks by itself: it does not keep an idle session alive. */
 export const background = (): Ask => ({ headers: { "Countersign-Background": "1" } });
+
+/** The events that endpoints subscribe to. */
+export const webhookEvents = [
+  "envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
+  "signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
+];
 
 export interface Loaded<T> { data: T | null; problem: string; reload: () => void }
 

@@ -3,8 +3,10 @@ import { Refusal } from "../ui/http";
 import { Title } from "../ui/parts";
 import { words, type Client, type Who } from "./api";
 import { Problem } from "./parts";
+import { usePageTitle } from "./route";
 
 export function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Who) => void }) {
+  usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null); // null: none is asked for

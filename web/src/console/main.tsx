@@ -3,28 +3,31 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import "../ui/base.css";
 import "./console.css";
 import { Contacts, SettingsPage, Usage } from "./account";
-import { background, Client, type Who } from "./api";
-import { EnvelopePage, Envelopes } from "./envelopes";
+import { background, Client, may, type Who } from "./api";
+import { Application } from "./application";
+import { DeliveryPage } from "./delivery";
+import { EnvelopePage } from "./envelope";
+import { Envelopes } from "./envelopes";
 import { Login } from "./login";
+import { useRoute } from "./route";
 import { Account, MustEnrol } from "./self";
-import { DeliveryPage, Webhooks } from "./webhooks";
+import { Users } from "./users";
+import { Webhooks } from "./webhooks";
 
 const look = 60_000; // milliseconds between looks whether the session still holds
 
 const sections = { envelopes: "Envelopes", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
+const administration = { users: "Users", application: "Application" } as const;
 
 function Console() {
   const [who, setWho] = useState<Who | null>(null);
-  const [route, setRoute] = useState(location.hash);
+  const { section, id } = useRoute();
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
-    const change = () => { setRoute(location.hash); scrollTo(0, 0); };
-    addEventListener("hashchange", change);
     if (!client.token) setAsked(true);
     else void client.call<Who>("me").then(setWho, () => undefined).finally(() => setAsked(true));
-    return () => removeEventListener("hashchange", change);
   }, []);
   useEffect(() => {
     if (!who) return;
@@ -34,17 +37,16 @@ function Console() {
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} onIn={setWho} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
-  const [, section = "envelopes", id] = route.split("/");
   const current = section === "deliveries" ? "webhooks" : section;
   return (
     <div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
-        <nav aria-label="Sections">{Object.entries(sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
+        <nav aria-label="Sections">{Object.entries(may(who, "admin") ? { ...sections, ...administration } : sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
         <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
-      <main key={route}>
+      <main key={`${section}/${id}`}>
         {section === "envelopes" && !id && <Envelopes client={client} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
         {section === "webhooks" && <Webhooks client={client} who={who} />}
@@ -52,6 +54,8 @@ function Console() {
         {section === "contacts" && <Contacts client={client} who={who} />}
         {section === "usage" && <Usage client={client} />}
         {section === "account" && who.user && <Account client={client} email={who.user.email} />}
+        {section === "users" && may(who, "admin") && <Users client={client} who={who} />}
+        {section === "application" && may(who, "admin") && <Application client={client} who={who} />}
         {section === "settings" && <SettingsPage client={client} who={who} />}
       </main>
     </div>

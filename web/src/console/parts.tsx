@@ -4,12 +4,12 @@ import { Dialog } from "../ui/parts";
 import { words } from "./api";
 
 const tones: Record<string, string> = {
-  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad",
+  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "mail refused": "bad",
 };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
 
-/** A button that does something at the service and tells how it went. */
+/** A button that does something at the service and tells how it went: what the work itself says, or else done. */
 export function Act({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
   const [busy, setBusy] = useState(false);
   const [told, setTold] = useState<{ bad: boolean; text: string } | null>(null);
@@ -17,8 +17,9 @@ export function Act({ label, done, work, tone = "plain", disabled }: { label: st
     setBusy(true);
     setTold(null);
     try {
-      await work();
-      setTold(done ? { bad: false, text: done } : null);
+      const said = await work();
+      const text = typeof said === "string" ? said : done;
+      setTold(text ? { bad: false, text } : null);
     } catch (e) {
       setTold({ bad: true, text: words(e) });
     } finally {
@@ -31,6 +32,43 @@ export function Act({ label, done, work, tone = "plain", disabled }: { label: st
       <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>
     </span>
   );
+}
+
+/** A dialog with a form: it closes when the work is done, and tells why it is not. */
+export function Ask({ title, label, tone = "", work, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; onClose: () => void; children: ComponentChildren }) {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = (e: SubmitEvent) => {
+    e.preventDefault();
+    setBusy(true);
+    work().then(onClose, (x: unknown) => { setProblem(words(x)); setBusy(false); });
+  };
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <h2>{title}</h2>
+        {children}
+        <Problem text={problem} />
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class={tone} disabled={busy}>{label}</button></div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A secret that is shown this once. */
+export function Once({ label, secret, onKept }: { label: string; secret: string; onKept: () => void }) {
+  return (
+    <div class="notice stack" role="status">
+      <p><strong>{label}</strong> It is not shown again: keep it where your application reads it.</p>
+      <p class="mono secret" tabIndex={0} aria-label={label}>{secret}</p>
+      <div class="row"><Act label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I have kept it</button></div>
+    </div>
+  );
+}
+
+/** Random enough to sign with: 256 bits. */
+export function makeSecret(): string {
+  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
 /** Asks before something that cannot be undone, with a reason if one is wanted. */

@@ -1,38 +1,14 @@
 import { useState } from "preact/hooks";
-import { Dialog, Title } from "../ui/parts";
+import { Title } from "../ui/parts";
 import { useLoad, when, words, type Client } from "./api";
 import { Code } from "./login";
 import { Problem, Table } from "./parts";
+import { Owner, Prove, type Proof } from "./proof";
+import { usePageTitle } from "./route";
 
 interface Factor { active: boolean; required: boolean; recoveryCodes: number }
 interface Secret { secret: string; uri: string; qr: string }
 interface Session { id: string; current: boolean; ip: string; userAgent: string; createdAt: string; seenAt: string }
-
-/** What shows again who asks: the password, and a code where there is a second factor. */
-interface Proof { password: string; code?: string }
-
-/** Tells password managers whose password a form asks for. */
-const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
-
-/** Asks for a proof before a change of the account. */
-function Prove({ email, title, text, label, factor, work, onClose }: { email: string; title: string; text: string; label: string; factor: boolean; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
-  const [password, setPassword] = useState("");
-  const [code, setCode] = useState("");
-  const [problem, setProblem] = useState("");
-  return (
-    <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(factor ? { password, code } : { password }).then(onClose, (x: unknown) => setProblem(words(x))); }}>
-        <h2>{title}</h2>
-        <p>{text}</p>
-        <Owner email={email} />
-        <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
-        {factor && <Code id="proofcode" value={code} onInput={setCode} />}
-        <Problem text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
-      </form>
-    </Dialog>
-  );
-}
 
 /** The second factor: what there is of one, setting one up, and its recovery codes. */
 function SecondFactor({ client, email, factor, onChange }: { client: Client; email: string; factor: Factor; onChange: () => void }) {
@@ -140,6 +116,7 @@ function Password({ client, email, factor, onChange }: { client: Client; email: 
 }
 
 export function Account({ client, email }: { client: Client; email: string }) {
+  usePageTitle("Your account");
   const factor = useLoad<Factor>(client, "totp");
   const sessions = useLoad<Session[]>(client, "sessions");
   const [ending, setEnding] = useState<Session | "others" | null>(null);

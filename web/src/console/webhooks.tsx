@@ -1,95 +1,153 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { may, query, useLoad, when, type Client, type Delivery, type Paged, type Webhook, type Who } from "./api";
-import { Act, Badge, Pager, Problem, Table } from "./parts";
+import { may, query, useLoad, webhookEvents, when, type Client, type Delivery, type Paged, type Webhook, type Who } from "./api";
+import { live } from "./envelopes";
+import { Act, Ask, Badge, makeSecret, Once, Pager, Problem, Table } from "./parts";
+import { useFilters, usePageTitle } from "./route";
 
-const live = 4000;
 const day = 86_400_000;
 
+interface Resent { resent: number; remaining: number }
+
+/** What a resend of all failed deliveries came to. */
+function resentWords({ resent, remaining }: Resent): string {
+  if (resent === 0) return "Nothing failed in the last day.";
+  const some = `${resent.toLocaleString()} ${resent === 1 ? "delivery is" : "deliveries are"} on the way.`;
+  return remaining ? `${some} ${remaining.toLocaleString()} more failed: choose it again.` : some;
+}
+
 export function Webhooks({ client, who }: { client: Client; who: Who }) {
+  usePageTitle("Webhooks");
   const { data, problem, reload } = useLoad<Webhook[]>(client, "webhooks", live);
-  const [status, setStatus] = useState("failed");
-  const [page, setPage] = useState(1);
-  const deliveries = useLoad<Paged<Delivery>>(client, `webhook-deliveries?${query({ status, page, pageSize: 20 })}`, live);
-  const urls = new Map(data?.map((w) => [w.id, w.url]));
-  const post = (path: string, body?: unknown) => async () => {
-    await client.call(path, { method: "POST", body });
-    reload();
-    deliveries.reload();
-  };
+  const [adding, setAdding] = useState(false);
+  const [secret, setSecret] = useState("");
   return (
     <>
       <Title>Webhooks</Title>
-      <Problem text={problem || deliveries.problem} />
-      {data?.length === 0 && <p class="quiet">No endpoint is registered. Applications register them by the API.</p>}
-      <div class="stack">
-        {data?.map((w) => (
-          <section class="card" key={w.id} aria-label={w.url}>
-            <div class="row head"><h2 class="mono">{w.url}</h2><Badge>{w.active ? (w.failingSince ? "failing" : "active") : w.disabledReason || "paused"}</Badge></div>
-            <p class="quiet small">{w.events.join(", ")}</p>
-            {w.failingSince && <p class="small">Failing since {when(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
-            {w.disabledAt && <p class="small">Switched off {when(w.disabledAt)}</p>}
-            <div class="row">
-              {may(who, "support") && <Act label="Send a ping" done="The ping is on its way." work={post(`webhooks/${w.id}/ping`)} />}
-              {may(who, "support") && <Act label="Resend what failed in the last day" done="They are on their way." work={() => post(`webhooks/${w.id}/resend`, { since: new Date(Date.now() - day).toISOString() })()} />}
-              {may(who, "admin") && <Act label={w.active ? "Pause" : "Resume"} work={post(`webhooks/${w.id}/${w.active ? "pause" : "resume"}`)} />}
-            </div>
-          </section>
-        ))}
-      </div>
-      <h2 class="later">Deliveries</h2>
-      <div class="filters"><div><label for="dstatus">Status</label><select id="dstatus" value={status} onChange={(e) => { setStatus(e.currentTarget.value); setPage(1); }}><option value="failed">failed</option><option value="pending">pending</option><option value="delivered">delivered</option><option value="">any</option></select></div></div>
-      {deliveries.data && (
-        <>
-          <Table label="Deliveries" head={["Event", "Status", "Endpoint", "Attempts", "Created", "Resend"]}>
-            {deliveries.data.data.map((d) => (
-              <tr key={d.id}>
-                <td><a href={`#/deliveries/${d.id}`}>{d.event}</a></td>
-                <td><Badge>{d.status}</Badge></td>
-                <td class="mono">{urls.get(d.webhookId) ?? "deleted"}</td>
-                <td>{d.attempts}</td>
-                <td>{when(d.createdAt)}</td>
-                <td>{d.status !== "pending" && may(who, "support") ? <Act label="Resend" work={post(`webhook-deliveries/${d.id}/resend`)} /> : "–"}</td>
-              </tr>
-            ))}
-          </Table>
-          {deliveries.data.total === 0 && <p class="quiet">There are none.</p>}
-          <Pager page={deliveries.data.page} size={deliveries.data.pageSize} total={deliveries.data.total} onPage={setPage} />
-        </>
+      <Problem text={problem} />
+      {secret && <Once label="The endpoint’s secret." secret={secret} onKept={() => setSecret("")} />}
+      {data?.length === 0 && <p class="quiet">No endpoint is registered. {may(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}</p>}
+      <div class="stack">{data?.map((w) => <Endpoint key={w.id} client={client} who={who} w={w} onChange={reload} onSecret={setSecret} />)}</div>
+      {may(who, "admin") && <p><button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button></p>}
+      {adding && (
+        <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own) => {
+          await client.call("webhooks", { body: { url, events, secret: own } });
+          if (own) setSecret(own);
+          reload();
+        }} />
       )}
+      <Deliveries client={client} who={who} />
     </>
   );
 }
 
-export function DeliveryPage({ client, who, id }: { client: Client; who: Who; id: string }) {
-  const { data: d, problem, reload } = useLoad<Delivery>(client, `webhook-deliveries/${id}`, live);
-  if (!d) return <><Problem text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
+function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who: Who; w: Webhook; onChange: () => void; onSecret: (s: string) => void }) {
+  const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
+  const close = () => setAsking(null);
+  const post = (path: string) => async () => {
+    await client.call(`webhooks/${w.id}/${path}`, { method: "POST" });
+    onChange();
+  };
+  const overlapping = w.previousSecretUntil !== null && new Date(w.previousSecretUntil) > new Date();
+  return (
+    <section class="card" aria-label={w.url}>
+      <div class="row head"><h2 class="mono">{w.url}</h2><Badge>{w.active ? (w.failingSince ? "failing" : "active") : w.disabledReason || "paused"}</Badge></div>
+      <p class="quiet small">{w.events.join(", ")}</p>
+      <p class="quiet small">Signed with {w.signedWith === "secret" ? "a secret of its own" : "the application’s client secret"}{overlapping && `; the one before also signs until ${when(w.previousSecretUntil)}`}.</p>
+      {w.failingSince && <p class="small">Failing since {when(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
+      {w.disabledAt && <p class="small">Switched off {when(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
+      <div class="row">
+        {may(who, "support") && <Act label="Send a ping" done="The ping is on its way." work={post("ping")} disabled={!w.active} />}
+        {may(who, "support") && <Act label="Resend what failed in the last day" disabled={!w.active} work={async () => {
+          const answer = await client.call<Resent>(`webhooks/${w.id}/resend`, { body: { since: new Date(Date.now() - day).toISOString() } });
+          onChange();
+          return resentWords(answer);
+        }} />}
+        {may(who, "admin") && (
+          <>
+            <Act label={w.active ? "Pause" : "Resume"} work={post(w.active ? "pause" : "resume")} />
+            <button type="button" class="plain small" onClick={() => setAsking("edit")}>Edit</button>
+            <button type="button" class="plain small" onClick={() => setAsking("rotate")}>New secret</button>
+            <button type="button" class="plain small" onClick={() => setAsking("delete")}>Delete</button>
+          </>
+        )}
+      </div>
+      {asking === "edit" && (
+        <EndpointForm title="Edit the endpoint" label="Save" url={w.url} events={w.events} onClose={close}
+          work={async (url, events) => { await client.call(`webhooks/${w.id}`, { method: "PATCH", body: { url, events } }); onChange(); }} />
+      )}
+      {asking === "rotate" && <Rotate client={client} w={w} onClose={close} onSecret={(s) => { onSecret(s); onChange(); }} />}
+      {asking === "delete" && (
+        <Ask title="Delete the endpoint?" label="Delete" tone="bad" onClose={close} work={async () => { await client.call(`webhooks/${w.id}`, { method: "DELETE" }); onChange(); }}>
+          <p>What is on its way to <span class="mono">{w.url}</span> ends, and what failed cannot be sent again. This cannot be undone; Pause can.</p>
+        </Ask>
+      )}
+    </section>
+  );
+}
+
+function EndpointForm({ title, label, url: first = "https://", events: chosen = ["envelope.completed", "envelope.declined", "signer.signed"], fresh = false, work, onClose }: {
+  title: string; label: string; url?: string; events?: string[]; fresh?: boolean; work: (url: string, events: string[], secret: string | null) => Promise<void>; onClose: () => void;
+}) {
+  const [url, setURL] = useState(first);
+  const [events, setEvents] = useState(chosen);
+  const [own, setOwn] = useState(true);
+  const all = [...webhookEvents, ...events.filter((e) => !webhookEvents.includes(e))];
+  return (
+    <Ask title={title} label={label} onClose={onClose} work={() => work(url, all.filter((e) => events.includes(e)), own ? makeSecret() : null)}>
+      <div><label for="hookurl">Address</label><input id="hookurl" type="url" required maxLength={2048} value={url} onInput={(e) => setURL(e.currentTarget.value)} /></div>
+      <fieldset class="ticks"><legend>Events</legend>
+        {all.map((e) => <label key={e}><input type="checkbox" checked={events.includes(e)} onChange={(x) => setEvents(x.currentTarget.checked ? [...events, e] : events.filter((y) => y !== e))} /> {e}</label>)}
+      </fieldset>
+      {fresh && <label class="check"><input type="checkbox" checked={own} onChange={(e) => setOwn(e.currentTarget.checked)} /> Make a secret for it (otherwise the client secret signs)</label>}
+    </Ask>
+  );
+}
+
+function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; onClose: () => void; onSecret: (s: string) => void }) {
+  const [hours, setHours] = useState("24");
+  const work = async () => {
+    const secret = makeSecret();
+    await client.call(`webhooks/${w.id}/secret`, { body: { secret, overlapHours: Number(hours) } });
+    onSecret(secret);
+  };
+  return (
+    <Ask title="Make a new secret?" label="Make it" onClose={onClose} work={work}>
+      <p>Deliveries are signed with both secrets until the old one ends, so that the receiver can change over.</p>
+      <div><label for="overlap">The old one ends after (hours, 0 to 168)</label><input id="overlap" type="number" min={0} max={168} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
+    </Ask>
+  );
+}
+
+function Deliveries({ client, who }: { client: Client; who: Who }) {
+  const { get, set } = useFilters();
+  const status = get("status") || "failed";
+  const page = Number(get("page")) || 1;
+  const { data, problem, reload } = useLoad<Paged<Delivery>>(client, `webhook-deliveries?${query({ status: status === "any" ? "" : status, page, pageSize: 20 })}`, live);
   return (
     <>
-      <p class="small"><a href="#/webhooks">Webhooks</a>{d.envelopeId && <> · <a href={`#/envelopes/${d.envelopeId}`}>Envelope</a></>}</p>
-      <div class="row head"><Title>{d.event}</Title><Badge>{d.status}</Badge></div>
+      <h2 class="later">Deliveries</h2>
+      <div class="filters"><div><label for="dstatus">Status</label><select id="dstatus" value={status} onChange={(e) => set({ status: e.currentTarget.value })}><option value="failed">failed</option><option value="pending">pending</option><option value="delivered">delivered</option><option value="any">any</option></select></div></div>
       <Problem text={problem} />
-      <dl class="facts">
-        <dt>Event id</dt><dd class="mono">{d.eventId}</dd>
-        <dt>Created</dt><dd>{when(d.createdAt)}</dd>
-        {d.deliveredAt && <><dt>Delivered</dt><dd>{when(d.deliveredAt)}</dd></>}
-        {d.failedAt && <><dt>Given up</dt><dd>{when(d.failedAt)}</dd></>}
-        <dt>Resent</dt><dd>{d.resends} {d.resends === 1 ? "time" : "times"}</dd>
-      </dl>
-      {d.status !== "pending" && may(who, "support") && <p><Act label="Resend" done="It is on its way." work={async () => { await client.call(`webhook-deliveries/${id}/resend`, { method: "POST" }); reload(); }} /></p>}
-      <h2 class="later">Attempts</h2>
-      {(d.attemptLog ?? []).length === 0 && <p class="quiet">None yet.</p>}
-      <div class="stack">
-        {(d.attemptLog ?? []).map((a) => (
-          <section class="card" key={`${a.number}-${a.at}`}>
-            <div class="row head"><h3>Attempt {a.number}</h3><span class={`badge ${a.status && a.status < 300 ? "good" : "bad"}`}>{a.status ?? "no answer"}</span><span class="quiet small">{when(a.at)} · {a.latencyMs} ms</span></div>
-            {a.error && <p class="small">{a.error}</p>}
-            {a.body && <pre tabIndex={0} aria-label="Answer">{a.body}</pre>}
-          </section>
-        ))}
-      </div>
-      <h2 class="later">What is sent</h2>
-      <pre tabIndex={0} aria-label="What is sent">{JSON.stringify(d.payload, null, 2)}</pre>
+      {data && (
+        <>
+          <Table label="Deliveries" head={["Event", "Status", "Envelope", "Endpoint", "Attempts", "Created", "Resend"]}>
+            {data.data.map((d) => (
+              <tr key={d.id}>
+                <td><a href={`#/deliveries/${d.id}`}>{d.event}</a></td>
+                <td><Badge>{d.status}</Badge></td>
+                <td>{d.envelopeId ? <a href={`#/envelopes/${d.envelopeId}`}><bdi>{d.envelopeSubject ?? d.envelopeId}</bdi></a> : "–"}</td>
+                <td class="mono">{d.webhookUrl ?? "deleted"}</td>
+                <td>{d.attempts}</td>
+                <td>{when(d.createdAt)}</td>
+                <td>{d.status !== "pending" && d.webhookUrl && may(who, "support") ? <Act label="Resend" work={async () => { await client.call(`webhook-deliveries/${d.id}/resend`, { method: "POST" }); reload(); }} /> : "–"}</td>
+              </tr>
+            ))}
+          </Table>
+          {data.total === 0 && <p class="quiet">{status === "any" ? "There are none." : `None is ${status}.`}</p>}
+          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+        </>
+      )}
     </>
   );
 }

@@ -1,0 +1,109 @@
+import { useState } from "preact/hooks";
+import { Title } from "../ui/parts";
+import { may, query, useLoad, when, type Client, type Envelope, type Mail, type Signer, type Who } from "./api";
+import { live } from "./envelopes";
+import { Act, Badge, Confirm, Problem } from "./parts";
+import { listHref, usePageTitle } from "./route";
+import { timeline, type Line } from "./timeline";
+
+interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null }
+
+const pages = (n: number): string => `${n.toLocaleString()} ${n === 1 ? "page" : "pages"}`;
+
+/** The last mail to a signer, if a server refused it for good and none went out after it. */
+function refused(mails: Mail[], s: Signer): Mail | undefined {
+  const last = mails.filter((m) => m.signerId === s.id && (m.sentAt || m.failedAt)).at(-1);
+  return last?.failedAt ? last : undefined;
+}
+
+export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id: string }) {
+  const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
+  const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
+  const [voiding, setVoiding] = useState(false);
+  usePageTitle(e ? e.subject ?? `Envelope ${id}` : "Envelope");
+  if (!e) return <><Problem text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
+  const open = e.status === "sent" || e.status === "in_progress";
+  const names = new Map(e.signers.map((s) => [s.id, s.name]));
+  return (
+    <>
+      <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
+      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge></div>
+      <Problem text={problem} />
+      <div class="columns">
+        <div class="stack">
+          <section class="card">
+            <h2>Signers</h2>
+            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} resend={open && ["sent", "viewed"].includes(s.status) && may(who, "support")
+              ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined} />)}</ul>
+          </section>
+          {progress.data && (
+            <section class="card">
+              <h2>{open ? "Now" : "In the end"}</h2>
+              <dl class="facts">
+                <dt>Step</dt><dd>{progress.data.step.replaceAll("_", " ")}</dd>
+                {open && (
+                  <>
+                    <dt>Waiting for</dt><dd>{progress.data.awaiting.map((x) => names.get(x) ?? x).join(", ") || "–"}</dd>
+                    <dt>Deadline</dt><dd>{when(progress.data.deadline)}</dd>
+                    <dt>Next reminder</dt><dd>{when(progress.data.nextReminder)}</dd>
+                  </>
+                )}
+                <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
+              </dl>
+            </section>
+          )}
+          <section class="card">
+            <h2>Documents</h2>
+            <ul class="plainlist">
+              {e.documents.map((d) => (
+                <li key={d.id}>
+                  <div>{d.document_order}. <bdi>{d.name || "unnamed"}</bdi> <span class="badge">{d.kind}</span><br /><span class="quiet small">{pages(d.pageCount)} · {Math.ceil(d.size / 1024).toLocaleString()} KiB{d.purgeStatus === "purged" ? " · deleted" : ""}</span></div>
+                  {d.purgeStatus !== "purged" && <Act label="Download" work={() => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf")} />}
+                </li>
+              ))}
+            </ul>
+          </section>
+          {open && may(who, "support") && <p><button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button></p>}
+        </div>
+        <section class="card">
+          <h2>What happened</h2>
+          <ol class="timeline">{timeline(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
+        </section>
+      </div>
+      {voiding && (
+        <Confirm title="Void this envelope?" text="All signing links end at once. This cannot be undone." label="Void" reason="Reason (for the record; may be empty)"
+          work={async (reason) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null } }); reload(); }} onClose={() => setVoiding(false)} />
+      )}
+    </>
+  );
+}
+
+function SignerRow({ s, mail, resend }: { s: Signer; mail?: Mail; resend?: () => Promise<void> }) {
+  return (
+    <li>
+      <div>
+        <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
+        <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${when(s.signedAt)}` : ""}</span>
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({when(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one, void this envelope and send it again."}</p>}
+      </div>
+      {resend && <Act label="Send a new link" done="A new link is on its way; the old one has ended." work={resend} />}
+    </li>
+  );
+}
+
+function TimelineRow({ l }: { l: Line }) {
+  return (
+    <li class={`${l.kind} ${l.bad ? "bad" : ""}`}>
+      <time class="quiet small" dateTime={l.at}>{when(l.at)}</time>
+      <div>
+        {l.href ? <a href={l.href}>{l.title}</a> : <strong>{l.title}</strong>}{l.note && <span class="quiet small"> {l.note}</span>}
+        {l.folded && (
+          <details>
+            <summary class="small">Show each</summary>
+            <ol>{l.folded.map((x, i) => <li key={i}><time class="quiet small" dateTime={x.at}>{when(x.at)}</time> <span class="small">{x.note}</span></li>)}</ol>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}

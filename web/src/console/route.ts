@@ -1,0 +1,62 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** Where the console is: "#/section/id?filters". */
+export interface Route { section: string; id: string; query: URLSearchParams }
+
+export function parse(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [section, id = ""] = path.split("/");
+  return { section: section || "envelopes", id, query: new URLSearchParams(search) };
+}
+
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const change = () => setHash((before) => {
+      const [was, is] = [parse(before), parse(location.hash)];
+      if (was.section !== is.section || was.id !== is.id) scrollTo(0, 0);
+      return location.hash;
+    });
+    addEventListener("hashchange", change);
+    return () => removeEventListener("hashchange", change);
+  }, []);
+  return parse(hash);
+}
+
+const lists = new Map<string, string>();
+
+/** Where a section's list was left. */
+export const listHref = (section: string): string => lists.get(section) ?? `#/${section}`;
+
+/**
+ * The filters of a list. They are part of the address, so that Back, a reload and a link to a colleague find the
+ * same list again. Changing one does not add a step to the history, and begins with the first page again.
+ */
+export function useFilters(): { get: (name: string) => string; set: (changes: Record<string, string>) => void } {
+  const [query, setQuery] = useState(() => parse(location.hash).query);
+  useEffect(() => {
+    const change = () => setQuery(parse(location.hash).query);
+    addEventListener("hashchange", change);
+    return () => removeEventListener("hashchange", change);
+  }, []);
+  useEffect(() => { lists.set(parse(location.hash).section, location.hash || "#/envelopes"); }, [query]);
+  return {
+    get: (name) => query.get(name) ?? "",
+    set: (changes) => {
+      const next = new URLSearchParams(parse(location.hash).query);
+      if (!("page" in changes)) next.delete("page");
+      for (const [name, value] of Object.entries(changes)) {
+        if (value) next.set(name, value);
+        else next.delete(name);
+      }
+      const text = next.toString();
+      history.replaceState(history.state, "", `${location.hash.split("?")[0] || "#/envelopes"}${text && `?${text}`}`);
+      setQuery(next);
+    },
+  };
+}
+
+/** Names the page in the browser's tabs and history. */
+export function usePageTitle(name: string): void {
+  useEffect(() => { document.title = name ? `${name} – Countersign console` : "Countersign console"; }, [name]);
+}

@@ -1,0 +1,58 @@
+import type { Envelope, Event } from "./api";
+
+export interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string; folded?: Line[] }
+
+/** A time in a form that sorts as text: Go leaves zeros at the end of fractions out. */
+const sortable = (at: string): string => {
+  const [, whole = at, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z$/.exec(at) ?? [];
+  return `${whole}.${fraction.padEnd(9, "0")}`;
+};
+
+/** Joins audit events, mails and webhook deliveries, the newest first. What happened at the same time keeps the audit trail's order. */
+export function timeline(e: Envelope): Line[] {
+  const names = new Map(e.signers.map((s) => [s.id, s.name]));
+  const who = (actor: string) => names.get(actor.replace(/^signer:/, "")) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
+  const event = (x: Event): Line => ({
+    at: x.timestamp, kind: "event", title: x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
+    note: [who(x.actor), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
+  });
+  const rows: { line: Line; seq: number }[] = [
+    ...fold(e.auditLog, event, who),
+    ...(e.mails ?? []).map((m) => ({
+      seq: Infinity, line: {
+        at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
+        title: `Mail: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [names.get(m.signerId) ?? "", m.error].filter(Boolean).join(" · "),
+      } satisfies Line,
+    })),
+    ...(e.deliveries ?? []).map((d) => ({
+      seq: Infinity, line: {
+        at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: `Webhook: ${d.event} ${d.status}`,
+        note: [d.webhookUrl ?? "deleted endpoint", `${d.attempts} ${d.attempts === 1 ? "attempt" : "attempts"}`].join(" · "), href: `#/deliveries/${d.id}`,
+      } satisfies Line,
+    })),
+  ];
+  rows.sort((a, b) => sortable(b.line.at).localeCompare(sortable(a.line.at)) || (b.seq === a.seq ? 0 : b.seq - a.seq));
+  return rows.map((r) => r.line);
+}
+
+/** Takes the page views that one person made in one go together. */
+function fold(log: Event[], line: (x: Event) => Line, who: (actor: string) => string): { line: Line; seq: number }[] {
+  const rows: { line: Line; seq: number }[] = [];
+  const sorted = [...log].sort((a, b) => a.seq - b.seq);
+  for (let i = 0; i < sorted.length;) {
+    let end = i + 1;
+    if (sorted[i]!.event === "page_viewed") while (end < sorted.length && sorted[end]!.event === "page_viewed" && sorted[end]!.actor === sorted[i]!.actor) end++;
+    const run = sorted.slice(i, end);
+    const last = run.at(-1)!;
+    const pages = new Set(run.map((x) => `${String(x.detail?.documentId ?? "")}:${String(x.detail?.page ?? "")}`));
+    rows.push({
+      seq: last.seq,
+      line: run.length === 1 ? line(last) : {
+        at: last.timestamp, kind: "event", title: `${pages.size} ${pages.size === 1 ? "page" : "pages"} viewed`,
+        note: [who(last.actor), `${run.length} views`].join(" · "), folded: run.map(line).reverse(),
+      },
+    });
+    i = end;
+  }
+  return rows;
+}
