@@ -128,6 +128,9 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.checked("console-webhooks")
 	b.visit(svc.base + "/console#/deliveries/" + failed()[0])
 	b.see("Attempt 5")
+	b.see(broken.URL + "/hook")
+	require.Contains(t, own, eval[string](b, `document.querySelector(".facts a").getAttribute("href").split("/").at(-1)`), "the envelope is named and linked")
+	b.see("Hooked")
 	b.see("the shop is closed")
 	b.see("What is sent")
 	b.checked("console-delivery")
@@ -146,7 +149,7 @@ func TestConsoleWebhooks(t *testing.T) {
 		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled)`, card, label))
 	}
 	act("Resend what failed in the last day")
-	b.see("They are on their way.")
+	b.see("2 deliveries are on the way.")
 	b.eventually("all are delivered", func() bool { return len(failed()) == 0 && taken.Load() >= 3 })
 	act("Send a ping")
 	b.see("The ping is on its way.")

@@ -1,0 +1,289 @@
+package browser_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// row is the table row that has the text in it.
+func row(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find((r) => r.textContent.includes(%q))`, text)
+}
+
+// in finds the button of that label in what find finds.
+func in(find, label string) string {
+	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled)`, find, label)
+}
+
+const dialog = `document.querySelector("dialog[open]")`
+
+// pick chooses in the select element of a table row.
+func (b *tab) pick(find, value string) {
+	b.t.Helper()
+	b.until(`Boolean(` + find + `)`)
+	eval[bool](b, fmt.Sprintf(`((s) => { s.value = %q; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })((%s).querySelector("select"))`, value, find))
+	b.until(`Boolean(` + dialog + `)`)
+}
+
+func TestConsoleUsers(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	staff(b, "boss", "admin")
+	b.visit(svc.base + "/console#/users")
+	b.see("boss@staff.example")
+	require.Equal(t, "Users – Countersign console", eval[string](b, "document.title"))
+	b.button("Add a user")
+	b.fill("#nname", "Hedy Lamarr")
+	b.fill("#nmail", "hedy@staff.example")
+	b.fill("#npass", "short words")
+	b.choice("#nrole", "support")
+	b.checked("console-user-new")
+	b.click(in(dialog, "Add"))
+	b.see("Hedy Lamarr can sign in.")
+	hedy := row("hedy@staff.example")
+	b.until(`(` + hedy + `).textContent.includes("support")`)
+	b.see("not signed in")
+	b.checked("console-users")
+
+	signIn := func(password string) int {
+		status, _ := svc.do(http.MethodPost, svc.base+"/v1/console/login", "application/json", strings.NewReader(fmt.Sprintf(`{"email": "hedy@staff.example", "password": %q}`, password)), nil)
+		return status
+	}
+	require.Equal(t, 200, signIn("short words"))
+	b.pick(hedy, "role")
+	b.choice("#urole", "viewer")
+	b.checked("console-user-role")
+	b.click(in(dialog, "Save"))
+	b.see("Hedy Lamarr is viewer now.")
+	b.until(`(` + hedy + `).textContent.includes("viewer")`)
+	b.pick(hedy, "password")
+	b.fill("#upass", "password12")
+	b.click(in(dialog, "Set it"))
+	b.until(`document.querySelector("dialog .notice.bad") !== null`) // among the commonest
+	b.fill("#upass", "frequency hopping")
+	b.click(in(dialog, "Set it"))
+	b.see("Hedy Lamarr has a new password and is signed out.")
+	require.Equal(t, 401, signIn("short words"))
+	require.Equal(t, 200, signIn("frequency hopping"))
+	b.pick(hedy, "sessions")
+	b.click(in(dialog, "Sign out"))
+	b.see("Hedy Lamarr is signed out everywhere.")
+	b.pick(hedy, "disable")
+	b.checked("console-user-disable")
+	b.click(in(dialog, "Disable"))
+	b.see("Hedy Lamarr cannot sign in any more.")
+	b.until(`!(` + hedy + `)`)
+	require.Equal(t, 401, signIn("frequency hopping"))
+	require.False(t, eval[bool](b, `Boolean((`+row("boss@staff.example")+`).querySelector("select"))`), "one's own row changes nothing")
+	b.calm()
+}
+
+func TestConsoleApplication(t *testing.T) {
+	t.Parallel()
+	var made struct{ ClientID, ClientSecret string }
+	b := open(t, desktop)
+	staff(b, "app", "admin")
+	b.visit(svc.base + "/console#/application")
+	b.see("Client secrets")
+	b.fill("#contact", "nonsense@")
+	b.button("Save")
+	b.until(`document.querySelector(".told.bad") !== null`)
+	b.fill("#contact", "ops@demo.example")
+	b.button("Save")
+	b.see("Saved.")
+	var app struct{ ID, Contact string }
+	_, err := svc.do(http.MethodGet, svc.base+"/v1/console/app", "", nil, &app)
+	require.NoError(t, err)
+	require.Equal(t, "ops@demo.example", app.Contact)
+	b.checked("console-application")
+
+	b.button("Make a new secret")
+	b.fill("#proof", "not the password")
+	b.click(in(dialog, "Make it"))
+	b.until(`document.querySelector("dialog .notice.bad") !== null`)
+	b.fill("#proof", "a long password")
+	b.checked("console-secret-new")
+	b.click(in(dialog, "Make it"))
+	b.see("The new client secret.")
+	b.checked("console-secret-once")
+	made.ClientID, made.ClientSecret = svc.client, eval[string](b, `document.querySelector(".secret").textContent`)
+	token := func(secret string) int {
+		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {made.ClientID}, "client_secret": {secret}}
+		status, _ := svc.do(http.MethodPost, svc.base+"/oauth/token", "application/x-www-form-urlencoded", strings.NewReader(form.Encode()), nil)
+		return status
+	}
+	require.Equal(t, 200, token(made.ClientSecret))
+	require.Equal(t, 200, token(svc.secret), "the one before is good for a while")
+	b.button("I have kept it")
+	b.until(`document.querySelector(".secret") === null`)
+	b.visit(svc.base + "/console#/usage")
+	b.visit(svc.base + "/console#/application")
+	b.see("newest")
+	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), made.ClientSecret)
+	require.Equal(t, 1.0, eval[float64](b, `document.querySelectorAll("tbody .badge.good").length`))
+	b.calm()
+}
+
+// TestConsoleEndpoints: registered, edited, re-keyed and deleted by an administrator; the secret that is shown signs.
+func TestConsoleEndpoints(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var signatures []string
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		signatures = append(signatures, r.Header.Get("X-Service-Signature"))
+	}))
+	defer sink.Close()
+	arrived := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(signatures)
+	}
+	b := open(t, desktop)
+	staff(b, "endpoints", "admin")
+	b.visit(svc.base + "/console#/webhooks")
+	b.button("Add an endpoint")
+	b.fill("#hookurl", "https://user:secret@example.com/")
+	b.click(in(dialog, "Add"))
+	b.until(`document.querySelector("dialog .notice.bad") !== null`)
+	b.fill("#hookurl", sink.URL+"/one")
+	b.checked("console-endpoint-new")
+	b.click(in(dialog, "Add"))
+	b.see("The endpoint’s secret.")
+	require.Regexp(t, `^whsec_.{40,}`, eval[string](b, `document.querySelector(".secret").textContent`))
+	b.button("I have kept it")
+	card := func(path string) string { return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path) }
+	b.until(`Boolean(` + card("/one") + `)`)
+	b.click(in(card("/one"), "Resend what failed in the last day"))
+	b.see("Nothing failed in the last day.")
+	b.click(in(card("/one"), "Send a ping"))
+	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
+	b.click(in(card("/one"), "Edit"))
+	b.fill("#hookurl", sink.URL+"/two")
+	b.click(`[...document.querySelectorAll("dialog[open] .ticks label")].find((l) => l.textContent.trim() === "signer.viewed").querySelector("input")`)
+	b.checked("console-endpoint-edit")
+	b.click(in(dialog, "Save"))
+	b.until(`(` + card("/two") + `)?.textContent.includes("signer.viewed")`)
+	b.click(in(card("/two"), "New secret"))
+	b.fill("#overlap", "2")
+	b.click(in(dialog, "Make it"))
+	b.see("The endpoint’s secret.")
+	b.button("I have kept it")
+	b.until(`(` + card("/two") + `).textContent.includes("the one before also signs until")`)
+	b.checked("console-endpoint")
+	b.click(in(card("/two"), "Delete"))
+	b.see("Delete the endpoint?")
+	b.click(in(dialog, "Delete"))
+	b.until(`!(` + card("/two") + `)`)
+	b.calm()
+}
+
+// TestConsoleKeepsTheSearch: Back from an envelope finds the list as it was left, and so does the link above the envelope.
+func TestConsoleKeepsTheSearch(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	staff(b, "kept", "viewer")
+	b.visit(svc.base + "/console#/envelopes")
+	b.see("Search")
+	require.Equal(t, "Envelopes – Countersign console", eval[string](b, "document.title"))
+	b.fill("#search", "kept search")
+	b.choice("#status", "sent")
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	b.click(`document.querySelector("tbody a")`)
+	b.see("What happened")
+	require.Equal(t, "Kept search – Countersign console", eval[string](b, "document.title"))
+	there := `document.querySelector("#search")?.value === "kept search" && document.querySelector("#status").value === "sent" && document.querySelectorAll("tbody tr").length === 1`
+	eval[bool](b, `(history.back(), true)`)
+	b.until(there)
+	b.click(`document.querySelector("tbody a")`)
+	b.see("What happened")
+	b.click(`document.querySelector("main p.small a")`)
+	b.until(there)
+	b.visit(svc.base + "/console#/envelopes?search=kept%20search&status=completed")
+	b.see("Nothing matches.")
+
+	// By day: today's envelope is found from today on, and not before.
+	today := eval[string](b, `((d) => [d.getFullYear(), d.getMonth() + 1, d.getDate()].map((n) => String(n).padStart(2, "0")).join("-"))(new Date())`)
+	b.visit(svc.base + "/console#/envelopes?search=kept%20search&from=" + today + "&to=" + today)
+	b.until(`document.querySelectorAll("tbody tr").length === 1`)
+	b.checked("console-envelopes-by-day")
+	b.visit(svc.base + "/console#/envelopes?search=kept%20search&to=2020-01-01")
+	b.see("Nothing matches.")
+
+	// A part of an address cannot be found: the page says why. The whole one, and its domain, can.
+	b.visit(svc.base + "/console#/envelopes?search=kept@exam")
+	b.see("E-mail addresses are kept encrypted")
+	b.checked("console-envelopes-part")
+	b.visit(svc.base + "/console#/envelopes?search=kept@example.com")
+	b.until(`Boolean(` + row("Kept search") + `)`)
+	require.Contains(t, eval[string](b, `(`+row("Kept search")+`).innerHTML`), e.ID)
+	b.calm()
+}
+
+// TestConsoleTimeline: thirty page views are one line, what happened at one time stays in the trail's order, and a refused
+// mail says what to do.
+func TestConsoleTimeline(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	id, ada := "0197a1c2-0000-7000-8000-000000000001", "0197a1c2-0000-7000-8000-0000000000aa"
+	var log []string
+	event := func(name, at, detail string) {
+		log = append(log, fmt.Sprintf(`{"id": "%s", "event": %q, "timestamp": %q, "actor": "signer:%s", "ip": "192.0.2.7", "detail": %s, "seq": %d}`, id, name, at, ada, detail, len(log)+1))
+	}
+	event("envelope.created", "2026-11-20T08:00:00Z", "null")
+	event("document.added", "2026-11-20T08:00:00Z", "null")
+	event("signer.added", "2026-11-20T08:00:00.000000Z", "null")
+	event("envelope.sent", "2026-11-20T08:00:00.5Z", "null")
+	event("signer.viewed", "2026-11-20T08:00:00.51Z", "null")
+	for i := range 30 {
+		event("page_viewed", fmt.Sprintf("2026-11-20T09:00:%02dZ", i), fmt.Sprintf(`{"documentId": "d", "page": %d}`, i/2+1))
+	}
+	event("consent.given", "2026-11-20T09:30:00Z", "null")
+	b.answers("/v1/console/envelopes/"+id, 200, fmt.Sprintf(`{"id": %q, "tenantId": "acme", "status": "in_progress", "subject": "Thirty pages", "createdBy": "x", "createdAt": "2026-11-20T08:00:00Z",
+		"expiresAt": null, "completedAt": null, "documents": [
+			{"id": "d", "kind": "original", "name": "nda.pdf", "document_order": 1, "size": 2048, "pageCount": 15, "sha256": "", "purgeStatus": "active"},
+			{"id": "e", "kind": "original", "name": "annex a.pdf", "document_order": 2, "size": 2048, "pageCount": 1, "sha256": "", "purgeStatus": "active"}],
+		"signers": [{"id": %q, "name": "Ada Lovelace", "email": "ada@exmaple.com", "routingOrder": 1, "status": "sent", "authMethod": "email_otp", "signedAt": null}],
+		"auditLog": [%s], "deliveries": [],
+		"mails": [{"signerId": %q, "kind": "invitation", "attempts": 1, "createdAt": "2026-11-20T08:00:01Z", "sentAt": null, "failedAt": "2026-11-20T08:00:02Z", "error": "the server refused the recipient (550)"}]}`,
+		id, ada, strings.Join(log, ","), ada))
+	b.answers("/v1/console/envelopes/"+id+"/progress", 503, `{"error": "workflow_unavailable", "message": "No.", "details": null, "status": 503, "errors": {}}`)
+	staff(b, "timeline", "support")
+	b.visit(svc.base + "/console#/envelopes/" + id)
+	b.see("15 pages viewed")
+	b.see("nda.pdf")
+	b.see("annex a.pdf")
+	b.see("The mail server refused the invitation")
+	titles := eval[string](b, `[...document.querySelectorAll(".timeline > li > div > strong")].map((x) => x.textContent).join("|")`)
+	require.Equal(t, "consent given|15 pages viewed|Mail: invitation refused|signer viewed|envelope sent|signer added|document added|envelope created", titles)
+	require.Equal(t, 0.0, eval[float64](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))
+	b.click(`document.querySelector("details summary")`)
+	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)
+	b.checked("console-timeline")
+	b.calm()
+}
+
+// TestConsoleUsageAtTheLimit: what is used up is not shown as well.
+func TestConsoleUsageAtTheLimit(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	b.answers("/v1/console/usage", 200, `{"plan": "free", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 5, "envelopesLimit": 5, "overageAllowed": false}`)
+	staff(b, "limit", "viewer")
+	b.visit(svc.base + "/console#/usage")
+	b.see("nothing more can be sent until 2026-11-30 is over")
+	require.True(t, eval[bool](b, `document.querySelector(".usage").classList.contains("full")`))
+	require.Equal(t, eval[string](b, `getComputedStyle(document.querySelector(".notice.bad")).color`), eval[string](b, `getComputedStyle(document.querySelector(".usage div")).backgroundColor`))
+	b.checked("console-usage-full")
+	b.calm()
+}
