@@ -162,7 +162,9 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.see("The endpoint’s secret.")
 	require.Regexp(t, `^whsec_.{40,}`, eval[string](b, `document.querySelector(".secret").textContent`))
 	b.button("I have kept it")
-	card := func(path string) string { return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path) }
+	card := func(path string) string {
+		return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path)
+	}
 	b.until(`Boolean(` + card("/one") + `)`)
 	b.click(in(card("/one"), "Resend what failed in the last day"))
 	b.see("Nothing failed in the last day.")
