@@ -31,6 +31,10 @@ type assembly struct {
 	paper     [2]float64
 	certPages []pdf.Ref
 	record    []byte // seal.json
+	recordRef pdf.Ref
+	// What the signature's dictionary says besides: see sealMark.
+	originalAt   int64 // in a document of its own
+	chain, stamp string
 
 	sig signaturePlace
 }
@@ -57,7 +61,7 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	}
 	a := &assembly{
 		job: job, cfg: &s.cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		contents: s.contents, signer: s.name,
+		contents: s.contents, signer: s.name, chain: s.chain, stamp: s.stamp,
 		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job, &s.codes)},
 	}
 	a.t.font = w.Reserve()

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/pdf"
 )
 
 // now is the time at which everything happens.
@@ -116,10 +117,11 @@ func job(t testing.TB, original []byte) seal.Job {
 		}
 		return e
 	}
+	pages := pagesOf(original)
 	ada, jomo := "signer:"+adaID, "signer:"+jomoID
 	events, head := chain(t,
 		event("envelope.created", "app:demo", -90, "203.0.113.7", nil),
-		event("document.added", "app:demo", -90, "203.0.113.7", nil),
+		event("document.added", "app:demo", -90, "203.0.113.7", map[string]any{"documentId": documentID, "sha256": hash, "pageCount": pages, "order": 1}),
 		event("envelope.sent", "app:demo", -89, "203.0.113.7", nil),
 		event("invitation.sent", "system", -89, "", map[string]any{"channel": "email"}),
 		event("signer.viewed", ada, -60, "198.51.100.23", nil),
@@ -138,8 +140,8 @@ func job(t testing.TB, original []byte) seal.Job {
 			ID: envelopeID, TenantID: "acme", Subject: "Master services agreement with Ærø Skibsværft A/S",
 			CreatedAt: at(-90), SentAt: at(-89), OriginalHash: hash,
 		},
-		Document:  seal.Document{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: 1},
-		Documents: []seal.Document{{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: 1}},
+		Document:  seal.Document{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pages},
+		Documents: []seal.Document{{ID: documentID, Name: "agreement.pdf", SHA256: hash, Order: 1, PageCount: pages}},
 		Values: []seal.Value{
 			{FieldID: "f1", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 72, Y: 600, W: 180, H: 48, PNG: scrawl(t, 600, 160)},
 			{FieldID: "f2", SignerID: adaID, Kind: seal.Text, Page: 1, X: 72, Y: 500, W: 200, H: 20, Text: "Ada Lovelace"},
@@ -160,6 +162,19 @@ func job(t testing.TB, original []byte) seal.Job {
 		},
 		Events: events, ChainHead: head, VerifyURL: "https://sign.example.org/verify/" + envelopeID, SealedAt: now,
 	}
+}
+
+// pagesOf counts the pages of a PDF, 1 if it cannot be read.
+func pagesOf(b []byte) int {
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+	if err != nil {
+		return 1
+	}
+	n, err := f.Walk(func(*pdf.Page) error { return nil })
+	if err != nil {
+		return 1
+	}
+	return n
 }
 
 // scrawl is a signature on a transparent ground.

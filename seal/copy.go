@@ -24,15 +24,16 @@ type copier struct {
 	pieces  chan piece
 	endings chan ending
 	done    prefix // when hash has returned
+	marks   marks  // in what was written
 }
 
 // prefix is the beginning of a file that has been read back and hashed.
 type prefix struct {
 	size     int64
 	hash     hash.Hash
-	original []byte // hash of the original in it
-	// walked tells that the pages of what has been written were read already.
-	walked bool
+	original []byte              // hash of the original in it
+	marks    marks               // in it
+	begun    map[int64]hash.Hash // what precedes each signature in it, by where that stands
 	// record is the seal record that was written, read already; nil if it was not.
 	record *record
 }
@@ -83,6 +84,9 @@ func (c *copier) copy(ctx context.Context) error {
 	if err := writeBack(c.out, c.head, 0); err != nil {
 		return err
 	}
+	if err := c.marks.scan(c.head); err != nil {
+		return err
+	}
 	buf := make([]byte, min(copyBuffer, c.size))
 	for at := int64(0); at < c.size; at += int64(len(buf)) {
 		if err := ctx.Err(); err != nil {
@@ -95,7 +99,10 @@ func (c *copier) copy(ctx context.Context) error {
 		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
-		c.pieces <- piece{at, int64(len(buf))} // there is room for all
+		c.pieces <- piece{at, int64(len(buf))}    // there is room for all
+		if err := c.marks.scan(buf); err != nil { // this thread has the time for it
+			return err
+		}
 	}
 	return nil
 }
@@ -139,6 +146,10 @@ func (c *copier) end(e ending) error {
 		return err
 	}
 	c.done.hash.Write(e.bytes[:e.signature])
+	c.done.marks = c.marks // copy has ended
+	if err := c.done.marks.scan(e.bytes[:e.signature]); err != nil {
+		return err
+	}
 	c.done.size += e.signature
 	c.done.record = readRecord(e.record)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"countersign/seal/pdf"
 )
@@ -125,12 +126,12 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	data := a.w.AddStream(pdf.Dict{
+	a.recordRef = a.w.AddStream(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/EmbeddedFile")},
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
-	attached := []attachment{{attachmentKey, recordName, "Seal record of " + a.cfg.ServiceName, "Data", data}}
+	attached := []attachment{{attachmentKey, recordName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef}}
 	if original != nil {
 		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
@@ -140,6 +141,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 			return err
 		}
 	}
+	catalog.Delete("DSS") // validation data is what later increments add, and nothing else
 	a.w.PutDict(root, catalog)
 	return nil
 }
@@ -203,7 +205,8 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	form.Set("Fields", joinArray(append(fields, field.Value())))
+	// An object of its own, so that later increments can write it anew alone.
+	form.Set("Fields", a.w.Add(joinArray(append(fields, field.Value()))).Value())
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
 		a.w.PutDict(ref, form)
@@ -217,11 +220,39 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 // range and contents, and records where they are: looking for them in the file
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
-	b := []byte("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n/Name ")
-	b = pdf.AppendText(b, a.signer)
-	b = append(b, "\n/Reason "...)
-	b = pdf.AppendText(b, "Sealed by "+a.cfg.ServiceName)
-	b = append(b, "\n/M("+pdfDate(a.cfg.Now())+")\n"...)
-	b = append(b, "/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n"...)
-	a.sig = writePlaceholder(a.w, ref, string(b), a.contents)
+	mark := sealMark{record: a.recordRef, to: a.job.Size, chain: a.chain, stamp: a.stamp}
+	if a.file == nil {
+		mark.from, mark.to = a.originalAt, a.originalAt+a.job.Size
+	}
+	begin := mark.begin(pdf.AppendText(nil, a.signer), pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName), pdfDate(a.cfg.Now()))
+	a.sig = writePlaceholder(a.w, ref, begin, a.contents)
+}
+
+// writePlaceholder writes a signature dictionary that begins as given, with
+// room for byte range and contents, and tells where these are.
+func writePlaceholder(w *pdf.Increment, ref pdf.Ref, begin string, contents int) signaturePlace {
+	var p signaturePlace
+	w.Begin(ref)
+	w.AppendString(begin)
+	w.AppendString("/ByteRange[0 ")
+	p.byteRange = w.Offset()
+	w.AppendString(strings.Repeat(" ", byteRangeWidth))
+	w.AppendString("]\n/Contents")
+	p.contents = w.Offset()
+	w.AppendString("<" + strings.Repeat("0", 2*contents) + ">")
+	p.contentsEnd = w.Offset()
+	w.AppendString(">>")
+	w.End()
+	return p
+}
+
+// fill writes the byte range into tail, which begins at base in a file of
+// total bytes.
+func (p signaturePlace) fill(tail []byte, base, total int64) {
+	b := strconv.AppendInt(nil, p.contents, 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, p.contentsEnd, 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, total-p.contentsEnd, 10)
+	copy(tail[p.byteRange-base:][:byteRangeWidth], b)
 }

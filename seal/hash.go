@@ -2,73 +2,115 @@ package seal
 
 import (
 	"context"
-	"crypto"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"maps"
+	"slices"
 )
 
+// hole is what a signature leaves out of the bytes that it covers, which end at end.
+type hole struct{ from, to, end int64 }
+
 // sums are the digests that a verification needs.
-type sums struct{ covered, original, whole []byte }
+type sums struct {
+	original []byte
+	covered  [][]byte  // by each hole's signature
+	whole    hash.Hash // of the file
+	marks    marks
+	begun    map[int64]hash.Hash // what precedes each hole, by where that begins
+}
 
-// hashAll reads the file once. The three digests begin alike, so that their
-// common beginning is hashed once, too.
-func (v *verifier) hashAll(ctx context.Context, from, to int64) (sums, error) {
-	gap, after, end := v.rng[1], v.rng[2], v.rng[2]+v.rng[3]
-	if v.signed.Hash() != crypto.SHA256 || from > 0 && v.done == nil {
-		covered, original, whole := v.signed.NewHash(), sha256.New(), sha256.New()
-		err := hashSpans(ctx, v.r, v.size, []span{{0, gap, covered}, {after, end, covered}, {from, to, original}, {0, v.size, whole}})
-		return sums{covered.Sum(nil), original.Sum(nil), whole.Sum(nil)}, err
-	}
-	var out sums
-	whole, pos := sha256.New(), int64(0)
-	if v.done != nil {
+// hashFile reads the file once, however many signatures cover it: what they
+// cover begins alike, so that it is hashed once, too. The original lies in bytes
+// from … to. done, if not nil, is a beginning that was read before.
+func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []hole, done *prefix) (sums, error) {
+	s := sums{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
+	pos := int64(0)
+	if done != nil {
 		var err error
-		if whole, err = cloneHash(v.done.hash); err != nil {
-			return out, err
+		if s.whole, err = cloneHash(done.hash); err != nil {
+			return s, err
 		}
-		out.original, pos = v.done.original, v.done.size
+		s.original, pos, s.marks = done.original, done.size, done.marks
+		s.marks.at = slices.Clone(s.marks.at)
+		maps.Copy(s.begun, done.begun)
 	}
-	if out.original == nil {
-		if err := hashSpans(ctx, v.r, to, []span{{pos, to, whole}}); err != nil {
-			return out, err
-		}
-		out.original, pos = whole.Sum(nil), to
+	var own hash.Hash // of the original, if it does not begin the file
+	if s.original == nil && from > 0 {
+		own = sha256.New()
 	}
-	if err := hashRange(ctx, v.r, pos, gap, whole); err != nil {
-		return out, err
-	}
-	covered, err := cloneHash(whole)
-	if err != nil {
-		return out, err
-	}
-	if err := hashRange(ctx, v.r, gap, v.size, whole); err != nil {
-		return out, err
-	}
-	err = hashRange(ctx, v.r, after, end, covered)
-	out.covered, out.whole = covered.Sum(nil), whole.Sum(nil)
-	return out, err
-}
-
-// span is a part of the file that goes into a hash.
-type span struct {
-	from, to int64
-	h        hash.Hash
-}
-
-// hashSpans reads the first size bytes once and feeds each span's hash.
-func hashSpans(ctx context.Context, r io.ReaderAt, size int64, spans []span) error {
-	return readRange(ctx, r, 0, size, func(at int64, b []byte) error {
-		for _, s := range spans {
-			lo, hi := max(s.from, at), min(s.to, at+int64(len(b)))
-			if lo < hi {
-				s.h.Write(b[lo-at : hi-at])
+	taps := s.taps(to, holes, s.original == nil && from == 0)
+	err := readRange(ctx, r, pos, size, func(at int64, b []byte) error {
+		if own != nil {
+			if lo, hi := max(from, at), min(to, at+int64(len(b))); lo < hi {
+				own.Write(b[lo-at : hi-at])
 			}
 		}
+		if err := s.marks.scan(b); err != nil {
+			return err
+		}
+		for len(taps) > 0 && taps[0].at < at+int64(len(b)) {
+			n := taps[0].at - at
+			s.whole.Write(b[:n])
+			b, at = b[n:], at+n
+			if err := taps[0].take(s.whole); err != nil {
+				return err
+			}
+			taps = taps[1:]
+		}
+		s.whole.Write(b)
 		return nil
 	})
+	if err != nil {
+		return s, err
+	}
+	if len(taps) > 0 {
+		return s, errors.New("seal: a signature beyond the end")
+	}
+	if own != nil {
+		s.original = own.Sum(nil)
+	}
+	for i, h := range holes {
+		covered, err := cloneHash(s.begun[h.from])
+		if err != nil {
+			return s, err
+		}
+		if err := hashRange(ctx, r, h.to, h.end, covered); err != nil {
+			return s, err
+		}
+		s.covered[i] = covered.Sum(nil)
+	}
+	return s, nil
+}
+
+// tap takes what has been hashed when a position is reached.
+type tap struct {
+	at   int64
+	take func(hash.Hash) error
+}
+
+func (s *sums) taps(to int64, holes []hole, original bool) []tap {
+	var out []tap
+	for _, h := range holes {
+		if s.begun[h.from] != nil {
+			continue
+		}
+		out = append(out, tap{h.from, func(so hash.Hash) (err error) {
+			s.begun[h.from], err = cloneHash(so)
+			return err
+		}})
+	}
+	if original {
+		out = append(out, tap{to, func(h hash.Hash) error {
+			s.original = h.Sum(nil)
+			return nil
+		}})
+	}
+	slices.SortStableFunc(out, func(a, b tap) int { return int(min(1, max(-1, a.at-b.at))) })
+	return out
 }
 
 func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) error {

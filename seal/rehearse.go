@@ -36,8 +36,7 @@ func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	if err := a.build(nil); err != nil {
 		return err
 	}
-	_, err = a.walk(ctx)
-	return err
+	return a.walk(ctx)
 }
 
 type zeros struct{}

@@ -3,6 +3,7 @@ package seal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -150,6 +151,10 @@ func ofAdditions(check string) bool { return check == CheckLaterChanges || check
 
 // conclude derives the verdict from the findings.
 func (r *Report) conclude() {
+	place := func(f Finding) int {
+		return slices.IndexFunc(findings, func(known finding) bool { return known.code == f.Code })
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return place(a) - place(b) })
 	r.Verdict = VerdictValid
 	altered := false
 	for _, f := range r.Findings {

@@ -47,6 +47,8 @@ type Sealer struct {
 	name     string // of who seals, as readers show it
 	contents int    // bytes reserved for the signature
 	codes    qrCodes
+	// What the signature's dictionary says of it: see sealMark.
+	chain, stamp string
 }
 
 // New validates the configuration and makes a trial signature, so that a bad
@@ -69,6 +71,7 @@ func New(cfg Config) (*Sealer, error) {
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}
+	s.chain, s.stamp = chainHash(cfg.Chain), stampNone
 	s.anchors = x509.NewCertPool()
 	s.anchors.AddCert(cfg.Chain[len(cfg.Chain)-1])
 	if cfg.TSAURL != "" {
@@ -77,6 +80,10 @@ func New(cfg Config) (*Sealer, error) {
 		}
 		s.tsa = &cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}
 		s.contents += 12 << 10
+		s.stamp = stampRequired
+		if cfg.TSAOptional {
+			s.stamp = stampOptional
+		}
 	}
 	if cfg.LongTerm && s.tsa == nil {
 		return nil, errors.New("seal: long-term seals need a time-stamp authority")
@@ -97,7 +104,7 @@ func (s *Sealer) Trial() error {
 	if err != nil {
 		return fmt.Errorf("seal: trial signature: %w", err)
 	}
-	signed, err := cms.Parse(der)
+	signed, err := cms.ParseStrict(der)
 	if err != nil {
 		return fmt.Errorf("seal: trial signature: %w", err)
 	}
@@ -179,14 +186,13 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	c := newCopier(out, &job, head)
 	hashed := make(chan error, 1)
 	go func() { hashed <- c.hash(ctx) }()
-	var walked bool
 	err = c.copy(ctx)
 	if err == nil {
 		err = a.build(original)
 	}
 	if err == nil {
 		c.endings <- a.ending()
-		walked, err = a.walk(ctx)
+		err = a.walk(ctx)
 	}
 	if err != nil {
 		cancel()
@@ -198,7 +204,6 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if hex.EncodeToString(c.done.original) != job.OriginalSHA256 {
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
 	}
-	c.done.walked = walked
 	return s.finish(ctx, out, a, c.done)
 }
 
@@ -224,12 +229,20 @@ func (a *assembly) ending() ending {
 // walk reads the pages of the file that results, while the original is being
 // copied, unless they are few. That the file then holds just this is shown by
 // reading it back.
-func (a *assembly) walk(ctx context.Context) (walked bool, err error) {
+func (a *assembly) walk(ctx context.Context) error {
 	if a.file == nil {
-		return false, nil
+		return nil
 	}
-	_, err = openPages(ctx, joined{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset(), true)
-	return true, err
+	return readPages(ctx, joined{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset())
+}
+
+// readPages opens a file and reads every page of it.
+func readPages(ctx context.Context, r io.ReaderAt, size int64) error {
+	f, err := pdf.Open(r, size, pdf.DefaultLimits())
+	if err == nil {
+		_, err = f.Walk(func(*pdf.Page) error { return ctx.Err() })
+	}
+	return err
 }
 
 // beginOriginal opens the stream that holds an original on which nothing may
@@ -239,6 +252,7 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 	a.w.Append(fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>\nstream\n",
 		a.job.Size, a.fileParams(a.job.Size)))
 	head := a.w.Skip(a.job.Size)
+	a.originalAt = a.w.Offset() - a.job.Size
 	a.w.AppendString("\nendstream")
 	a.w.End()
 	return head
@@ -272,8 +286,14 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if s.cfg.LongTerm && stamped {
-		done.hash.Write(rest)
-		res, err := s.extend(ctx, out, total, done.hash)
+		x, err := examineFrom(ctx, out, total, &done)
+		if err != nil {
+			return Result{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
+		}
+		if _, err := s.judgeOwn(x); err != nil {
+			return Result{}, err
+		}
+		res, err := s.extend(ctx, out, x, &prefix{size: total, hash: x.whole, original: done.original, marks: x.marks, begun: x.begun, record: done.record})
 		res.Stamped = true
 		return res, err
 	}
@@ -314,12 +334,22 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error)
 // A time-stamp authority need not be trusted here to be asked. The beginning
 // may have been read back and hashed already.
 func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *prefix) (Report, error) {
-	report, err := verify(ctx, out, size, VerifyOptions{
-		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
-	}, done)
+	x, err := examineFrom(ctx, out, size, done)
 	if err != nil {
-		return report, fmt.Errorf("seal: verifying the sealed file: %w", err)
+		return Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
+	if x.embedded { // others have been read already
+		if err := readPages(ctx, out, size); err != nil {
+			return Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
+		}
+	}
+	return s.judgeOwn(x)
+}
+
+func (s *Sealer) judgeOwn(x *Examination) (Report, error) {
+	report := x.Report(VerifyOptions{
+		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
+	})
 	for _, f := range report.Findings {
 		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp && f.Check != CheckArchive {
 			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -47,8 +48,8 @@ func TestTampering(t *testing.T) {
 		{"stamp", flip(after("/SMask ") + 200), seal.CheckDigest, seal.CheckOriginal, seal.VerdictBroken},
 		{"manifest", flip(after("application#2Fjose+json") + 200), seal.CheckManifest, seal.CheckOriginal + "-", seal.VerdictBroken},
 		{"signature value", flip(signatureValueAt(t, b, gap)), seal.CheckSignature, seal.CheckDigest, seal.VerdictBroken},
-		{"byte range", bytes.Replace(b, m[0], bytes.Replace(m[0], []byte("/ByteRange[0"), []byte("/ByteRange[1"), 1), 1), seal.CheckByteRange, "", seal.VerdictBroken},
-		{"truncated", b[:len(b)-200], seal.CheckStructure, "", seal.VerdictBroken},
+		{"byte range", bytes.Replace(b, m[0], bytes.Replace(m[0], []byte("/ByteRange[0"), []byte("/ByteRange[1"), 1), 1), seal.CheckSignature, "", seal.VerdictBroken},
+		{"truncated", b[:len(b)-200], seal.CheckByteRange, "", seal.VerdictBroken},
 		{"bytes appended", append(bytes.Clone(b), "% more\n%%EOF\n"...), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
 		{"increment that hides a page", hidePage(t, b), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
 		{"increment that changes the form", changeForm(t, b), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
@@ -112,17 +113,18 @@ func hidePage(t *testing.T, b []byte) []byte {
 	return out
 }
 
-// changeForm lets the catalog name another form.
+// changeForm lets the form have one field more.
 func changeForm(t *testing.T, b []byte) []byte {
 	t.Helper()
-	i := bytes.LastIndex(b, []byte("\n1 0 obj\n"))
-	require.Positive(t, i)
-	end := bytes.Index(b[i:], []byte("endobj"))
-	catalog := string(b[i+len("\n1 0 obj\n") : i+end])
-	require.Contains(t, catalog, "/Fields [")
+	m := regexp.MustCompile(`/AcroForm <</Fields (\d+) 0 R`).FindSubmatch(b)
+	require.NotNil(t, m)
+	fields, err := strconv.Atoi(string(m[1]))
+	require.NoError(t, err)
+	list := regexp.MustCompile(`\n` + string(m[1]) + ` 0 obj\n\[([^\]]*)\]`).FindSubmatch(b)
+	require.NotNil(t, list)
 	return increment(t, b, map[int]string{
-		1:    string(bytes.Replace([]byte(catalog), []byte("/Fields ["), []byte("/Fields [4000 0 R "), 1)),
-		4000: "<</FT/Tx/T(x)/V(more)/Type/Annot/Subtype/Widget/Rect[0 0 100 100]>>",
+		fields: "[" + string(list[1]) + " 4000 0 R]",
+		4000:   "<</FT/Tx/T(x)/V(more)/Type/Annot/Subtype/Widget/Rect[0 0 100 100]>>",
 	})
 }
 

@@ -1,13 +1,17 @@
 package seal
 
 import (
+	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,309 +31,317 @@ type VerifyOptions struct {
 	Now          func() time.Time // needed to judge certificates without a time-stamp; nil: the time of sealing
 }
 
-// verifier collects findings about one file.
-type verifier struct {
-	r      io.ReaderAt
-	size   int64
-	opt    VerifyOptions
-	report Report
-	file   *pdf.File // as it is now
-	sealed *pdf.File // as it was when it was sealed
-
-	sig      pdf.Dict
-	rng      [4]int64
-	signed   *cms.Signed
-	manifest *Manifest // of record; nil if that cannot be read
-	record   *record
-	judged   judgement
-	done     *prefix // what need not be hashed again
-}
-
 // Verify examines a sealed PDF, offline and from its bytes alone. The error is
 // about reading it; what is wrong with it is in the report.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, opt VerifyOptions) (Report, error) {
-	return verify(ctx, r, size, opt, nil)
+	x, err := Examine(ctx, r, size)
+	if err != nil {
+		return Report{}, err
+	}
+	return x.Report(opt), nil
 }
 
-// verify is Verify of a file whose beginning may have been read and hashed.
-func verify(ctx context.Context, r io.ReaderAt, size int64, opt VerifyOptions, done *prefix) (Report, error) {
+// Examination is all that can be said about a file without knowing whom to
+// trust: what is in it, and whether that is sound in itself.
+type Examination struct {
+	report    Report
+	judgement judgement
+	// What only the writer of the next increment needs.
+	archive archive
+	whole   hash.Hash
+	marks   marks
+	begun   map[int64]hash.Hash // as in prefix
+	// embedded tells that the original is an attachment in a document of its own.
+	embedded bool
+}
+
+// Examine reads a file and checks all that does not depend on whom to trust.
+func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, error) {
+	return examineFrom(ctx, r, size, nil)
+}
+
+// Report judges what was found.
+func (x *Examination) Report(opt VerifyOptions) Report {
+	r := x.report
+	r.Findings = slices.Clone(r.Findings)
 	if opt.Roots == nil {
 		opt.Roots = x509.NewCertPool()
 	}
 	if opt.TSARoots == nil {
 		opt.TSARoots = opt.Roots
 	}
-	v := &verifier{r: r, size: size, opt: opt, done: done}
-	err := v.run(ctx)
-	v.report.conclude()
-	return v.report, err
+	if len(x.judgement.Chain) > 0 {
+		r.judge(x.judgement, opt)
+	}
+	r.conclude()
+	return r
 }
 
-// errStop ends a verification whose next checks would mean nothing.
+// examiner collects what is found in one file.
+type examiner struct {
+	r    io.ReaderAt
+	size int64
+	done *prefix // what need not be hashed again
+	x    *Examination
+
+	seal   *sealedRevision
+	mark   int64
+	signed *cms.Signed
+	token  *cms.Token // the signature's time-stamp; nil if none
+	record *record
+	later  []increment
+	broken error // why what follows the last increment is none
+	sums   sums
+}
+
+// errStop ends an examination whose next checks would mean nothing.
 var errStop = errors.New("seal: nothing more to check")
 
-func (v *verifier) run(ctx context.Context) error {
-	steps := []func(context.Context) error{
-		v.checkStructure, v.findSignature, v.checkByteRange, v.readManifest, v.checkDigest, v.checkTimestamp, v.checkRevocation,
-		v.checkLater, v.checkTrust, v.checkManifest, v.checkChain,
-	}
-	for _, step := range steps {
+// examineFrom is Examine of a file whose beginning may have been read and hashed.
+func examineFrom(ctx context.Context, r io.ReaderAt, size int64, done *prefix) (*Examination, error) {
+	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
+	for _, step := range []func(context.Context) error{
+		e.findSeal, e.readSignature, e.readRecord, e.readIncrements, e.hash, e.checkMarks, e.checkSignature, e.checkIncrements,
+		e.checkOriginal, e.checkRecord, e.checkAdditions,
+	} {
 		err := step(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if errors.Is(err, errStop) {
-			return nil
+			break
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return e.x, nil
 }
 
+func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
+
 // stop reports a failed check after which nothing more can be said.
-func (v *verifier) stop(code Code, x values) error {
-	v.report.add(code, x)
+func (e *examiner) stop(code Code, v values) error {
+	e.add(code, v)
+	e.x.judgement = judgement{}
 	return errStop
 }
 
-func (v *verifier) checkStructure(ctx context.Context) error {
-	if err := checkEnds(v.r, v.size); err != nil {
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
-			if refusal.Code == NotAPDF {
-				return v.stop("structure.not_pdf", nil)
-			}
-			return v.stop("structure.damaged", values{"reason": strings.TrimSuffix(refusal.Message, ".")})
-		}
+// findSeal looks for the revision that was sealed, which is then read alone:
+// nothing that follows it takes part in finding signature, record, original and pages.
+func (e *examiner) findSeal(ctx context.Context) error {
+	found, err := findLast(ctx, e.r, e.size)
+	if err != nil {
 		return err
 	}
-	var err error
-	v.file, err = openPages(ctx, v.r, v.size, v.done == nil || !v.done.walked)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if found.seal == nil {
+		return e.noSeal(ctx, found)
 	}
-	if err != nil {
-		return v.stop("structure.damaged", values{"reason": err})
-	}
-	v.report.add("structure.readable", values{"bytes": v.size})
-	return nil
-}
-
-// openPages opens a file and reads every page of it.
-func openPages(ctx context.Context, r io.ReaderAt, size int64, walk bool) (*pdf.File, error) {
-	f, err := pdf.Open(r, size, pdf.DefaultLimits())
-	if err == nil && walk {
-		_, err = f.Walk(func(*pdf.Page) error { return ctx.Err() })
-	}
-	return f, err
-}
-
-// findSignature looks for the certification signature that the catalog's
-// permissions name (ISO 32000-2, 12.8.6).
-func (v *verifier) findSignature(context.Context) error {
-	cat, _, err := v.file.Catalog()
-	if err != nil {
-		return v.stop("structure.damaged", values{"reason": err})
-	}
-	perms, err := v.file.Dict(cat.Get("Perms"))
-	if err != nil {
-		return v.stop("signature.none", nil)
-	}
-	ref, ok := perms.Get("DocMDP").Ref()
-	if !ok {
-		return v.stop("signature.none", nil)
-	}
-	o, err := v.file.Object(ref)
-	if err != nil {
-		return v.stop("signature.malformed", values{"reason": err})
-	}
-	if v.sig, err = o.Value.Dict(); err != nil || !v.sig.Get("SubFilter").IsName("ETSI.CAdES.detached") {
-		return v.stop("signature.malformed", values{"reason": "it is no PAdES signature"})
-	}
-	a, err := v.sig.Get("ByteRange").Array()
-	if err != nil || len(a) != 4 {
-		return v.stop("byte_range.malformed", values{"reason": "there are no four numbers within the file"})
-	}
-	for i := range a {
-		if v.rng[i], ok = a[i].Int(); !ok || v.rng[i] < 0 || v.rng[i] > v.size {
-			return v.stop("byte_range.malformed", values{"reason": "there are no four numbers within the file"})
-		}
-	}
-	contents, ok := v.sig.Get("Contents").Bytes()
-	if !ok {
-		return v.stop("signature.malformed", values{"reason": "it is empty"})
-	}
-	// Hexadecimal can be written in several ways. Nothing covers these bytes, so
-	// only the one in which the seal writes them is accepted.
-	if string(v.sig.Get("Contents")) != "<"+hex.EncodeToString(contents)+">" {
-		return v.stop("signature.malformed", values{"reason": "its digits"})
-	}
-	gap, end := v.rng[1], v.rng[2]+v.rng[3]
-	switch {
-	case v.rng[0] != 0 || v.rng[2] <= gap || end > v.size:
-		return v.stop("byte_range.malformed", values{"reason": "the ranges make no sense"})
-	case o.Start == 0 || gap < o.Start || v.rng[2] > o.End || v.rng[2]-gap != int64(2*len(contents)+2):
-		return v.stop("byte_range.malformed", values{"reason": "it leaves out more than itself"})
-	}
-	if v.signed, err = cms.Parse(contents); err != nil {
-		return v.stop("signature.malformed", values{"reason": err})
-	}
-	v.report.SealedBy = v.signed.Certificate.Subject.CommonName
-	return nil
-}
-
-func (v *verifier) checkByteRange(context.Context) error {
-	end := v.rng[2] + v.rng[3]
-	edge := make([]byte, 1)
-	for _, e := range []struct {
-		at   int64
-		want byte
-	}{{v.rng[1], '<'}, {v.rng[2] - 1, '>'}} {
-		if _, err := v.r.ReadAt(edge, e.at); err != nil || edge[0] != e.want {
-			return v.stop("byte_range.malformed", values{"reason": "it leaves out more than itself"})
-		}
-	}
-	var err error
-	if v.sealed, err = v.file.Revision(end); err != nil {
-		return v.stop("byte_range.malformed", values{"reason": "what it covers is not a PDF"})
-	}
-	if end == v.size {
-		v.report.add("byte_range.whole", nil)
+	e.seal, e.mark = found.seal, found.mark
+	e.x.embedded = e.seal.from > 0
+	e.add("structure.readable", values{"bytes": e.size})
+	if e.seal.end == e.size {
+		e.add("byte_range.whole", nil)
 	} else {
-		v.report.add("byte_range.earlier", values{"end": end, "bytes": v.size - end})
+		e.add("byte_range.earlier", values{"end": e.seal.end, "bytes": e.size - e.seal.end})
 	}
 	return nil
 }
 
-// readManifest reads the manifest before the bytes are hashed: it says how
-// long the original is, so that one pass is enough.
-func (v *verifier) readManifest(context.Context) error {
-	b, err := v.attachment(attachmentKey)
+func (e *examiner) noSeal(ctx context.Context, f found) error {
+	var cut *cutOffError
+	switch {
+	case errors.As(f.reason, &cut):
+		return e.stop("byte_range.cut_off", values{"end": cut.end, "bytes": e.size})
+	case f.reason != nil:
+		return e.stop("signature.does_not_fit", values{"reason": f.reason})
+	case f.remains:
+		return e.stop("signature.remains", nil)
+	}
+	head := make([]byte, min(e.size, 1024))
+	if err := readFull(e.r, head, 0); err != nil {
+		return fmt.Errorf("seal: reading: %w", err)
+	}
+	if !bytes.Contains(head, []byte("%PDF-")) {
+		return e.stop("structure.not_pdf", nil)
+	}
+	e.x.report.Signatures = otherSignatures(ctx, e.r, e.size)
+	return e.stop("signature.none", nil)
+}
+
+// readSignature reads the signature, whose form leaves nothing open.
+func (e *examiner) readSignature(context.Context) error {
+	contents, err := e.seal.readContents(e.r)
+	if errors.Is(err, errDigits) {
+		return e.stop("signature.malformed", values{"reason": err})
+	}
 	if err != nil {
-		v.report.add("manifest.missing", values{"reason": err})
-		return nil
+		return fmt.Errorf("seal: reading: %w", err)
 	}
-	if v.done != nil {
-		v.record = v.done.record
+	if e.signed, err = cms.ParseStrict(contents); err != nil {
+		return e.stop("signature.malformed", values{"reason": err})
 	}
-	v.record = v.record.of(b)
-	if v.record.err != nil {
-		v.report.add("manifest.malformed", values{"reason": v.record.err})
-		return nil
+	if e.signed.Hash() != crypto.SHA256 || e.signed.SigningTime || !e.signed.Detached() {
+		return e.stop("signature.malformed", values{"reason": "it is no PAdES signature with SHA-256"})
 	}
-	m, kid := &v.record.manifest, v.record.kid
-	v.manifest = m
-	v.report.EnvelopeID, v.report.DocumentID, v.report.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
-	v.report.OriginalSHA256, v.report.ChainHead, v.report.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
-	v.report.SealedAt = &m.SealedAt
-	v.report.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": kid})
-	return nil
-}
-
-// checkTrust judges what was found.
-func (v *verifier) checkTrust(context.Context) error {
-	j := &v.judged
-	j.Chain = v.signed.Chain()
-	if v.manifest != nil {
-		j.SealedAt, j.KeyID, j.Key = v.manifest.SealedAt, v.record.kid, v.record.key
+	if chainHash(e.signed.Certificates) != e.seal.chain {
+		return e.stop("signature.malformed", values{"reason": "it carries other certificates than the seal names"})
 	}
-	v.report.judge(*j, v.opt)
-	if v.manifest != nil {
-		v.report.Record = recordOf(v.manifest, v.report.SealedBy, v.manifest.Pages)
+	e.x.judgement.Chain = e.signed.Certificates
+	e.x.report.SealedBy = sealerName(e.signed.Certificate)
+	switch token := e.signed.Token; {
+	case token != nil && e.seal.stamp == stampNone:
+		return e.stop("timestamp.wrong", values{"reason": "the seal was made without one"})
+	case token != nil:
+		if e.token, err = cms.ParseTokenStrict(token); err != nil {
+			e.add("timestamp.malformed", values{"reason": err})
+		}
+	case e.seal.stamp == stampRequired:
+		e.add("timestamp.missing", nil)
 	}
 	return nil
 }
 
-// attachment returns an embedded file of the sealed revision.
-func (v *verifier) attachment(key string) ([]byte, error) {
-	o, err := v.attachmentObject(key)
+// sealerName is how people know who holds a certificate.
+func sealerName(c *x509.Certificate) string {
+	name, organization := c.Subject.CommonName, strings.Join(c.Subject.Organization, ", ")
+	switch {
+	case name == "":
+		return or(organization, c.Subject.String())
+	case organization == "" || organization == name:
+		return name
+	}
+	return name + " (" + organization + ")"
+}
+
+func chainHash(chain []*x509.Certificate) string {
+	h := sha256.New()
+	for _, c := range chain {
+		h.Write(c.Raw)
+	}
+	return strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
+}
+
+// readRecord reads the seal record through the seal's own increment.
+func (e *examiner) readRecord(context.Context) error {
+	b, err := e.recordBytes()
+	if err != nil {
+		e.add("manifest.missing", values{"reason": err})
+		return nil
+	}
+	if e.done != nil {
+		e.record = e.done.record
+	}
+	e.record = e.record.of(b)
+	if e.record.err != nil {
+		e.add("manifest.malformed", values{"reason": e.record.err})
+		e.record = nil
+		return nil
+	}
+	m, r, j := &e.record.manifest, &e.x.report, &e.x.judgement
+	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
+	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
+	r.SealedAt = &m.SealedAt
+	r.Record = recordOf(m, r.SealedBy, m.Pages)
+	j.SealedAt, j.KeyID, j.Key = m.SealedAt, e.record.kid, e.record.key
+	e.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": e.record.kid})
+	return nil
+}
+
+func (e *examiner) recordBytes() ([]byte, error) {
+	o, err := e.seal.file.Object(e.seal.record)
 	if err != nil {
 		return nil, err
 	}
-	return v.sealed.StreamData(o)
+	if !o.IsStream() {
+		return nil, fmt.Errorf("%w: object %d is no stream", pdf.ErrDamaged, o.Ref.Num)
+	}
+	return e.seal.file.StreamData(o)
 }
 
-func (v *verifier) attachmentObject(key string) (pdf.Object, error) {
-	var none pdf.Object
-	cat, _, err := v.sealed.Catalog()
-	if err != nil {
-		return none, err
+// hash reads the file, once.
+func (e *examiner) hash(ctx context.Context) error {
+	holes := []hole{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
+	for _, i := range e.later {
+		holes = append(holes, i.hole())
 	}
-	names, err := v.sealed.Dict(cat.Get("Names"))
-	if err != nil {
-		return none, err
+	var err error
+	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.from, e.seal.to, holes, e.done)
+	if errors.Is(err, errMarks) {
+		return e.stop("signature.does_not_fit", values{"reason": err})
 	}
-	spec, err := findName(v.sealed, names.Get("EmbeddedFiles"), key)
-	if err != nil {
-		return none, err
-	}
-	if spec == nil {
-		return none, fmt.Errorf("no attachment %s", key)
-	}
-	d, err := v.sealed.Dict(spec)
-	if err != nil {
-		return none, err
-	}
-	ef, err := v.sealed.Dict(d.Get("EF"))
-	if err != nil {
-		return none, err
-	}
-	ref, ok := ef.Get("F").Ref()
-	if !ok {
-		return none, fmt.Errorf("no attachment %s", key)
-	}
-	o, err := v.sealed.Object(ref)
-	if err == nil && !o.IsStream() {
-		err = fmt.Errorf("no attachment %s", key)
-	}
-	return o, err
-}
-
-// checkDigest hashes the file: what the signature covers, the original, and
-// the whole file.
-func (v *verifier) checkDigest(ctx context.Context) error {
-	from, to, want := v.originalPlace()
-	sums, err := v.hashAll(ctx, from, to)
 	if err != nil {
 		return err
 	}
-	v.report.SHA256 = hex.EncodeToString(sums.whole)
-	switch err := v.signed.Verify(sums.covered); {
-	case errors.Is(err, cms.ErrDigest):
-		v.report.add("digest.changed", nil)
-	case err != nil:
-		v.report.add("digest.unchanged", nil)
-		v.report.add("signature.wrong", values{"reason": err})
-	default:
-		v.report.add("digest.unchanged", nil)
-		v.report.add("signature.sound", values{"name": v.signed.Certificate.Subject, "algorithm": v.signed.Hash()})
+	e.x.whole, e.x.marks, e.x.begun = e.sums.whole, e.sums.marks, e.sums.begun
+	e.x.report.SHA256 = hex.EncodeToString(e.sums.whole.Sum(nil))
+	return nil
+}
+
+// checkMarks looks for a second signature that could be the seal.
+func (e *examiner) checkMarks(ctx context.Context) error {
+	fitting := 0
+	for _, at := range e.sums.marks.at {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if at == e.mark {
+			fitting++
+			continue
+		}
+		if _, err := fit(e.r, e.size, at); err == nil {
+			fitting++
+		}
 	}
-	switch {
-	case want == "":
-		v.report.add("original.missing", values{"reason": "the seal record does not say where it is"})
-	case hex.EncodeToString(sums.original) != want:
-		v.report.add("original.changed", nil)
-	default:
-		v.report.add("original.found", values{"from": from, "to": to, "sha256": want})
+	if fitting != 1 {
+		return e.stop("signature.several", values{"count": fitting})
 	}
 	return nil
 }
 
-// originalPlace says where the original is and what its hash must be.
-func (v *verifier) originalPlace() (from, to int64, want string) {
-	if v.manifest == nil {
-		return 0, 0, ""
+func (e *examiner) checkSignature(context.Context) error {
+	switch err := e.signed.Verify(e.sums.covered[0]); {
+	case errors.Is(err, cms.ErrDigest):
+		e.add("digest.changed", nil)
+	case err != nil:
+		e.add("digest.unchanged", nil)
+		e.add("signature.wrong", values{"reason": err})
+	default:
+		e.add("digest.unchanged", nil)
+		e.add("signature.sound", values{"name": e.signed.Certificate.Subject, "algorithm": e.signed.Hash()})
 	}
-	m := v.manifest.Original
-	if m.As == "prefix" && m.Size > 0 && m.Size <= v.rng[1] {
-		return 0, m.Size, m.SHA256
+	if e.token == nil {
+		return nil
 	}
-	if m.As == "embedded" {
-		o, err := v.attachmentObject("original.pdf")
-		if err == nil {
-			if n, err := v.sealed.StreamLength(o); err == nil && n == m.Size && o.Data+n <= v.rng[1] {
-				return o.Data, o.Data + n, m.SHA256
-			}
-		}
+	digest, err := e.token.StampedDigest(e.signed.Signature)
+	if err == nil {
+		err = e.token.Verify(digest)
 	}
-	return 0, 0, ""
+	if err != nil {
+		e.add("timestamp.wrong", values{"reason": err})
+		return nil
+	}
+	e.x.judgement.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
+	return nil
+}
+
+func (e *examiner) checkOriginal(context.Context) error {
+	if e.record == nil {
+		e.add("original.missing", values{"reason": "the seal record is missing"})
+		return nil
+	}
+	m := e.record.manifest.Original
+	as := "prefix"
+	if e.seal.from > 0 {
+		as = "embedded"
+	}
+	switch {
+	case m.As != as || m.Size != e.seal.to-e.seal.from:
+		e.add("original.missing", values{"reason": "seal and record do not agree about where it is"})
+	case hex.EncodeToString(e.sums.original) != m.SHA256:
+		e.add("original.changed", nil)
+	default:
+		e.add("original.found", values{"from": e.seal.from, "to": e.seal.to, "sha256": m.SHA256})
+	}
+	return nil
 }

@@ -2,160 +2,248 @@ package seal
 
 import (
 	"context"
-	"errors"
-	"time"
+	"crypto/x509"
+	"fmt"
+	"io"
 
+	"countersign/seal/archive1"
 	"countersign/seal/cms"
 	"countersign/seal/pdf"
 )
 
-// checkArchive checks the document time-stamps that were added after the seal.
-// Each one covers the whole file up to its own end.
-func (v *verifier) checkArchive(ctx context.Context) error {
-	fields, err := signatureFields(v.file)
-	if err != nil {
-		v.altered(v.rng[2]+v.rng[3], err)
-		return nil
+// maxArchiveStamps bounds how often a document's time-stamp can be renewed.
+const maxArchiveStamps = 64
+
+// maxEvidence bounds the validation data of one file, in bytes.
+const maxEvidence = 16 << 20
+
+// archive is where a sealed file can be continued: what the next increment has
+// to know of the file, and which signatures it brings validation data for.
+type archive struct {
+	revision archive1.Revision
+	pending  []*cms.Signed   // their validation data is not in the file yet
+	listed   map[string]bool // certificates that are in it, by their DER
+	budget   int             // bytes of validation data that may follow
+	stamps   int
+}
+
+// archiveOf returns how a sealed revision can be continued.
+func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (archive, error) {
+	f := s.file
+	trailer := f.Trailer()
+	r := archive1.Revision{Size: s.end, Start: f.StartXRef(), Stream: f.UsesXRefStream()}
+	size, ok := trailer.Get("Size").Int()
+	if !ok {
+		return archive{}, fmt.Errorf("%w: Size of the trailer", pdf.ErrDamaged)
 	}
-	covered := v.rng[2] + v.rng[3]
-	for _, ref := range fields {
-		field, err := v.file.Dict(ref.Value())
-		if err != nil {
-			return err
+	r.Next = int(size)
+	catalog, root, err := f.Catalog()
+	if err != nil {
+		return archive{}, err
+	}
+	r.Root = archive1.Object{Num: root.Num, Gen: root.Gen}
+	o, err := f.Object(root)
+	if err != nil {
+		return archive{}, err
+	}
+	r.Catalog = string(o.Value)
+	if catalog.Get("DSS") != nil {
+		return archive{}, fmt.Errorf("%w: the sealed catalog has validation data", pdf.ErrDamaged)
+	}
+	if info := trailer.Get("Info"); info != nil {
+		r.Info = string(info)
+	}
+	id, err := trailer.Get("ID").Array()
+	if err != nil || len(id) != 2 {
+		return archive{}, fmt.Errorf("%w: ID of the trailer", pdf.ErrDamaged)
+	}
+	r.ID = string(id[0])
+	form, err := f.Dict(catalog.Get("AcroForm"))
+	if err != nil {
+		return archive{}, err
+	}
+	fields, ok := form.Get("Fields").Ref()
+	if !ok {
+		return archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+	}
+	r.Fields = archive1.Object{Num: fields.Num, Gen: fields.Gen}
+	list, err := f.Resolve(fields.Value())
+	if err != nil {
+		return archive{}, err
+	}
+	if !list.IsArray() {
+		return archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+	}
+	r.Listed = string(list[1 : len(list)-1])
+	return archive{revision: r, pending: signatures, listed: map[string]bool{}, budget: maxEvidence}, nil
+}
+
+// question is about the revocation of a certificate.
+type question struct{ certificate, issuer *x509.Certificate }
+
+// plan returns what the next increment must hold: the certificates of the
+// pending signatures' chains that are not in the file yet, and a statement about
+// each one in these chains whose authority gives any, both in this order.
+func (a *archive) plan() (certs [][]byte, questions []question) {
+	added, asked := map[string]bool{}, map[string]bool{}
+	for _, s := range a.pending {
+		chain := s.Certificates
+		for i, c := range chain {
+			der := string(c.Raw)
+			if !a.listed[der] && !added[der] {
+				added[der] = true
+				certs = append(certs, c.Raw)
+			}
+			if i+1 == len(chain) || asked[der] {
+				continue
+			}
+			if byOCSP, byCRL := cms.States(c); byOCSP || byCRL {
+				asked[der] = true
+				questions = append(questions, question{c, chain[i+1]})
+			}
 		}
-		sigRef, _ := field.Get("V").Ref()
-		o, err := v.file.Object(sigRef)
-		if err != nil {
-			return err
-		}
-		sig, err := o.Value.Dict()
-		if err != nil || !sig.Get("SubFilter").IsName("ETSI.RFC3161") || o.Start < v.rng[2]+v.rng[3] {
-			continue // of the seal itself or of the original
-		}
-		st, err := v.checkDocTimestamp(ctx, o, sig)
+	}
+	return certs, questions
+}
+
+// next continues the archive after an increment with a time-stamp.
+func (a *archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Token) {
+	for _, c := range e.Certs {
+		a.listed[string(c)] = true
+		a.budget -= len(c)
+	}
+	for _, s := range e.Statements {
+		a.budget -= len(s.DER)
+	}
+	a.revision, a.pending = r, []*cms.Signed{token.Signed}
+	a.stamps++
+}
+
+// increment is one that this service wrote after the seal.
+type increment struct {
+	at       int64 // where it begins
+	contents int64 // of its time-stamp, as in signatureDict
+	after    int64
+	end      int64
+	token    *cms.Token
+	evidence evidence
+}
+
+func (i increment) hole() hole { return hole{i.contents, i.after, i.end} }
+
+// readIncrements reads what follows the seal forward, never through its own
+// cross-reference sections, and compares it with what this service writes.
+func (e *examiner) readIncrements(ctx context.Context) error {
+	signatures := []*cms.Signed{e.signed}
+	if e.token != nil {
+		signatures = append(signatures, e.token.Signed)
+	}
+	a, err := archiveOf(e.seal, signatures...)
+	if err != nil {
+		return e.stop("signature.does_not_fit", values{"reason": err})
+	}
+	for a.revision.Size < e.size {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			v.altered(covered, err)
-			return nil
+		if a.stamps == maxArchiveStamps {
+			e.broken = fmt.Errorf("more than %d time-stamps", maxArchiveStamps)
+			break
 		}
-		covered = max(covered, st.Covers)
-		v.judged.Stamps = append([]stamp{st}, v.judged.Stamps...)
+		var i increment
+		if i, err = a.read(e.r, e.size); err != nil {
+			e.broken = err
+			break
+		}
+		e.later = append(e.later, i)
 	}
-	if covered != v.size {
-		v.altered(covered, errors.New("they follow the last document time-stamp"))
-	}
+	e.x.archive = a
 	return nil
 }
 
-// checkDocTimestamp reads a document time-stamp.
-func (v *verifier) checkDocTimestamp(ctx context.Context, o pdf.Object, sig pdf.Dict) (stamp, error) {
-	var none stamp
-	a, err := sig.Get("ByteRange").Array()
-	if err != nil || len(a) != 4 {
-		return none, errors.New("it does not say what it covers")
+// read reads one increment and moves on to what follows it.
+func (a *archive) read(r io.ReaderAt, size int64) (increment, error) {
+	from := a.revision.Size
+	none := increment{}
+	streams, err := archive1.Scan(r, size, a.revision, a.budget)
+	if err != nil {
+		return none, err
 	}
-	var n [4]int64
-	for i := range n {
-		var ok bool
-		if n[i], ok = a[i].Int(); !ok || n[i] < 0 || n[i] > v.size {
-			return none, errors.New("it does not say what it covers")
+	certs, questions := a.plan()
+	if len(streams) != len(certs)+len(questions) {
+		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
+	}
+	ev := archive1.Evidence{Certs: certs} // what is there is compared with them
+	i := increment{at: from}
+	for n, q := range questions {
+		s := statement{Certificate: q.certificate, Issuer: q.issuer}
+		der := streams[len(certs)+n]
+		byOCSP, _ := cms.States(q.certificate)
+		if byOCSP {
+			s.OCSP = der
+		} else {
+			s.CRL = der
 		}
+		if err := (cms.Statement{OCSP: s.OCSP, CRL: s.CRL}).Sound(q.certificate, q.issuer); err != nil {
+			return none, fmt.Errorf("at byte %d: %w", from, err)
+		}
+		ev.Statements = append(ev.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
+		i.evidence.Statements = append(i.evidence.Statements, s)
 	}
-	der, ok := sig.Get("Contents").Bytes()
-	end := n[2] + n[3]
-	if !ok || n[0] != 0 || end > v.size || n[1] < o.Start || n[2] > o.End || n[2]-n[1] != int64(2*len(der)+2) {
-		return none, errors.New("it covers ranges that make no sense")
-	}
-	t, err := cms.ParseToken(der)
+	inc, contents, err := archive1.Match(r, size, a.revision, ev)
 	if err != nil {
 		return none, err
 	}
-	h, err := t.ImprintHash()
-	if err != nil {
-		return none, err
+	if i.token, err = cms.ParseTokenStrict(contents); err != nil {
+		return none, fmt.Errorf("the time-stamp at byte %d: %w", from+int64(inc.Contents), err)
 	}
-	digest := h.New()
-	if err := hashSpans(ctx, v.r, end, []span{{0, n[1], digest}, {n[2], end, digest}}); err != nil {
-		return none, err
-	}
-	if err := t.Verify(digest.Sum(nil)); err != nil {
-		return none, err
-	}
-	return stamp{Chain: t.Chain(), Time: t.Time, Document: true, Covers: end}, nil
+	i.contents, i.after, i.end = from+int64(inc.Contents), from+int64(inc.End), inc.Revision.Size
+	i.evidence.Covers = i.end
+	a.next(inc.Revision, ev, i.token)
+	return i, nil
 }
 
-// checkRevocation looks for embedded statements about the sealing certificate.
-func (v *verifier) checkRevocation(context.Context) error {
-	cat, _, err := v.file.Catalog()
-	if err != nil {
-		return err
-	}
-	if cat.Get("DSS") == nil {
-		return nil
-	}
-	e, err := v.embeddedEvidence(cat.Get("DSS"))
-	if err != nil {
-		v.altered(v.rng[2]+v.rng[3], err)
-		return nil
-	}
-	chain := v.signed.Chain()
-	var found evidence
-	for i := 0; i+1 < len(chain); i++ {
-		for _, b := range e.OCSPs {
-			if _, err := (cms.Evidence{OCSPs: [][]byte{b}}).Check(chain[i], chain[i+1], time.Time{}); !errors.Is(err, cms.ErrNoEvidence) {
-				found.Statements = append(found.Statements, statement{Certificate: chain[i], Issuer: chain[i+1], OCSP: b})
-			}
+// checkIncrements checks what the document time-stamps stamp. What follows one
+// that does not stamp the file before it is not what this service wrote.
+func (e *examiner) checkIncrements(context.Context) error {
+	stamps := e.x.judgement.Stamps
+	for n, i := range e.later {
+		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
+			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.contents, err)
+			e.later = e.later[:n]
+			break
 		}
-		for _, b := range e.CRLs {
-			if _, err := (cms.Evidence{CRLs: [][]byte{b}}).Check(chain[i], chain[i+1], time.Time{}); !errors.Is(err, cms.ErrNoEvidence) {
-				found.Statements = append(found.Statements, statement{Certificate: chain[i], Issuer: chain[i+1], CRL: b})
-			}
-		}
+		stamps = append([]stamp{{Chain: i.token.Certificates, Time: i.token.Time, Document: true, Covers: i.end}}, stamps...)
+		e.x.judgement.Evidence = append(e.x.judgement.Evidence, i.evidence)
 	}
-	v.judged.Evidence = []evidence{found}
+	e.x.judgement.Stamps = stamps
 	return nil
 }
 
-// maxEvidence bounds the embedded statements that are read.
-const maxEvidence = 256
-
-func (v *verifier) embeddedEvidence(dss pdf.Value) (cms.Evidence, error) {
-	var e cms.Evidence
-	d, err := v.file.Dict(dss)
-	if err != nil {
-		return e, err
+// checkAdditions tells what follows the last increment of this service.
+func (e *examiner) checkAdditions(ctx context.Context) error {
+	end := e.seal.end
+	if n := len(e.later); n > 0 {
+		end = e.later[n-1].end
 	}
-	for _, part := range []struct {
-		key  string
-		into *[][]byte
-	}{{"OCSPs", &e.OCSPs}, {"CRLs", &e.CRLs}} {
-		list, err := arrayOf(v.file, d.Get(part.key))
-		if err != nil {
-			return e, err
-		}
-		if len(list) > maxEvidence {
-			return e, pdf.ErrLimit
-		}
-		for _, r := range list {
-			ref, ok := r.Ref()
-			if !ok {
-				return e, pdf.ErrDamaged
-			}
-			o, err := v.file.Object(ref)
-			if err != nil {
-				return e, err
-			}
-			if !o.IsStream() {
-				return e, pdf.ErrDamaged
-			}
-			b, err := v.file.StreamData(o)
-			if err != nil {
-				return e, err
-			}
-			*part.into = append(*part.into, b)
-		}
+	switch {
+	case e.broken == nil && len(e.later) == 0:
+		e.add("later_changes.none", nil)
+		return nil
+	case e.broken == nil:
+		e.add("later_changes.archive", nil)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	return e, nil
+	kind, object := additions(ctx, e.r, e.size, end)
+	v := values{"offset": end, "bytes": e.size - end}
+	if kind == additionUnknown {
+		v["reason"] = e.broken
+	} else {
+		v["object"] = object
+	}
+	e.add(Code("later_changes."+kind), v)
+	e.x.report.Additions = &Additions{From: end, Bytes: e.size - end, Kind: kind}
+	return nil
 }

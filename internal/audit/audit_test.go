@@ -119,7 +119,9 @@ func (a *archive) signAll(s *store.Store, clock *testkit.Clock) {
 			if _, err := e.Consent(act(clock), l, models.DisclosureIn("en")); err != nil {
 				return err
 			}
-			_, err := e.Sign(act(clock), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
+			by := act(clock)
+			by.Actor = models.SignerActor(e.Fields[i].SignerID)
+			_, err := e.Sign(by, l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
 			return err
 		})
 		require.NoError(a.t, err)

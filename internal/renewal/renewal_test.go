@@ -123,7 +123,9 @@ func (h *house) sealed() *models.Envelope {
 		if _, err := e.Consent(h.act(), l, models.DisclosureIn("en")); err != nil {
 			return err
 		}
-		_, err := e.Sign(h.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &value}}})
+		by := h.act()
+		by.Actor = models.SignerActor(e.Fields[0].SignerID)
+		_, err := e.Sign(by, l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &value}}})
 		return err
 	})
 	require.NoError(h.t, err)

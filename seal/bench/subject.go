@@ -92,7 +92,7 @@ func newSealer() (*sealer, error) {
 
 // newJob has two signers, each with a signature and a date on the last page.
 func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
-	now := time.Now()
+	now := time.Now().UTC().Truncate(time.Microsecond)
 	const envelope = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11"
 	j := seal.Job{
 		Original: in, Size: size, OriginalSHA256: hash, SealedAt: now,
@@ -110,7 +110,7 @@ func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
 			seal.Value{FieldID: id + "a", SignerID: id, Kind: seal.Signature, Page: pages, X: 72, Y: 500 + 60*float64(i), W: 180, H: 48, PNG: picture},
 			seal.Value{FieldID: id + "b", SignerID: id, Kind: seal.Date, Page: pages, X: 300, Y: 500 + 60*float64(i), W: 100, H: 20, Text: "2026-11-21"})
 	}
-	j.Events, j.ChainHead = events(14)
+	j.Events, j.ChainHead = events(14, hash, now)
 	return j
 }
 

@@ -29,6 +29,7 @@ var (
 	oidTimeStampToken  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14} // RFC 3161, appendix A
 	oidSHA256WithRSA   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}
 	oidECDSAWithSHA256 = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}
+	oidRSAPSS          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 	oidTSTInfo         = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 1, 4}
 )
 
@@ -163,6 +164,11 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 	sum := sha256.Sum256(set)
 	if si.EncryptedDigest, err = s.key.Sign(s.rand, sum[:], crypto.SHA256); err != nil {
 		return nil, fmt.Errorf("cms: signing: %w", err)
+	}
+	if pub, ok := s.key.Public().(*ecdsa.PublicKey); ok {
+		if si.EncryptedDigest, err = lowS(pub, si.EncryptedDigest); err != nil {
+			return nil, err
+		}
 	}
 	si.DigestEncryptionAlgorithm = s.algorithm
 	if stamp != nil {

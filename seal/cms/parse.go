@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
+	_ "crypto/sha1" //nolint:gosec // RFC 2634; it names a certificate whose own signature is checked
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"go.mozilla.org/pkcs7"
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
 // Signed is a parsed CMS signature with one signer.
@@ -26,6 +29,7 @@ type Signed struct {
 	Token        []byte              // the signature time-stamp, DER; nil if none
 	Signature    []byte              // the raw signature value
 
+	message     *message
 	content     []byte
 	contentType asn1.ObjectIdentifier
 	digest      []byte // the messageDigest attribute
@@ -38,7 +42,7 @@ type Signed struct {
 // Bounds of what is parsed: real signatures have less than 20 KiB.
 const (
 	maxDER          = 1 << 20
-	maxCertificates = 32
+	maxCertificates = 16
 	maxRSABits      = 8192
 )
 
@@ -47,88 +51,101 @@ var ErrStructure = errors.New("cms: malformed signature")
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrStructure, what) }
 
-// Parse reads a CMS SignedData with exactly one signer. Zero bytes after it
-// are allowed, as padding of /Contents.
+// Parse reads a CMS SignedData in DER with exactly one signer. Zero bytes after
+// it are allowed, as padding of /Contents. What else it carries than is of use
+// here is left out: ParseStrict refuses that.
 func Parse(der []byte) (*Signed, error) {
-	if len(der) > maxDER {
-		return nil, malformed("too large")
-	}
-	var outer asn1.RawValue
-	rest, err := asn1.Unmarshal(der, &outer)
+	s, _, err := parse(der)
+	return s, err
+}
+
+// ParseStrict is Parse of a message in the one form that Sign and Normalize
+// write: nothing in it can be changed that no signature covers, but the padding
+// (which must be zero) and how many of the certificates at the chain's end are there.
+func ParseStrict(der []byte) (*Signed, error) {
+	s, raw, err := parse(der)
 	if err != nil {
-		return nil, malformed("not DER")
-	}
-	if len(bytes.Trim(rest, "\x00")) > 0 {
-		return nil, malformed("bytes after the end")
-	}
-	p7, err := parsePKCS7(outer.FullBytes)
-	if err != nil {
-		return nil, malformed("no SignedData")
-	}
-	if len(p7.Certificates) > maxCertificates {
-		return nil, malformed("too many certificates")
-	}
-	if len(p7.Signers) != 1 {
-		return nil, malformed("not exactly one signer")
-	}
-	s := &Signed{Certificates: p7.Certificates, content: p7.Content}
-	si := &p7.Signers[0]
-	for _, c := range p7.Certificates {
-		if c.SerialNumber.Cmp(si.IssuerAndSerialNumber.SerialNumber) == 0 &&
-			bytes.Equal(c.RawIssuer, si.IssuerAndSerialNumber.IssuerName.FullBytes) {
-			s.Certificate = c
-		}
-	}
-	if s.Certificate == nil {
-		return nil, malformed("the signer's certificate is missing")
-	}
-	s.Signature = si.EncryptedDigest
-	if s.hash, err = hashOf(si.DigestAlgorithm.Algorithm); err != nil {
 		return nil, err
 	}
-	var encoded [][]byte
-	for _, a := range si.AuthenticatedAttributes {
-		b, err := asn1.Marshal(a)
-		if err != nil {
-			return nil, malformed("signed attributes")
-		}
-		encoded = append(encoded, b)
-		switch {
-		case a.Type.Equal(pkcs7.OIDAttributeMessageDigest):
-			_, err = asn1.Unmarshal(a.Value.Bytes, &s.digest)
-		case a.Type.Equal(pkcs7.OIDAttributeContentType):
-			_, err = asn1.Unmarshal(a.Value.Bytes, &s.contentType)
-		case a.Type.Equal(pkcs7.OIDAttributeSigningTime):
-			s.SigningTime = true
-		case a.Type.Equal(oidSigningCertV2):
-			s.certHash, s.certHashAlg, err = readCertID(a.Value.Bytes, crypto.SHA256)
-		case a.Type.Equal(oidSigningCert) && s.certHash == nil:
-			s.certHash, s.certHashAlg, err = readCertID(a.Value.Bytes, crypto.SHA1)
-		}
-		if err != nil {
-			return nil, malformed("signed attributes")
+	again, err := s.message.write()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, raw) {
+		return nil, malformed("it is not in the form in which the seal writes it")
+	}
+	chain := s.Chain()
+	if len(chain) != len(s.Certificates) {
+		return nil, malformed("it carries other certificates than its signer's chain")
+	}
+	for i, c := range chain {
+		if c != s.Certificates[i] {
+			return nil, malformed("its certificates are not in the order of the chain")
 		}
 	}
-	if s.attributes, err = marshalSet(encoded); err != nil {
-		return nil, malformed("signed attributes")
-	}
-	for _, a := range si.UnauthenticatedAttributes {
-		if a.Type.Equal(oidTimeStampToken) {
-			s.Token = a.Value.Bytes
-		}
+	if pub, ok := s.Certificate.PublicKey.(*ecdsa.PublicKey); ok && s.message.content == nil && !isLowS(pub, s.Signature) {
+		return nil, malformed("the signature value is not the smaller one of the two that are right")
 	}
 	return s, nil
 }
 
-// parsePKCS7 turns a panic of the library into an error: what it is given may
-// come from anyone.
-func parsePKCS7(der []byte) (p7 *pkcs7.PKCS7, err error) {
-	defer func() {
-		if recover() != nil {
-			err = ErrStructure
+// Normalize returns a message in the form that ParseStrict accepts: with the
+// certificates of the signer's chain alone, and without unsigned attributes.
+// Neither is covered by its signature.
+func Normalize(der []byte) ([]byte, error) {
+	s, _, err := parse(der)
+	if err != nil {
+		return nil, err
+	}
+	m := *s.message
+	m.certificates, m.token = s.Chain(), nil
+	return m.write()
+}
+
+func parse(der []byte) (*Signed, []byte, error) {
+	if len(der) > maxDER {
+		return nil, nil, malformed("too large")
+	}
+	in := cryptobyte.String(der)
+	var raw cryptobyte.String
+	if !in.ReadASN1Element(&raw, cbasn1.SEQUENCE) {
+		return nil, nil, malformed("not DER")
+	}
+	if len(bytes.Trim(in, "\x00")) > 0 {
+		return nil, nil, malformed("bytes after the end")
+	}
+	m, err := readMessage(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Signed{
+		Certificate: m.signer, Certificates: m.certificates, Token: m.token, Signature: m.signature,
+		message: m, content: m.content, hash: m.hash,
+	}
+	for _, a := range m.attributes {
+		switch {
+		case a.kind.Equal(pkcs7.OIDAttributeMessageDigest):
+			_, err = asn1.Unmarshal(a.value, &s.digest)
+		case a.kind.Equal(pkcs7.OIDAttributeContentType):
+			_, err = asn1.Unmarshal(a.value, &s.contentType)
+		case a.kind.Equal(pkcs7.OIDAttributeSigningTime):
+			s.SigningTime = true
+		case a.kind.Equal(oidSigningCertV2):
+			s.certHash, s.certHashAlg, err = readCertID(a.value, crypto.SHA256)
+		case a.kind.Equal(oidSigningCert) && s.certHash == nil:
+			s.certHash, s.certHashAlg, err = readCertID(a.value, crypto.SHA1)
 		}
-	}()
-	return pkcs7.Parse(der)
+		if err != nil {
+			return nil, nil, malformed("signed attributes")
+		}
+	}
+	if !s.contentType.Equal(m.contentType) { // RFC 5652, 11.1
+		return nil, nil, malformed("the signed content type is another one")
+	}
+	if s.attributes, err = m.set(); err != nil {
+		return nil, nil, malformed("signed attributes")
+	}
+	return s, raw, nil
 }
 
 // readCertID returns the hash of the first certificate that a
@@ -176,6 +193,11 @@ func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, error) {
 		return crypto.SHA512, nil
 	}
 	return 0, malformed("digest algorithm " + oid.String())
+}
+
+// Detached reports whether the signature is one of data (id-data) that it does not carry.
+func (s *Signed) Detached() bool {
+	return s.content == nil && s.contentType.Equal(pkcs7.OIDData)
 }
 
 // Hash is the digest algorithm of the content.
@@ -233,10 +255,7 @@ func (s *Signed) verifyCertID() error {
 	if s.certHash == nil {
 		return fmt.Errorf("%w: no signing-certificate attribute", ErrCertID)
 	}
-	if s.certHashAlg == crypto.SHA1 {
-		return nil // RFC 2634: met in old time-stamps; the certificate's signature is checked anyway
-	}
-	h := s.certHashAlg.New()
+	h := s.certHashAlg.New() // SHA-1 is that of RFC 2634, which time-stamp authorities still use
 	h.Write(s.Certificate.Raw)
 	if !bytes.Equal(h.Sum(nil), s.certHash) {
 		return ErrCertID

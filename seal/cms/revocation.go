@@ -16,44 +16,10 @@ import (
 
 // Evidence is what proves, years later, that certificates were not revoked.
 // All of it is DER.
-type Evidence struct{ Certs, OCSPs, CRLs [][]byte }
+type Evidence struct{ OCSPs, CRLs [][]byte }
 
 // maxEvidence bounds one OCSP answer or revocation list.
 const maxEvidence = 4 << 20
-
-// Gather asks the authorities of a chain (leaf first) about each certificate
-// but the root: by OCSP, else by revocation list. A certificate that names
-// neither adds nothing; one that is revoked is an error.
-func Gather(ctx context.Context, client *http.Client, chain []*x509.Certificate, now time.Time) (Evidence, error) {
-	var e Evidence
-	for i, c := range chain {
-		e.Certs = append(e.Certs, c.Raw)
-		if i+1 == len(chain) {
-			break
-		}
-		issuer := chain[i+1]
-		switch {
-		case len(c.OCSPServer) > 0:
-			b, err := askOCSP(ctx, client, c, issuer)
-			if err != nil {
-				return e, err
-			}
-			e.OCSPs = append(e.OCSPs, b)
-		case len(c.CRLDistributionPoints) > 0:
-			b, err := fetch(ctx, client, http.MethodGet, c.CRLDistributionPoints[0], "", nil)
-			if err != nil {
-				return e, err
-			}
-			e.CRLs = append(e.CRLs, b)
-		default:
-			continue
-		}
-		if _, err := e.Check(c, issuer, now); err != nil {
-			return e, err
-		}
-	}
-	return e, nil
-}
 
 func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
 	req, err := ocsp.CreateRequest(c, issuer, &ocsp.RequestOptions{Hash: crypto.SHA256})

@@ -117,7 +117,19 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	if t.nonce == nil || t.nonce.Cmp(nonce) != 0 {
 		return nil, errors.New("time-stamp answers another request")
 	}
-	return token, t.Verify(digest)
+	if err := t.Verify(digest); err != nil {
+		return nil, err
+	}
+	// What the authority's signature does not cover is left out or put in order:
+	// nobody shall be able to change it later.
+	if token, err = Normalize(token); err != nil {
+		return nil, fmt.Errorf("time-stamp: %w", err)
+	}
+	again, err := ParseTokenStrict(token)
+	if err != nil {
+		return nil, fmt.Errorf("time-stamp: %w", err)
+	}
+	return token, again.Verify(digest)
 }
 
 // Token is a parsed time-stamp token.
@@ -129,17 +141,35 @@ type Token struct {
 	info    []byte
 }
 
-// ParseToken reads a time-stamp token.
-func ParseToken(der []byte) (*Token, error) {
-	s, err := Parse(der)
+// ParseToken reads a time-stamp token in any DER form.
+func ParseToken(der []byte) (*Token, error) { return parseToken(der, Parse) }
+
+// ParseTokenStrict reads a token in the form in which Stamp returns it, over a
+// SHA-256 digest.
+func ParseTokenStrict(der []byte) (*Token, error) {
+	t, err := parseToken(der, ParseStrict)
 	if err != nil {
 		return nil, err
 	}
-	if !s.contentType.Equal(oidTSTInfo) {
+	if h, err := t.ImprintHash(); err != nil || h != crypto.SHA256 {
+		return nil, malformed("the time-stamp is not over a SHA-256 digest")
+	}
+	if t.Signed.Token != nil {
+		return nil, malformed("a time-stamp on a time-stamp")
+	}
+	return t, nil
+}
+
+func parseToken(der []byte, parse func([]byte) (*Signed, error)) (*Token, error) {
+	s, err := parse(der)
+	if err != nil {
+		return nil, err
+	}
+	if !s.contentType.Equal(oidTSTInfo) || s.content == nil {
 		return nil, malformed("not a time-stamp token")
 	}
 	var info tstInfo
-	if _, err := asn1.Unmarshal(s.content, &info); err != nil {
+	if rest, err := asn1.Unmarshal(s.content, &info); err != nil || len(rest) > 0 {
 		return nil, malformed("time-stamp token")
 	}
 	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce, info: s.content}, nil

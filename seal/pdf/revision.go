@@ -1,16 +1,5 @@
 package pdf
 
-import "io"
-
-// Revision opens the first size bytes of f as a file of its own: what it was
-// before later increments.
-func (f *File) Revision(size int64) (*File, error) {
-	if size == f.size {
-		return f, nil
-	}
-	return Open(io.NewSectionReader(f.in.r, 0, size), size, f.lim)
-}
-
 // Changed calls visit for each object number that increments after the first
 // end bytes list, whether they replace, free or add an object.
 func (f *File) Changed(end int64, visit func(num int) error) error {
@@ -34,19 +23,42 @@ func (f *File) Changed(end int64, visit func(num int) error) error {
 	return nil
 }
 
-// Has reports whether the file has an object of that number.
-func (f *File) Has(num int) (bool, error) {
+// Newer returns the newest version of an object, whatever its generation.
+func (f *File) Newer(num int) (Object, error) {
 	e, err := f.lookup(num)
-	return e.kind != entryFree, err
+	if err != nil {
+		return Object{}, err
+	}
+	return f.Object(Ref{num, e.gen})
 }
 
-// FollowsOn reports whether f's chain of cross-reference sections leads to
-// that of an earlier revision.
-func (f *File) FollowsOn(earlier *File) bool {
-	for i := range f.sections {
-		if f.sections[i].at == earlier.start {
-			return true
+// Newest calls visit for each object that the newest cross-reference section
+// lists as in use, with its position. Sections of a kind that Increment does not
+// write are refused: hybrid ones, and objects in object streams.
+func (f *File) Newest(visit func(ref Ref, at int64) error) error {
+	s := &f.sections[0]
+	if s.hybrid != nil {
+		return damaged("the newest cross-reference section is hybrid")
+	}
+	for _, r := range s.ranges {
+		for num := r.first; num < r.first+r.count; num++ {
+			e, _, err := f.entryIn(s, num)
+			if err != nil {
+				return err
+			}
+			switch e.kind {
+			case entryFree:
+				if num != 0 {
+					return damaged("the newest cross-reference section frees object %d", num)
+				}
+			case entryCompressed:
+				return damaged("the newest cross-reference section lists a compressed object")
+			case entryInUse:
+				if err := visit(Ref{num, e.gen}, e.offset); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	return false
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // MaxDepth bounds how deep arrays and dictionaries may be nested.
@@ -363,4 +364,24 @@ func decodeLiteral(b []byte) []byte {
 		}
 	}
 	return out
+}
+
+// DecodeText returns what a text string holds (7.9.2.2): UTF-16, UTF-8, or
+// PDFDocEncoding as far as that is Latin 1.
+func DecodeText(b []byte) string {
+	switch {
+	case len(b) >= 2 && b[0] == 0xFE && b[1] == 0xFF:
+		var units []uint16
+		for i := 2; i+1 < len(b); i += 2 {
+			units = append(units, uint16(b[i])<<8|uint16(b[i+1]))
+		}
+		return string(utf16.Decode(units))
+	case len(b) >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF:
+		return strings.ToValidUTF8(string(b[3:]), "\uFFFD")
+	}
+	runes := make([]rune, len(b))
+	for i, c := range b {
+		runes[i] = rune(c)
+	}
+	return string(runes)
 }

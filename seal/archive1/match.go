@@ -1,0 +1,104 @@
+package archive1
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// ErrNotOurs is wrapped by errors about bytes that Write did not write.
+var ErrNotOurs = errors.New("not written by this service")
+
+func notOurs(at int64, what string) error {
+	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrNotOurs)
+}
+
+const maxStreams = 256 // in one increment
+
+// Scan reads the streams at the beginning of an increment: the certificates,
+// then the statements. They may have budget bytes in all.
+func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) {
+	var out [][]byte
+	for at, num := r.Size, r.Next; ; num++ {
+		head := make([]byte, min(128, size-at))
+		if _, err := in.ReadAt(head, at); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		rest, ok := bytes.CutPrefix(head, []byte(strconv.Itoa(num)+" 0 obj\n<</Filter/ASCIIHexDecode/Length "))
+		if !ok {
+			return out, nil
+		}
+		digits, _, ok := bytes.Cut(rest, []byte(">"))
+		n, err := strconv.Atoi(string(digits))
+		if !ok || err != nil || n < 1 || n%2 == 0 || n > 2*budget+1 || len(out) >= maxStreams {
+			return nil, notOurs(at, "validation data of an unusual size")
+		}
+		begin := strconv.Itoa(num) + " 0 obj\n" + streamHead(n/2)
+		if !bytes.HasPrefix(head, []byte(begin)) {
+			return nil, notOurs(at, "validation data")
+		}
+		at += int64(len(begin))
+		end := streamTail + "\nendobj\n"
+		if at+int64(n-1+len(end)) > size {
+			return nil, notOurs(at, "validation data that is cut off")
+		}
+		b := make([]byte, n-1+len(end))
+		if _, err := in.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		der := make([]byte, (n-1)/2)
+		if _, err := hex.Decode(der, b[:n-1]); err != nil || string(b[n-1:]) != end {
+			return nil, notOurs(at, "validation data")
+		}
+		out = append(out, der)
+		budget -= len(der)
+		at += int64(len(b))
+	}
+}
+
+// Match compares a file from the end of a revision on with what Write makes of
+// it and the evidence. It returns the increment and what stands in the place of
+// the time-stamp: a token, and zeros.
+func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, []byte, error) {
+	var nonce [NonceSize]byte
+	blank, err := Write(r, e, nonce)
+	if err != nil {
+		return blank, nil, err
+	}
+	if size-r.Size < int64(len(blank.Bytes)) {
+		return blank, nil, notOurs(r.Size, "fewer bytes than an increment with this validation data has")
+	}
+	got := make([]byte, len(blank.Bytes))
+	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
+		return blank, nil, err
+	}
+	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
+		return blank, nil, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+	}
+	want, err := Write(r, e, nonce)
+	if err != nil {
+		return want, nil, err
+	}
+	contents := make([]byte, TokenSize)
+	hole := got[want.Contents+1 : want.End-1]
+	if _, err := hex.Decode(contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, contents), hole) {
+		return want, nil, notOurs(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
+	}
+	copy(want.Bytes[want.Contents+1:], hole)
+	if !bytes.Equal(got, want.Bytes) {
+		return want, nil, notOurs(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
+	}
+	return want, contents, nil
+}
+
+func firstDifference(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}

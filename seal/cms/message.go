@@ -1,0 +1,335 @@
+package cms
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+
+	"go.mozilla.org/pkcs7"
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// message is a SignedData (RFC 5652, 5.1) with one signer, as far as it is of
+// use here. read accepts any DER; write has one form for one message, so that
+// whether a message is in that form can be told by writing it again.
+type message struct {
+	version      int64
+	contentType  asn1.ObjectIdentifier
+	content      []byte // nil: detached
+	certificates []*x509.Certificate
+
+	signer     *x509.Certificate
+	hash       crypto.Hash
+	attributes []attribute // signed
+	signature  []byte
+	token      []byte // signature time-stamp, DER; nil if none
+}
+
+// attribute is one signed attribute with a single value.
+type attribute struct {
+	kind  asn1.ObjectIdentifier
+	value []byte // DER
+	raw   []byte // the attribute
+}
+
+// Tags of SignedData and SignerInfo.
+var (
+	tag0 = cbasn1.Tag(0).ContextSpecific().Constructed()
+	tag1 = cbasn1.Tag(1).ContextSpecific().Constructed()
+)
+
+var errNotDER = errors.New("not DER")
+
+// readMessage reads a message of any DER form. What has no use here is left
+// out: other certificates than X.509's, revocation lists, unsigned attributes
+// but one time-stamp.
+func readMessage(der []byte) (*message, error) {
+	in := cryptobyte.String(der)
+	var outer, wrapped, sd cryptobyte.String
+	var kind asn1.ObjectIdentifier
+	if !in.ReadASN1(&outer, cbasn1.SEQUENCE) || !in.Empty() || !outer.ReadASN1ObjectIdentifier(&kind) {
+		return nil, malformed("not DER")
+	}
+	if !kind.Equal(pkcs7.OIDSignedData) || !outer.ReadASN1(&wrapped, tag0) || !outer.Empty() ||
+		!wrapped.ReadASN1(&sd, cbasn1.SEQUENCE) || !wrapped.Empty() {
+		return nil, malformed("no SignedData")
+	}
+	m := &message{}
+	var digests, encap, certs, infos cryptobyte.String
+	var has bool
+	if !sd.ReadASN1Integer(&m.version) || !sd.ReadASN1(&digests, cbasn1.SET) || !sd.ReadASN1(&encap, cbasn1.SEQUENCE) {
+		return nil, malformed("no SignedData")
+	}
+	if err := m.readContent(encap); err != nil {
+		return nil, err
+	}
+	if !sd.ReadOptionalASN1(&certs, &has, tag0) {
+		return nil, malformed("certificates")
+	}
+	if err := m.readCertificates(certs); err != nil {
+		return nil, err
+	}
+	if !sd.SkipOptionalASN1(tag1) || !sd.ReadASN1(&infos, cbasn1.SET) || !sd.Empty() {
+		return nil, malformed("no signer")
+	}
+	var info cryptobyte.String
+	if !infos.ReadASN1(&info, cbasn1.SEQUENCE) || !infos.Empty() {
+		return nil, malformed("not exactly one signer")
+	}
+	return m, m.readSigner(info)
+}
+
+func (m *message) readContent(encap cryptobyte.String) error {
+	var wrapped, octets cryptobyte.String
+	var has bool
+	if !encap.ReadASN1ObjectIdentifier(&m.contentType) || !encap.ReadOptionalASN1(&wrapped, &has, tag0) || !encap.Empty() {
+		return malformed("content")
+	}
+	if !has {
+		return nil
+	}
+	if !wrapped.ReadASN1(&octets, cbasn1.OCTET_STRING) || !wrapped.Empty() {
+		return malformed("content")
+	}
+	m.content = append([]byte{}, octets...)
+	return nil
+}
+
+func (m *message) readCertificates(list cryptobyte.String) error {
+	for !list.Empty() {
+		var one cryptobyte.String
+		var tag cbasn1.Tag
+		if !list.ReadAnyASN1Element(&one, &tag) {
+			return malformed("certificates")
+		}
+		if tag != cbasn1.SEQUENCE {
+			continue // of another kind
+		}
+		c, err := x509.ParseCertificate(one)
+		if err != nil {
+			return malformed("certificate")
+		}
+		if m.certificates = append(m.certificates, c); len(m.certificates) > maxCertificates {
+			return malformed("too many certificates")
+		}
+	}
+	return nil
+}
+
+func (m *message) readSigner(info cryptobyte.String) error {
+	var version int64
+	var sid, digest, signed, algorithm, signature, unsigned cryptobyte.String
+	var tag cbasn1.Tag
+	var has bool
+	if !info.ReadASN1Integer(&version) || !info.ReadAnyASN1Element(&sid, &tag) || !info.ReadASN1(&digest, cbasn1.SEQUENCE) ||
+		!info.ReadOptionalASN1(&signed, &has, tag0) || !has || !info.ReadASN1(&algorithm, cbasn1.SEQUENCE) ||
+		!info.ReadASN1(&signature, cbasn1.OCTET_STRING) || !info.ReadOptionalASN1(&unsigned, &has, tag1) || !info.Empty() {
+		return malformed("signer")
+	}
+	m.signature = append([]byte{}, signature...)
+	if m.signer = findSigner(m.certificates, sid); m.signer == nil {
+		return malformed("the signer's certificate is missing")
+	}
+	var oid asn1.ObjectIdentifier
+	if !digest.ReadASN1ObjectIdentifier(&oid) {
+		return malformed("digest algorithm")
+	}
+	var err error
+	if m.hash, err = hashOf(oid); err != nil {
+		return err
+	}
+	if !algorithm.ReadASN1ObjectIdentifier(&oid) {
+		return malformed("signature algorithm")
+	}
+	if oid.Equal(oidRSAPSS) {
+		return malformed("signature algorithm RSASSA-PSS is not supported")
+	}
+	if m.attributes, err = readAttributes(signed); err != nil {
+		return err
+	}
+	others, err := readAttributes(unsigned)
+	if err != nil {
+		return err
+	}
+	for _, a := range others {
+		if a.kind.Equal(oidTimeStampToken) && m.token == nil {
+			m.token = a.value
+		}
+	}
+	return nil
+}
+
+// findSigner finds the certificate that a SignerIdentifier names.
+func findSigner(certs []*x509.Certificate, sid cryptobyte.String) *x509.Certificate {
+	rest := sid
+	var names, issuer, serial cryptobyte.String
+	if rest.ReadASN1(&names, cbasn1.SEQUENCE) {
+		if !names.ReadASN1Element(&issuer, cbasn1.SEQUENCE) || !names.ReadASN1Element(&serial, cbasn1.INTEGER) || !names.Empty() {
+			return nil
+		}
+		for _, c := range certs {
+			own, err := asn1.Marshal(c.SerialNumber)
+			if err == nil && bytes.Equal(own, serial) && bytes.Equal(c.RawIssuer, issuer) {
+				return c
+			}
+		}
+		return nil
+	}
+	var key cryptobyte.String
+	if !rest.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) {
+		return nil
+	}
+	for _, c := range certs {
+		if len(key) > 0 && bytes.Equal(c.SubjectKeyId, key) {
+			return c
+		}
+	}
+	return nil
+}
+
+const maxAttributes = 32
+
+func readAttributes(set cryptobyte.String) ([]attribute, error) {
+	var out []attribute
+	for !set.Empty() {
+		var raw, body, vals, value cryptobyte.String
+		var a attribute
+		var tag cbasn1.Tag
+		if !set.ReadASN1Element(&raw, cbasn1.SEQUENCE) {
+			return nil, malformed("attributes")
+		}
+		a.raw = raw
+		if !raw.ReadASN1(&body, cbasn1.SEQUENCE) || !body.ReadASN1ObjectIdentifier(&a.kind) || !body.ReadASN1(&vals, cbasn1.SET) || !body.Empty() ||
+			!vals.ReadAnyASN1Element(&value, &tag) || !vals.Empty() || len(out) >= maxAttributes {
+			return nil, malformed("attributes")
+		}
+		for _, b := range out {
+			if b.kind.Equal(a.kind) {
+				return nil, malformed("an attribute stands twice")
+			}
+		}
+		a.value = value
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// set is the signed attributes as the signature covers them (RFC 5652, 5.4).
+func (m *message) set() ([]byte, error) {
+	encoded := make([][]byte, len(m.attributes))
+	for i, a := range m.attributes {
+		encoded[i] = a.raw
+	}
+	return marshalSet(encoded)
+}
+
+// write returns the message in its one form: the version that its content
+// demands, digest algorithms without parameters, the certificates in the order
+// of m, no revocation lists, the signer named by issuer and serial number,
+// attributes in the order of DER, and no unsigned attribute but the time-stamp.
+func (m *message) write() ([]byte, error) {
+	algorithm, parameters, err := signatureAlgorithm(m.signer, m.hash)
+	if err != nil {
+		return nil, err
+	}
+	set, err := m.set()
+	if err != nil {
+		return nil, err
+	}
+	var attributes cryptobyte.String
+	if s := cryptobyte.String(set); !s.ReadASN1(&attributes, cbasn1.SET) {
+		return nil, errNotDER
+	}
+	serial, err := asn1.Marshal(m.signer.SerialNumber)
+	if err != nil {
+		return nil, err
+	}
+	digest := func(b *cryptobyte.Builder) {
+		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddASN1ObjectIdentifier(oidOf(m.hash)) })
+	}
+	b := cryptobyte.NewBuilder(nil)
+	sequence := func(b *cryptobyte.Builder, f cryptobyte.BuilderContinuation) { b.AddASN1(cbasn1.SEQUENCE, f) }
+	sequence(b, func(b *cryptobyte.Builder) {
+		b.AddASN1ObjectIdentifier(pkcs7.OIDSignedData)
+		b.AddASN1(tag0, func(b *cryptobyte.Builder) {
+			sequence(b, func(b *cryptobyte.Builder) {
+				b.AddASN1Int64(m.versionOfContent())
+				b.AddASN1(cbasn1.SET, digest)
+				sequence(b, func(b *cryptobyte.Builder) {
+					b.AddASN1ObjectIdentifier(m.contentType)
+					if m.content != nil {
+						b.AddASN1(tag0, func(b *cryptobyte.Builder) { b.AddASN1OctetString(m.content) })
+					}
+				})
+				b.AddASN1(tag0, func(b *cryptobyte.Builder) {
+					for _, c := range m.certificates {
+						b.AddBytes(c.Raw)
+					}
+				})
+				b.AddASN1(cbasn1.SET, func(b *cryptobyte.Builder) {
+					sequence(b, func(b *cryptobyte.Builder) {
+						b.AddASN1Int64(1)
+						sequence(b, func(b *cryptobyte.Builder) {
+							b.AddBytes(m.signer.RawIssuer)
+							b.AddBytes(serial)
+						})
+						digest(b)
+						b.AddASN1(tag0, func(b *cryptobyte.Builder) { b.AddBytes(attributes) })
+						sequence(b, func(b *cryptobyte.Builder) {
+							b.AddASN1ObjectIdentifier(algorithm)
+							b.AddBytes(parameters)
+						})
+						b.AddASN1OctetString(m.signature)
+						if m.token != nil {
+							b.AddASN1(tag1, func(b *cryptobyte.Builder) {
+								sequence(b, func(b *cryptobyte.Builder) {
+									b.AddASN1ObjectIdentifier(oidTimeStampToken)
+									b.AddASN1(cbasn1.SET, func(b *cryptobyte.Builder) { b.AddBytes(m.token) })
+								})
+							})
+						}
+					})
+				})
+			})
+		})
+	})
+	return b.Bytes()
+}
+
+// versionOfContent is the syntax version (RFC 5652, 5.1).
+func (m *message) versionOfContent() int64 {
+	if m.contentType.Equal(pkcs7.OIDData) {
+		return 1
+	}
+	return 3
+}
+
+// signatureAlgorithm is the identifier of a signature by a certificate's key,
+// with its parameters.
+func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) (asn1.ObjectIdentifier, []byte, error) {
+	rsaOIDs := map[crypto.Hash]int{crypto.SHA256: 11, crypto.SHA384: 12, crypto.SHA512: 13} // RFC 4055
+	ecdsaOIDs := map[crypto.Hash]int{crypto.SHA256: 2, crypto.SHA384: 3, crypto.SHA512: 4}  // RFC 5758
+	switch c.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, rsaOIDs[h]}, asn1.NullBytes, nil
+	case *ecdsa.PublicKey:
+		return asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, ecdsaOIDs[h]}, nil, nil
+	}
+	return nil, nil, malformed("a key that is neither RSA nor ECDSA")
+}
+
+func oidOf(h crypto.Hash) asn1.ObjectIdentifier {
+	switch h { //nolint:exhaustive // those of hashOf
+	case crypto.SHA384:
+		return pkcs7.OIDDigestAlgorithmSHA384
+	case crypto.SHA512:
+		return pkcs7.OIDDigestAlgorithmSHA512
+	default:
+		return pkcs7.OIDDigestAlgorithmSHA256
+	}
+}
