@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -228,7 +229,7 @@ func openManifest(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err e
 		return m, "", nil, fmt.Errorf("%w: not a JWS", errManifest)
 	}
 	var h jwsHeader
-	if err := json.Unmarshal(rawHeader, &h); err != nil || h.Alg != "ES256" || h.JWK == nil {
+	if err := json.Unmarshal(rawHeader, &h); err != nil || h.Alg != "ES256" || h.Typ != ManifestType+"+json" || h.JWK == nil || h.JWK.Kty != "EC" || h.JWK.Crv != "P-256" {
 		return m, "", nil, fmt.Errorf("%w: unexpected header", errManifest)
 	}
 	x, err1 := b64.DecodeString(h.JWK.X)
@@ -247,6 +248,15 @@ func openManifest(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err e
 	}
 	if err := json.Unmarshal(payload, &m); err != nil || m.Type != ManifestType {
 		return m, h.Kid, key, fmt.Errorf("%w: unexpected payload", errManifest)
+	}
+	// Two readers of one JSON text can see two things in it: keys that stand
+	// twice or differ in case, members that one does not know. So only the text
+	// that signManifest writes is accepted.
+	header, err1 := json.Marshal(h)
+	again, err2 := json.Marshal(m)
+	outer, err3 := json.MarshalIndent(j, "", "  ")
+	if errors.Join(err1, err2, err3) != nil || !bytes.Equal(header, rawHeader) || !bytes.Equal(again, payload) || !bytes.Equal(outer, b) {
+		return m, h.Kid, key, fmt.Errorf("%w: it is not written as the seal writes it", errManifest)
 	}
 	return m, h.Kid, key, nil
 }

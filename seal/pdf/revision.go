@@ -62,3 +62,9 @@ func (f *File) Newest(visit func(ref Ref, at int64) error) error {
 	}
 	return nil
 }
+
+// Has reports whether the file has an object of that number.
+func (f *File) Has(num int) (bool, error) {
+	e, err := f.lookup(num)
+	return e.kind != entryFree, err
+}
