@@ -124,6 +124,9 @@ func (h *house) act() models.Act {
 	return models.Act{At: h.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
+// emptyHash is the SHA-256 of a file without content.
+const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 // sent stores an envelope with two documents that waits for signers with these addresses.
 func (h *house) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	h.t.Helper()
@@ -137,7 +140,7 @@ func (h *house) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput
 		require.NoError(h.t, h.Blobs.Keep(h.t.Context(), f, key))
 		blob.Discard(f)
 		_, err = e.AddDocument(act, models.DocumentInput{
-			SHA256: strings.Repeat("0", 64), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+			SHA256: emptyHash, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
 		}, 2)
 		require.NoError(h.t, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
+	"countersign/store"
+	"countersign/store/blob"
 	"countersign/temporal"
 )
 
@@ -72,6 +74,11 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
 	if a.SMS == nil || s.Phone == nil {
 		return nil
+	}
+	// Who is to prove to have the phone gets the link by mail alone.
+	msg.SigningURL = ""
+	if s.AuthMethod != models.AuthSMSOTP {
+		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	id := "sms-" + s.LinkID.String()
 	err := a.once(ctx, e, s, models.MailInvitation, id, func() error {
@@ -331,7 +338,7 @@ func letter(kind models.MailKind, s *models.Signer, sender, id string, c templat
 
 func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
 	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
-		f, err := a.Blobs.Open(ctx, d.BlobKey)
+		f, err := blob.OpenRecorded(ctx, a.Blobs, store.RecordOf(d))
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"countersign/internal/failpoint"
 	"countersign/models"
 	"countersign/seal"
+	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
 )
@@ -76,7 +77,7 @@ func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.St
 
 // sealDocument seals one document into a file of its own name.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
-	original, err := a.Blobs.Open(ctx, d.BlobKey)
+	original, err := blob.OpenRecorded(ctx, a.Blobs, store.RecordOf(d))
 	if err != nil {
 		return models.SealedFile{}, err
 	}
@@ -105,7 +106,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	failpoint.Hit("seal.kept")
 	return models.SealedFile{
 		OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key,
-		TimestampedUntil: res.TimestampedUntil, TimestampPending: res.Pending,
+		TimestampedUntil: res.TimestampedUntil, TimestampPending: res.Pending, Encrypted: blob.Encrypts(a.Blobs),
 	}, nil
 }
 
@@ -140,6 +141,12 @@ func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, err
 			ID: s.ID.String(), Name: s.Name, Email: s.Email, AuthMethod: string(s.AuthMethod), ConsentAt: utc(s.ConsentAt),
 			ConsentVersion: s.ConsentVersion, VerifiedAt: utc(s.OTPVerifiedAt), SignedAt: utc(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
 			Order: s.RoutingOrder,
+		}
+		if s.Shown != "" {
+			signer.Shown = &seal.Shown{Digest: s.Shown, Confirmed: s.ShownConfirmed}
+			for _, id := range s.ShownSigners {
+				signer.Shown.Signers = append(signer.Shown.Signers, id.String())
+			}
 		}
 		if s.Phone != nil {
 			signer.Phone = *s.Phone

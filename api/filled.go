@@ -215,7 +215,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	job.Original, job.Size = f, f.Size
+	job.Original, job.Size = f, f.Size()
 	copied, err := seal.ReadingCopy(job)
 	if err != nil {
 		return err

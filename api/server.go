@@ -93,6 +93,7 @@ type Server struct {
 	admitting chan struct{} // a slot for each PDF that is examined at the moment
 	drawing   chan struct{} // a slot for each reading copy that is made at the moment
 
+	files    *blob.Reader
 	log      *slog.Logger
 	limits   *limiter
 	engine   *gin.Engine
@@ -105,7 +106,7 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
+	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = seal.DefaultLimits()
 	}

@@ -21,6 +21,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/store"
 	"countersign/store/blob"
 )
 
@@ -75,6 +76,7 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 	}
 	u.DocumentInput = models.DocumentInput{
 		Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
+		Encrypted: blob.Encrypts(s.Blobs),
 	}
 	return nil
 }
@@ -294,15 +296,19 @@ func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 
 // openFile opens a document's file. One that is being purged is open in whole or
 // not at all.
-func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.File, error) {
+func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
 	if d.PurgeStatus == models.PurgePurged {
 		return nil, models.ErrPurged
 	}
-	f, err := s.Blobs.Open(ctx, d.BlobKey)
+	f, err := s.files.Open(ctx, store.RecordOf(d))
 	if errors.Is(err, fs.ErrNotExist) { // it may have been purged since e was loaded
 		if fresh, err := s.Store.Envelope(ctx, e.AppID, e.ID); err == nil && fresh.Document(d.ID).PurgeStatus == models.PurgePurged {
 			return nil, models.ErrPurged
 		}
+	}
+	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
+		s.log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
+		return nil, models.Refuse(models.KindUnavailable, "document_unavailable", "The document's file cannot be given: it is not the one that was recorded.")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", d.ID, err)
@@ -310,7 +316,7 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 	return f, nil
 }
 
-func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f *blob.File, disposition string) error {
+func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", d.MimeType)
 	h.Set("Content-Disposition", contentDisposition(disposition, e.FileName(d)))

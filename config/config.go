@@ -81,6 +81,10 @@ type Config struct {
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
 	// ConsoleTOTP says which console users need a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
+	// DeclineNeedsCode lets only who confirmed the one-time code decline, where the signer has one.
+	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
+	// ReadBeforeCode lets whoever has a signing link read its documents before the one-time code is confirmed.
+	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
 	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
 	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
@@ -157,7 +161,7 @@ func Default() Config {
 		MailFrom:        "Countersign <no-reply@localhost>",
 		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
 		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30,
-		ConsoleIdle: 30 * time.Minute, ConsoleTOTP: models.SecondFactorOptional,
+		ConsoleIdle: 30 * time.Minute, ConsoleTOTP: models.SecondFactorOptional, ReadBeforeCode: true,
 		ReminderInterval: 72 * time.Hour, LogLevel: slog.LevelInfo,
 	}
 }

@@ -59,6 +59,8 @@ type Document struct {
 	// TimestampPending tells that the time-stamp authority did not answer when
 	// the document was sealed, so that a time-stamp is to be added.
 	TimestampPending bool
+	// Encrypted tells that the file was encrypted when it was kept.
+	Encrypted bool
 }
 
 // PageSize is the size of page n (1-based) in points, false if there is none.
@@ -89,12 +91,13 @@ func PageRuns(sizes [][2]float64) []PageRun {
 
 // DocumentInput is what is known of an uploaded PDF that was admitted.
 type DocumentInput struct {
-	Name    string
-	SHA256  string
-	Size    int64
-	Pages   []PageRun
-	Count   int // pages
-	BlobKey string
+	Name      string
+	SHA256    string
+	Size      int64
+	Pages     []PageRun
+	Count     int // pages
+	BlobKey   string
+	Encrypted bool // the file was encrypted when it was kept
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -123,7 +126,7 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 	d := &Document{
 		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
 		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
-		PurgeStatus: PurgeActive, CreatedAt: act.At,
+		PurgeStatus: PurgeActive, CreatedAt: act.At, Encrypted: in.Encrypted,
 	}
 	p := Problems{}
 	for i, f := range e.Fields {

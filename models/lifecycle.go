@@ -76,6 +76,7 @@ type SealedFile struct {
 	TimestampedUntil time.Time
 	// TimestampPending tells that the time-stamp authority did not answer.
 	TimestampPending bool
+	Encrypted        bool // it was encrypted when it was kept
 }
 
 // Complete ends a sealing: files holds the sealed file of every original.
@@ -100,7 +101,7 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 		d := &Document{
 			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
 			SHA256: f.SHA256, Size: f.Size, PageCount: f.PageCount, Order: o.Order, BlobKey: f.BlobKey,
-			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.until(), TimestampPending: f.TimestampPending,
+			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.until(), TimestampPending: f.TimestampPending, Encrypted: f.Encrypted,
 		}
 		e.Documents = append(e.Documents, d)
 		detail := Detail{
@@ -137,7 +138,7 @@ func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f Sealed
 	case d.SHA256 != was:
 		return Refuse(KindConflict, "document_replaced", "The document has another file by now.")
 	}
-	d.SHA256, d.Size, d.BlobKey = f.SHA256, f.Size, f.BlobKey
+	d.SHA256, d.Size, d.BlobKey, d.Encrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
 	d.TimestampedUntil, d.TimestampPending = f.until(), false
 	e.HashFinal = CombinedHash(e.Sealed())
 	e.record(act, EventDocumentStamped, uuid.Nil, Detail{

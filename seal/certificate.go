@@ -2,6 +2,7 @@ package seal
 
 import (
 	"fmt"
+	"strings"
 
 	"countersign/seal/text"
 )
@@ -212,6 +213,7 @@ func (c *certificate) drawSigners() {
 			{"Code confirmed", utc(s.VerifiedAt), false},
 			{"Consent given", consentWords(s), false},
 			{"Signed", utc(s.SignedAt), false},
+			{"Was shown", c.shownWords(s), false},
 			{"IP address", or(s.IP, "–"), false},
 			{"Device", or(s.UserAgent, "–"), false},
 		}
@@ -267,6 +269,21 @@ func (c *certificate) drawSigners() {
 		}
 	}
 	c.y += 26
+}
+
+// shownWords says what a signer was shown of what others entered.
+func (c *certificate) shownWords(s Signer) string {
+	if s.Shown == nil {
+		return "not recorded"
+	}
+	if len(s.Shown.Signers) == 0 {
+		return "the documents; nobody had signed before"
+	}
+	names := make([]string, 0, len(s.Shown.Signers))
+	for _, id := range s.Shown.Signers {
+		names = append(names, or(c.names["signer:"+id], id))
+	}
+	return "the documents with the entries of " + strings.Join(names, ", ")
 }
 
 func consentWords(s Signer) string {

@@ -70,4 +70,14 @@ type Signer struct {
 	VerifiedAt, SignedAt   time.Time
 	IP, UserAgent          string
 	Order                  int // routing order, from 1
+	// Shown is what the person was shown of others' values when signing; nil: it
+	// is not known.
+	Shown *Shown
+}
+
+// Shown says whose values a signer was shown.
+type Shown struct {
+	Digest    string   // lower-case hex, as in the signer's event signer.signed
+	Signers   []string // ids of those whose values it covers
+	Confirmed bool     // the request to sign named the digest
 }

@@ -82,6 +82,16 @@ type ManifestSigner struct {
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
+	// Shown is what the signer was shown of others' values; absent if it is not known.
+	Shown *ManifestShown `json:"shown,omitempty"`
+}
+
+// ManifestShown is what a signer was shown of others' values. The digest is
+// recomputed from the events signer.signed of those signers.
+type ManifestShown struct {
+	Digest    string   `json:"digest"`
+	Signers   []string `json:"signers"`
+	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
 }
 
 // ManifestValue is what one field was given. A picture is named by its hash.
@@ -126,7 +136,7 @@ func manifestOf(job *Job, service string, embedded bool) Manifest {
 	for _, s := range job.Signers {
 		m.Signers = append(m.Signers, ManifestSigner{
 			s.ID, s.Name, s.Email, s.AuthMethod, s.Order, moment(s.VerifiedAt), moment(s.ConsentAt), s.ConsentVersion,
-			moment(s.SignedAt), s.IP,
+			moment(s.SignedAt), s.IP, manifestShown(s.Shown),
 		})
 	}
 	for _, v := range job.Values {
@@ -140,6 +150,13 @@ func manifestOf(job *Job, service string, embedded bool) Manifest {
 		m.Values = append(m.Values, mv)
 	}
 	return m
+}
+
+func manifestShown(s *Shown) *ManifestShown {
+	if s == nil {
+		return nil
+	}
+	return &ManifestShown{s.Digest, append([]string{}, s.Signers...), s.Confirmed}
 }
 
 func moment(t time.Time) *time.Time {

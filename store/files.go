@@ -3,10 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/store/blob"
 )
 
 // FileRef is a document's file, as it is recorded.
@@ -32,6 +34,22 @@ func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID
 	return out, nil
 }
 
+// MarkEncrypted notes that the file under key is encrypted: from then on it is
+// not read if it is plain text.
+func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
+	name, _, _ := strings.Cut(strings.TrimPrefix(key, blob.Envelopes), "/")
+	envelope, err := uuid.Parse(name)
+	if err != nil {
+		return nil //nolint:nilerr // no document's
+	}
+	err = s.db.WithContext(ctx).Model(&models.Document{}).
+		Where("envelope_id = ? AND blob_key = ? AND NOT encrypted", envelope, key).Update("encrypted", true).Error
+	if err != nil {
+		return fmt.Errorf("mark file: %w", err)
+	}
+	return nil
+}
+
 // AnchorFiles are those of the given keys that are lists of recorded anchors.
 func (s *Store) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
 	var found []string
@@ -43,4 +61,9 @@ func (s *Store) AnchorFiles(ctx context.Context, keys []string) (map[string]bool
 		out[k] = true
 	}
 	return out, nil
+}
+
+// RecordOf is what is recorded of a document's file.
+func RecordOf(d *models.Document) blob.Record {
+	return blob.Record{Key: d.BlobKey, SHA256: d.SHA256, Encrypted: d.Encrypted}
 }

@@ -32,6 +32,9 @@ func (x *examination) guards(ctx context.Context, cfg config.Config) {
 			x.ok("leaked_passwords", "can be searched")
 		}
 	}
+	if strings.HasPrefix(cfg.BaseURL, "https://") && !cfg.DeclineNeedsCode {
+		x.add("decline", warning, "whoever has a signing link can decline for all, without the signer's code", "Set COUNTERSIGN_DECLINE_NEEDS_CODE=true, unless clients of yours decline without a code.")
+	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && cfg.ConsoleTOTP != models.SecondFactorRequired {
 		x.add("second_factor", warning, "console users get in by their password alone", "Set COUNTERSIGN_CONSOLE_TOTP=required.")
 	}

@@ -185,7 +185,8 @@ func (p *parts) api() (http.Handler, error) {
 		Workflows: temporal.Workflows{Client: p.client}, Pages: web.Handler(),
 		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, EmbedURL: p.cfg.EmbedURL, WorkflowsURL: p.cfg.WorkflowsURL(), UploadLimit: p.cfg.UploadLimit, Admission: admission,
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
-		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, ConsoleIdle: p.cfg.ConsoleIdle, ConsoleTOTP: p.cfg.ConsoleTOTP, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
+		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, ConsoleIdle: p.cfg.ConsoleIdle, ConsoleTOTP: p.cfg.ConsoleTOTP,
+		DeclineNeedsCode: p.cfg.DeclineNeedsCode, CodeBeforeReading: !p.cfg.ReadBeforeCode, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: roots(),
 		Version: version, Observe: p.metrics.Request, Tracer: p.tracer, Log: p.log, Now: now, NewID: newID,
 	})

@@ -21,7 +21,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		done, files, err := rewrapFiles(ctx, blobs)
+		done, files, err := rewrapFiles(ctx, s, blobs)
 		if err != nil {
 			return err
 		}
@@ -32,8 +32,9 @@ func (k keyRewrap) Run(ctx context.Context) error {
 	})
 }
 
-// rewrapFiles returns how many files were sealed anew, and how many there are.
-func rewrapFiles(ctx context.Context, blobs *blob.Encrypted) (done, files int, err error) {
+// rewrapFiles returns how many files were sealed anew, and how many there are. The
+// documents whose files are encrypted by now are marked so.
+func rewrapFiles(ctx context.Context, s *store.Store, blobs *blob.Encrypted) (done, files int, err error) {
 	for _, folder := range []string{blob.Envelopes, blob.Anchors} {
 		keys, err := blobs.List(ctx, folder)
 		if err != nil {
@@ -41,7 +42,10 @@ func rewrapFiles(ctx context.Context, blobs *blob.Encrypted) (done, files int, e
 		}
 		files += len(keys)
 		for _, key := range keys {
-			anew, err := blobs.Rewrap(ctx, key)
+			anew, encrypted, err := blobs.RewrapFile(ctx, key)
+			if err == nil && encrypted {
+				err = s.MarkEncrypted(ctx, key)
+			}
 			if err != nil {
 				return done, files, err
 			}

@@ -127,7 +127,7 @@ func (r Renewer) tell(ctx context.Context, e *models.Envelope, d *models.Documen
 // document writes the longer file first and switches the document to it then:
 // a file that nobody was switched to does no harm, and is purged with the rest.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
-	in, err := r.Blobs.Open(ctx, d.BlobKey)
+	in, err := blob.OpenRecorded(ctx, r.Blobs, store.RecordOf(d))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, err
 	}
 	file := models.SealedFile{
-		SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, TimestampedUntil: res.TimestampedUntil,
+		SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, TimestampedUntil: res.TimestampedUntil, Encrypted: blob.Encrypts(r.Blobs),
 		BlobKey: fmt.Sprintf("%s/%s-%s.pdf", path.Dir(d.BlobKey), *d.OriginalID, res.SHA256[:16]),
 	}
 	if err := r.Blobs.Keep(ctx, out, file.BlobKey); err != nil {

@@ -16,7 +16,8 @@ const (
 )
 
 // SMS writes the text message, as short as it takes to fit one part; a link too
-// long for that still comes with the sender's name.
+// long for that still comes with the sender's name. Without a link it says that
+// there is a mail.
 func (d Invitation) SMS() string {
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
 	asks := "You are asked"
@@ -24,6 +25,14 @@ func (d Invitation) SMS() string {
 		asks = sender + " asks you"
 	}
 	forms := []string{asks + " to sign: " + d.SigningURL, "Please sign: " + d.SigningURL}
+	if d.SigningURL == "" {
+		const look = " Please look into your mail."
+		forms = []string{asks + " to sign a document." + look, "You are asked to sign a document." + look}
+		if subject != "" {
+			forms = append([]string{asks + ` to sign "` + subject + `".` + look}, forms...)
+		}
+		return firstShort(forms, len(forms)-1)
+	}
 	if subject != "" {
 		forms = append([]string{asks + ` to sign "` + subject + `": ` + d.SigningURL}, forms...)
 	}

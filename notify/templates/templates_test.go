@@ -202,6 +202,16 @@ func TestSMS(t *testing.T) {
 			"You are asked to sign: " + short,
 		},
 		{
+			"without a link",
+			templates.Invitation{SenderName: "Northwind", Subject: "Lease"}.SMS(),
+			`Northwind asks you to sign "Lease". Please look into your mail.`,
+		},
+		{
+			"without a link, outside GSM",
+			templates.Invitation{SenderName: "Łódź", Subject: strings.Repeat("Umowa ", 30)}.SMS(),
+			"Łódź asks you to sign a document. Please look into your mail.",
+		},
+		{
 			"code",
 			templates.Code{Subject: "Lease", Code: "402913", ValidFor: 10 * time.Minute}.SMS(),
 			`402913 is your code to sign "Lease". Valid for 10 minutes. Tell nobody.`,

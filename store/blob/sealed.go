@@ -154,7 +154,7 @@ func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 	if sealed == nil {
 		return f, nil
 	}
-	plain, err := s.decrypt(f, sealed, key)
+	plain, err := s.decrypt(f, sealed, key, io.Discard)
 	if err := errors.Join(err, f.Close()); err != nil {
 		if plain != nil {
 			_ = plain.Close() // the other error says more
@@ -164,7 +164,8 @@ func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
 	return sized(plain)
 }
 
-func (s *Encrypted) decrypt(in io.Reader, sealed []byte, key string) (*os.File, error) {
+// decrypt also writes what it decrypts to copied.
+func (s *Encrypted) decrypt(in io.Reader, sealed []byte, key string, copied io.Writer) (*os.File, error) {
 	dataKey, err := s.vault.Open(sealed, labelDataKey)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -183,7 +184,7 @@ func (s *Encrypted) decrypt(in io.Reader, sealed []byte, key string) (*os.File, 
 		return nil, err
 	}
 	plain := &watched{Reader: r}
-	if _, err := io.Copy(out, plain); err != nil {
+	if _, err := io.Copy(io.MultiWriter(out, copied), plain); err != nil {
 		if plain.err == nil {
 			return out, err // it could not be written
 		}
@@ -224,21 +225,27 @@ func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 // Rewrap seals the data key of a file with the newest master key, and encrypts a
 // file that is not yet. It reports whether there was anything to do.
 func (s *Encrypted) Rewrap(ctx context.Context, key string) (bool, error) {
+	anew, _, err := s.RewrapFile(ctx, key)
+	return anew, err
+}
+
+// RewrapFile is Rewrap that also reports whether the file is encrypted by now.
+func (s *Encrypted) RewrapFile(ctx context.Context, key string) (anew, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer func() { _ = f.Close() }() // read only
 	sealed, err := readHeader(f)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("rewrap %s: %w", key, err)
+		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
 	case sealed == nil && !s.write, sealed != nil && !s.vault.Stale(sealed):
-		return false, nil
+		return false, sealed != nil, nil
 	}
 	out, err := s.Store.Temp()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer Discard(out)
 	if sealed == nil {
@@ -253,7 +260,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("rewrap %s: %w", key, err)
+		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
 	}
-	return true, s.Store.Keep(ctx, out, key)
+	return true, true, s.Store.Keep(ctx, out, key)
 }

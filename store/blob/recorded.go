@@ -1,0 +1,216 @@
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Record is what was written down of a file when it was kept.
+type Record struct {
+	Key       string
+	SHA256    string // of the content, lower-case hex
+	Encrypted bool   // it was encrypted: plain text in its place is not it
+}
+
+// ErrAltered says that a file is not the one that was recorded.
+var ErrAltered = errors.New("the file is not the one that was recorded")
+
+// Encrypts reports whether s encrypts what it keeps.
+func Encrypts(s Store) bool {
+	e, ok := s.(*Encrypted)
+	return ok && e.write
+}
+
+// OpenRecorded opens a file of s and compares all of it with its record before
+// it returns: nobody reads what was put in its place. The error of a file that
+// is not the one recorded is ErrAltered or ErrDamaged.
+func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
+	h := sha256.New()
+	var f *File
+	var err error
+	if e, ok := s.(*Encrypted); ok {
+		f, err = e.openHashed(ctx, r, h)
+	} else if r.Encrypted {
+		return nil, fmt.Errorf("open %s: %w: it was encrypted", r.Key, ErrAltered)
+	} else if f, err = s.Open(ctx, r.Key); err == nil {
+		err = hashPlain(f, h)
+	}
+	if err == nil && hex.EncodeToString(h.Sum(nil)) != r.SHA256 {
+		err = ErrAltered
+	}
+	if err != nil {
+		if f != nil {
+			_ = f.Close() // read only; the other error says more
+		}
+		return nil, fmt.Errorf("open %s: %w", r.Key, err)
+	}
+	return f, nil
+}
+
+func hashPlain(f *File, h hash.Hash) error {
+	_, err := io.Copy(h, io.NewSectionReader(f, 0, f.Size))
+	return err
+}
+
+// openHashed is Open that hashes the content on its way.
+func (s *Encrypted) openHashed(ctx context.Context, r Record, h hash.Hash) (*File, error) {
+	f, err := s.Store.Open(ctx, r.Key)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := readHeader(f)
+	switch {
+	case err != nil:
+	case sealed != nil:
+		plain, err := s.decrypt(f, sealed, r.Key, h)
+		if err := errors.Join(err, f.Close()); err != nil {
+			if plain != nil {
+				_ = plain.Close() // the other error says more
+			}
+			return nil, fmt.Errorf("decrypt: %w", err)
+		}
+		return sized(plain)
+	case r.Encrypted:
+		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
+	default:
+		err = hashPlain(f, h)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// How many files a Reader keeps open after they were read, and for how long: a
+// page asks for a file in many parts.
+const (
+	keptOpen    = 8
+	keptOpenFor = 30 * time.Second
+)
+
+// Reader gives the content of recorded files, compared with their records once
+// and not for each part of it that is asked for. It is safe for concurrent use.
+type Reader struct {
+	store Store
+
+	mu   sync.Mutex
+	kept map[Record]*shared
+}
+
+// NewReader reads the files of s.
+func NewReader(s Store) *Reader { return &Reader{store: s, kept: make(map[Record]*shared)} }
+
+// shared is an open file with its readers.
+type shared struct {
+	file    *File
+	state   fileState // when it was compared with its record
+	readers int
+	kept    bool
+}
+
+// Content is the content of a file. Each has a place of its own to read at.
+type Content struct {
+	*io.SectionReader
+
+	done func() error
+}
+
+// Close ends the reading.
+func (c *Content) Close() error { return c.done() }
+
+// Open is OpenRecorded for the content.
+func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
+	if s := r.take(rec); s != nil {
+		return r.content(s), nil
+	}
+	f, err := OpenRecorded(ctx, r.store, rec)
+	if err != nil {
+		return nil, err
+	}
+	s := &shared{file: f, readers: 1}
+	if state, ok := stateOf(f.File); ok {
+		s.state = state
+		r.keep(rec, s)
+	}
+	return r.content(s), nil
+}
+
+// take finds a file that is open. One that somebody wrote to since is not it.
+func (r *Reader) take(rec Record) *shared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.kept[rec]
+	if s == nil {
+		return nil
+	}
+	if state, ok := stateOf(s.file.File); !ok || state != s.state {
+		r.drop(rec)
+		return nil
+	}
+	s.readers++
+	return s
+}
+
+func (r *Reader) keep(rec Record, s *shared) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept[rec] != nil || len(r.kept) >= keptOpen {
+		return
+	}
+	r.kept[rec], s.kept = s, true
+	time.AfterFunc(keptOpenFor, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.kept[rec] == s {
+			r.drop(rec)
+		}
+	})
+}
+
+// drop lets go of a file, which is closed when nobody reads it. The caller holds mu.
+func (r *Reader) drop(rec Record) {
+	s := r.kept[rec]
+	delete(r.kept, rec)
+	s.kept = false
+	if s.readers == 0 {
+		_ = s.file.Close() // read only
+	}
+}
+
+func (r *Reader) content(s *shared) *Content {
+	var once sync.Once
+	return &Content{io.NewSectionReader(s.file, 0, s.file.Size), func() (err error) {
+		once.Do(func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if s.readers--; s.readers == 0 && !s.kept {
+				err = s.file.Close()
+			}
+		})
+		return err
+	}}
+}
+
+// fileState tells whether a file was written to: nothing sets the time of a
+// change back but the clock itself.
+type fileState struct {
+	size    int64
+	changed int64 // in nanoseconds
+}
+
+func stateOf(f *os.File) (fileState, bool) {
+	info, err := f.Stat()
+	if err != nil {
+		return fileState{}, false
+	}
+	changed, ok := changedAt(info)
+	return fileState{info.Size(), changed}, ok
+}
