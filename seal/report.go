@@ -89,13 +89,14 @@ type Report struct {
 	// Record is what the seal covers, read once and verified: it is there if the
 	// verdict is valid, or untrusted, which Record.Confirmed tells.
 	Record *Record `json:"record,omitempty"`
-	// Additions tell what follows the longest valid beginning of an altered file.
+	// Additions tell what follows the longest beginning of the file that its
+	// service wrote, if anything does.
 	Additions *Additions `json:"additions,omitempty"`
 	// Signatures are those of a file that carries no seal, without a verdict.
 	Signatures []OtherSignature `json:"signatures,omitempty"`
 }
 
-// Additions are bytes of an altered file that the service did not write.
+// Additions are bytes of a sealed file that the service did not write.
 type Additions struct {
 	From  int64 `json:"from"`  // where they begin, which is how long the valid file before them is
 	Bytes int64 `json:"bytes"` // how many
@@ -180,7 +181,7 @@ func (r *Report) conclude() {
 	case VerdictAltered, VerdictBroken, VerdictNotSealed:
 		r.Record = nil
 	}
-	if r.Verdict != VerdictAltered {
+	if r.Verdict != VerdictAltered && r.Verdict != VerdictUntrusted {
 		r.Additions = nil
 	}
 	r.Summary = r.sentence()

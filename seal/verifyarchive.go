@@ -170,6 +170,9 @@ func (a *archive) read(r io.ReaderAt, size int64) (increment, error) {
 		return none, err
 	}
 	certs, questions := a.plan()
+	if len(streams) == 0 && len(certs)+len(questions) > 0 {
+		return none, fmt.Errorf("at byte %d: it does not begin as an update of this service does", from)
+	}
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -46,6 +47,10 @@ func main() {
 		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/operations.md."))
 	if err := k.Run(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "countersign:", err)
+		var coded interface{ ExitCode() int }
+		if errors.As(err, &coded) {
+			os.Exit(coded.ExitCode())
+		}
 		os.Exit(1)
 	}
 }

@@ -165,10 +165,8 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 	if si.EncryptedDigest, err = s.key.Sign(s.rand, sum[:], crypto.SHA256); err != nil {
 		return nil, fmt.Errorf("cms: signing: %w", err)
 	}
-	if pub, ok := s.key.Public().(*ecdsa.PublicKey); ok {
-		if si.EncryptedDigest, err = lowS(pub, si.EncryptedDigest); err != nil {
-			return nil, err
-		}
+	if si.EncryptedDigest, err = lowSOf(s.key.Public(), si.EncryptedDigest); err != nil {
+		return nil, err
 	}
 	si.DigestEncryptionAlgorithm = s.algorithm
 	if stamp != nil {

@@ -1,6 +1,7 @@
 package cms
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"encoding/asn1"
 	"fmt"
@@ -8,7 +9,8 @@ import (
 )
 
 // An ECDSA signature (r, s) is as right as (r, n-s), so that anybody could
-// change one into the other. Seals carry the one with the smaller s.
+// change one into the other. What a seal carries, its own signature and those of
+// authorities, has the smaller s.
 
 type ecdsaSignature struct{ R, S *big.Int }
 
@@ -25,9 +27,11 @@ func lowS(pub *ecdsa.PublicKey, der []byte) ([]byte, error) {
 	return asn1.Marshal(sig)
 }
 
-// isLowS reports whether a signature has the smaller s.
-func isLowS(pub *ecdsa.PublicKey, der []byte) bool {
-	var sig ecdsaSignature
-	rest, err := asn1.Unmarshal(der, &sig)
-	return err == nil && len(rest) == 0 && sig.S.Sign() > 0 && sig.S.Cmp(new(big.Int).Rsh(pub.Params().N, 1)) <= 0
+// lowSOf is lowS of a signature by a key of any kind.
+func lowSOf(key crypto.PublicKey, signature []byte) ([]byte, error) {
+	pub, ok := key.(*ecdsa.PublicKey)
+	if !ok {
+		return signature, nil
+	}
+	return lowS(pub, signature)
 }

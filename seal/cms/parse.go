@@ -83,15 +83,16 @@ func ParseStrict(der []byte) (*Signed, error) {
 			return nil, malformed("its certificates are not in the order of the chain")
 		}
 	}
-	if pub, ok := s.Certificate.PublicKey.(*ecdsa.PublicKey); ok && s.message.content == nil && !isLowS(pub, s.Signature) {
+	if low, err := lowSOf(s.Certificate.PublicKey, s.Signature); err != nil || !bytes.Equal(low, s.Signature) {
 		return nil, malformed("the signature value is not the smaller one of the two that are right")
 	}
 	return s, nil
 }
 
 // Normalize returns a message in the form that ParseStrict accepts: with the
-// certificates of the signer's chain alone, and without unsigned attributes.
-// Neither is covered by its signature.
+// certificates of the signer's chain alone, without unsigned attributes, and with
+// the smaller one of two right signature values. None of this is covered by its
+// signature.
 func Normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {
@@ -99,6 +100,9 @@ func Normalize(der []byte) ([]byte, error) {
 	}
 	m := *s.message
 	m.certificates, m.token = s.Chain(), nil
+	if m.signature, err = lowSOf(m.signer.PublicKey, m.signature); err != nil {
+		return nil, err
+	}
 	return m.write()
 }
 

@@ -47,8 +47,10 @@ func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) 
 		if err != nil {
 			return Statement{}, err
 		}
-		s := Statement{CRL: b}
-		return s, s.Sound(c, issuer)
+		if b, err = normalizeCRL(b, issuer); err != nil {
+			return Statement{}, err
+		}
+		return Statement{CRL: b}, nil
 	}
 	return Statement{}, nil
 }
@@ -65,7 +67,11 @@ func (s Statement) Sound(c, issuer *x509.Certificate) error {
 		}
 		return err
 	case s.CRL != nil && s.OCSP == nil:
-		return soundCRL(s.CRL, issuer)
+		b, err := normalizeCRL(s.CRL, issuer)
+		if err == nil && !bytes.Equal(b, s.CRL) {
+			err = errors.New("cms: a revocation list is not in the form in which the seal writes it")
+		}
+		return err
 	}
 	return errors.New("cms: no statement")
 }
@@ -83,21 +89,32 @@ func (s Statement) Good(c, issuer *x509.Certificate, at time.Time) error {
 	return err
 }
 
-func soundCRL(der []byte, issuer *x509.Certificate) error {
+// normalizeCRL returns a list in one form.
+func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	in := cryptobyte.String(der)
-	var list, part, sum cryptobyte.String
-	if !in.ReadASN1(&list, cbasn1.SEQUENCE) || !in.Empty() || !list.ReadASN1(&part, cbasn1.SEQUENCE) || !list.ReadASN1(&part, cbasn1.SEQUENCE) ||
-		!list.ReadASN1(&sum, cbasn1.BIT_STRING) || !list.Empty() || len(sum) == 0 || sum[0] != 0 {
-		return errors.New("cms: a revocation list is malformed")
+	var list, data, algorithm, sum cryptobyte.String
+	if !in.ReadASN1(&list, cbasn1.SEQUENCE) || !in.Empty() || !list.ReadASN1Element(&data, cbasn1.SEQUENCE) ||
+		!list.ReadASN1Element(&algorithm, cbasn1.SEQUENCE) || !list.ReadASN1(&sum, cbasn1.BIT_STRING) || !list.Empty() || len(sum) == 0 || sum[0] != 0 {
+		return nil, errors.New("cms: a revocation list is malformed")
 	}
 	l, err := x509.ParseRevocationList(der)
 	if err != nil {
-		return errors.New("cms: a revocation list is malformed")
+		return nil, errors.New("cms: a revocation list is malformed")
 	}
 	if !bytes.Equal(l.RawIssuer, issuer.RawSubject) || l.CheckSignatureFrom(issuer) != nil {
-		return errors.New("cms: a revocation list is not of the certificate's issuer")
+		return nil, errors.New("cms: a revocation list is not of the certificate's issuer")
 	}
-	return nil
+	signature, err := lowSOf(issuer.PublicKey, sum[1:])
+	if err != nil {
+		return nil, err
+	}
+	b := cryptobyte.NewBuilder(nil)
+	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
+		b.AddBytes(data)
+		b.AddBytes(algorithm)
+		b.AddASN1BitString(signature)
+	})
+	return b.Bytes()
 }
 
 // normalizeOCSP returns an answer in one form: with the certificate of a
@@ -136,6 +153,10 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if err != nil {
 		return bad("its signature algorithm is not supported")
 	}
+	signature, err := lowSOf(responder.PublicKey, sum[1:])
+	if err != nil {
+		return bad("its signature is malformed")
+	}
 	b := cryptobyte.NewBuilder(nil)
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1Enum(int64(status))
@@ -149,7 +170,7 @@ func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 							b.AddASN1ObjectIdentifier(oid)
 							b.AddBytes(parameters)
 						})
-						b.AddASN1(cbasn1.BIT_STRING, func(b *cryptobyte.Builder) { b.AddBytes(sum) })
+						b.AddASN1BitString(signature)
 						if carried != nil {
 							b.AddASN1(tag0, func(b *cryptobyte.Builder) {
 								b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddBytes(carried.Raw) })
