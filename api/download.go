@@ -39,7 +39,7 @@ func (s *Server) download(c *gin.Context) error {
 		return err
 	}
 	c.JSON(http.StatusOK, gin.H{
-		"envelopeId": e.ID, "available": true, "name": e.FileName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
+		"envelopeId": e.ID, "available": true, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
 		"expiresAt": stamp(&l.Until),
 	})
 	return nil

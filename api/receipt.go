@@ -43,7 +43,7 @@ func (s *Server) receipt(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
-		docs = append(docs, receiptDocument{Name: e.FileName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
+		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
 	}
 	c.JSON(http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": stamp(e.CompletedAt), "documents": docs})
 	return nil

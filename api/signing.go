@@ -162,7 +162,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 func contextDocs(e *models.Envelope) []contextDoc {
 	out := []contextDoc{}
 	for _, d := range e.Originals() {
-		out = append(out, contextDoc{DocumentID: d.ID, Name: e.FileName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, SHA256: d.SHA256, Pages: d.Pages})
+		out = append(out, contextDoc{DocumentID: d.ID, Name: e.DocumentName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, SHA256: d.SHA256, Pages: d.Pages})
 	}
 	return out
 }

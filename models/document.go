@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -148,24 +149,53 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 // finite reports whether v is a number that can be a coordinate.
 func finite(v float64) bool { return !math.IsNaN(v) && math.Abs(v) <= 1e6 }
 
-// FileName is the name under which people get the document: the envelope's
-// subject, numbered where there are several. It is safe for any file system.
+// FileName is the name of the file that people get: the envelope's subject where
+// there is one, numbered and with the document's own name behind it where there are
+// several documents ("Lease (2) floor plan.pdf"). It is safe for any file system.
 func (e *Envelope) FileName(d *Document) string {
+	subject := e.Subject != nil && strings.TrimSpace(*e.Subject) != ""
+	if !subject {
+		return e.DocumentName(d)
+	}
+	name := fileStem(*e.Subject, 100)
+	if len(e.Originals()) > 1 {
+		name = fmt.Sprintf("%s (%d)", name, d.Order)
+		if own := fileStem(d.Name, 60); own != "" && own != unnamedDocument {
+			name += " " + own
+		}
+	}
+	return cmp.Or(name, unnamedDocument) + ".pdf"
+}
+
+// DocumentName is what people call the document: the name of the file that was
+// uploaded, numbered if another document of the envelope has the same.
+func (e *Envelope) DocumentName(d *Document) string {
+	name := cmp.Or(fileStem(d.Name, 100), unnamedDocument)
+	for _, other := range e.Originals() {
+		if other.Order != d.Order && strings.EqualFold(cmp.Or(fileStem(other.Name, 100), unnamedDocument), name) {
+			return fmt.Sprintf("%s (%d).pdf", name, d.Order)
+		}
+	}
+	return name + ".pdf"
+}
+
+// unnamedDocument stands for a file that was uploaded without a name.
+const unnamedDocument = "document"
+
+// fileStem makes a file name without its extension of a text, of at most so many
+// characters; empty if nothing of it can stand in a file name.
+func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r
-	}, strings.TrimSuffix(e.Title(), ".pdf"))
-	if r := []rune(clean); len(r) > 100 {
-		clean = string(r[:100])
+	}, text)
+	if n := len(clean) - len(".pdf"); n >= 0 && strings.EqualFold(clean[n:], ".pdf") {
+		clean = clean[:n]
 	}
-	clean = strings.Trim(clean, " .")
-	if clean == "" {
-		clean = "document"
+	if r := []rune(clean); len(r) > most {
+		clean = string(r[:most])
 	}
-	if len(e.Originals()) > 1 {
-		clean = fmt.Sprintf("%s (%d)", clean, d.Order)
-	}
-	return clean + ".pdf"
+	return strings.Trim(clean, " .")
 }

@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -422,4 +423,41 @@ func TestFileNames(t *testing.T) {
 		e.Subject = &subject
 		assert.Equal(t, want, e.FileName(e.Originals()[0]))
 	}
+}
+
+// Several documents are told apart by their own names, wherever people see them.
+func TestFileNamesOfSeveralDocuments(t *testing.T) {
+	t.Parallel()
+	e := draft(t, nil, models.AuthNone, 1)
+	for i, name := range []string{"nda.pdf", "Floor plan.PDF", "nda.pdf", "document.pdf", strings.Repeat("ü", 200) + ".pdf"} {
+		in := page()
+		in.Name = name
+		if i == 0 {
+			e.Originals()[0].Name = name
+			continue
+		}
+		_, err := e.AddDocument(act(start), in, 9)
+		require.NoError(t, err)
+	}
+	names := func(of func(*models.Document) string) (out []string) {
+		for _, d := range e.Originals() {
+			out = append(out, of(d))
+		}
+		return out
+	}
+	own := []string{"nda (1).pdf", "Floor plan.pdf", "nda (3).pdf", "document.pdf", strings.Repeat("ü", 100) + ".pdf"}
+	e.Subject = nil
+	assert.Equal(t, own, names(e.DocumentName))
+	assert.Equal(t, own, names(e.FileName), "without a subject a file keeps its name")
+	subject := "Lease"
+	e.Subject = &subject
+	assert.Equal(t, own, names(e.DocumentName))
+	assert.Equal(t, []string{
+		"Lease (1) nda.pdf", "Lease (2) Floor plan.pdf", "Lease (3) nda.pdf", "Lease (4).pdf", "Lease (5) " + strings.Repeat("ü", 60) + ".pdf",
+	}, names(e.FileName))
+	sealed := *e.Originals()[1]
+	sealed.ID, sealed.Kind = uuid.New(), models.DocumentSealed
+	e.Documents = append(e.Documents, &sealed)
+	assert.Equal(t, "Lease (2) Floor plan.pdf", e.FileName(&sealed))
+	assert.Equal(t, "Floor plan.pdf", e.DocumentName(&sealed))
 }
