@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const dist = "dist";
@@ -17,7 +17,7 @@ function viewerFiles(): Plugin {
   };
 }
 
-/** Lays a gzipped copy beside every file that shrinks by it, so that the server need not. */
+/** Lays compressed copies beside every file that shrinks by it, so that the server need not. */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -29,6 +29,7 @@ function compressed(): Plugin {
           const path = join(dist, String(entry));
           if (!/\.(html|js|mjs|css|svg|wasm)$/.test(path) || !statSync(path).isFile()) continue;
           writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
+          writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path))); // at its best level
         }
       },
     },

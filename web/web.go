@@ -39,6 +39,8 @@ func Handler() http.Handler {
 		case first == "assets":
 			// The names of these files change with their content.
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+			// A worker obeys the policy that its script comes with: the viewer's loads typefaces and decoders.
+			w.Header().Set("Content-Security-Policy", policy)
 			serveFile(w, r, r.URL.Path)
 		case first == "viewer", r.URL.Path == "/icon.svg", r.URL.Path == "/embed.js":
 			w.Header().Set("Cache-Control", "public, max-age=86400")
@@ -70,7 +72,19 @@ func servePage(w http.ResponseWriter, r *http.Request, status int, name string) 
 	}
 }
 
-// serveFile serves a file of the build, gzipped if the client takes that.
+// accepts reports whether an Accept-Encoding header names a coding, and not as one to avoid.
+func accepts(header, coding string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
+			q := strings.TrimSpace(params)
+			return !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+		}
+	}
+	return false
+}
+
+// serveFile serves a file of the build, compressed as well as the client takes it.
 func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 	name := path.Join("dist", path.Clean("/"+urlPath))
 	h := w.Header()
@@ -81,10 +95,14 @@ func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 	}
 	h.Set("Content-Type", contentType(name))
 	h.Add("Vary", "Accept-Encoding")
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		if _, err := fs.Stat(files, name+".gz"); err == nil {
-			h.Set("Content-Encoding", "gzip")
-			name += ".gz"
+	for _, c := range []struct{ coding, extension string }{{"br", ".br"}, {"gzip", ".gz"}} {
+		if !accepts(r.Header.Get("Accept-Encoding"), c.coding) {
+			continue
+		}
+		if _, err := fs.Stat(files, name+c.extension); err == nil {
+			h.Set("Content-Encoding", c.coding)
+			name += c.extension
+			break
 		}
 	}
 	http.ServeFileFS(w, r, files, name) //nolint:gosec // there is nothing outside an embedded file system

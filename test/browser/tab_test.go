@@ -235,7 +235,7 @@ func (b *tab) scheme(dark bool) {
 	}})
 }
 
-// read goes to the pages that were not in sight yet.
+// read goes on to what was not read yet, by the button, until all of it is.
 func (b *tab) read() {
 	b.t.Helper()
 	// In one go, for the page may count as read at any moment.
@@ -244,6 +244,32 @@ func (b *tab) read() {
 			const next = document.querySelector("#next");
 			if (next.textContent === "Read on") next.click();
 			return next.textContent === "Review and sign";
+		})()`)
+	})
+}
+
+// readByKeys presses Enter on "Read on" until everything is read.
+func (b *tab) readByKeys() {
+	b.t.Helper()
+	b.eventually("everything is read", func() bool {
+		if eval[bool](b, `document.querySelector("#next").textContent === "Review and sign"`) {
+			return true
+		}
+		require.Equal(b.t, "next", eval[string](b, `document.activeElement.id`))
+		b.keys("\r")
+		return false
+	})
+}
+
+// readAll scrolls over all pages, whatever is still to be filled.
+func (b *tab) readAll() {
+	b.t.Helper()
+	b.eventually("everything is read", func() bool {
+		return eval[bool](b, `(async () => {
+			const last = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+			scrollTo({ top: last ? 0 : scrollY + innerHeight / 3, behavior: "instant" });
+			await new Promise((done) => setTimeout(done, 400));
+			return document.querySelector(".left .quiet").textContent === "Everything read";
 		})()`)
 	})
 }

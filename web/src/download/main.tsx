@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, Refusal } from "../ui/http";
-import { megabytes } from "../ui/i18n";
+import { megabytes, moment } from "../ui/i18n";
 import { LanguageChoice, SealMark, Title, Waiting } from "../ui/parts";
 import { start, tokenFromPath, type Spoken } from "../ui/start";
 
@@ -21,7 +21,7 @@ function Download({ speech, choose }: Spoken) {
   };
   useEffect(() => { void load(); }, []);
   if (!found) return <Waiting text={t("loading")} />;
-  const day = (s: string) => new Date(s).toLocaleString(locale, { dateStyle: "long", timeStyle: "short" });
+  const day = (s: string) => moment(s, locale);
   return (
     <main class="narrow">
       <section class="card">

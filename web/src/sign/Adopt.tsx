@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type SignaturePad from "signature_pad";
 import type { Translate } from "../ui/i18n";
-import { Dialog } from "../ui/parts";
+import { Dialog, Title } from "../ui/parts";
 import type { Mark } from "./draft";
 import { cut, facesFor, hasLetters, initialsOf, inkColour, typed, uploaded } from "./ink";
 
@@ -38,7 +38,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   };
   return (
     <Dialog label={title} onClose={onClose}>
-      <h2>{title}</h2>
+      <Title level={2}>{title}</Title>
       <div class="tabs" role="tablist" onKeyDown={move}>
         {offered.map((w) => (
           <button key={w} id={`way-${w}`} type="button" role="tab" aria-selected={w === way} aria-controls="way" tabIndex={w === way ? 0 : -1} onClick={() => choose(w)}>{t(w)}</button>
@@ -60,6 +60,9 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   );
 }
 
+/** Whether entering text opens no keyboard over the page. */
+const byKeyboard = () => !matchMedia("(pointer: coarse)").matches;
+
 type OnMark = (m: Mark | null) => void;
 
 function Type({ name, label, t, onMark }: { name: string; label: string; t: Translate; onMark: OnMark }) {
@@ -80,13 +83,13 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   return (
     <>
       <label for="typed-name">{label}</label>
-      <input id="typed-name" value={text} maxLength={80} autocomplete="name" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
+      <input id="typed-name" data-first={byKeyboard() ? "" : undefined} dir="auto" value={text} maxLength={80} autocomplete="name" spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
       <fieldset class="faces">
         <legend>{t("style")}</legend>
         {faces.map((f) => (
           <label key={f.label} class="face">
             <input type="radio" name="face" checked={f === face} aria-label={f.label} onChange={() => setStyle(f.label)} />
-            <span dir="auto" style={{ fontFamily: f.family }}>{text.trim() || label}</span>
+            <span dir="auto" style={{ fontFamily: f.family, "--letters": String([...text.trim()].length || 1) }}>{text.trim() || label}</span>
           </label>
         ))}
       </fieldset>
@@ -107,20 +110,30 @@ function Draw({ t, onMark }: { t: Translate; onMark: OnMark }) {
       if (gone) return;
       const p = new Pad(c, { penColor: inkColour, minWidth: 0.9, maxWidth: 2.8 });
       pad.current = p;
+      // The strokes are kept, and made to fit, when the screen is turned.
+      let [width, height] = [0, 0];
       const fit = () => {
-        const strokes = p.toData();
+        if (c.clientWidth === width && c.clientHeight === height) return;
+        const share = width ? Math.min(c.clientWidth / width, c.clientHeight / height) : 1;
+        const shift = width ? { x: (c.clientWidth - width * share) / 2, y: (c.clientHeight - height * share) / 2 } : { x: 0, y: 0 };
+        const strokes = p.toData().map((stroke) => ({
+          ...stroke, points: stroke.points.map((at) => ({ ...at, x: at.x * share + shift.x, y: at.y * share + shift.y })),
+        }));
+        [width, height] = [c.clientWidth, c.clientHeight];
         const dense = Math.max(2, window.devicePixelRatio || 1);
-        c.width = c.clientWidth * dense;
-        c.height = c.clientHeight * dense;
+        c.width = width * dense;
+        c.height = height * dense;
         c.getContext("2d")!.scale(dense, dense);
         p.clear();
         p.fromData(strokes);
+        report();
       };
       fit();
-      window.addEventListener("resize", fit);
+      const observer = new ResizeObserver(fit);
+      observer.observe(c);
       p.addEventListener("endStroke", report);
       stop = () => {
-        window.removeEventListener("resize", fit);
+        observer.disconnect();
         p.off();
       };
     });

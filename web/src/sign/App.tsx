@@ -1,17 +1,23 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
-import { ask, Refusal } from "../ui/http";
+import { Refusal } from "../ui/http";
 import { LanguageChoice, Waiting } from "../ui/parts";
 import type { Spoken } from "../ui/start";
 import { Adopt } from "./Adopt";
-import { clearDraft, emptyDraft, loadDraft, loadReceipt, saveDraft, saveReceipt, type Draft, type Mark, type Receipt } from "./draft";
+import { Client } from "./client";
 import { Done } from "./Done";
+import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type Mark } from "./draft";
 import type { Look } from "./dwell";
 import { Ended, endOf, type End } from "./Ends";
-import { arrange, isPicture, type Context, type Field } from "./model";
-import { Reader } from "./Reader";
-import { Consent, Decline, Identify, Invitation, Review } from "./Steps";
+import { Identify } from "./Identify";
+import { arrange, fieldNames, isIdentified, isPicture, pageKey, type CodeState, type Context, type Field, type Filled } from "./model";
+import { Reader, type ReaderControl } from "./Reader";
+import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
+import { News, Review } from "./Review";
+import { watchShown } from "./shown";
+import { Consent, Contact, Decline, Invitation, SenderMark, StepsLine } from "./Steps";
+import { loadViewer, Viewer } from "./viewer";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "error";
 
@@ -27,48 +33,85 @@ export interface Host {
 interface Props extends Spoken {
   /** The signer token; its calls are made below /v1/signing/. */
   token: string;
+  /** Names what is kept for this signing where cookies may not be; of a framed page. */
+  session?: string;
   host: Host;
 }
 
 /** The signing of one signer, from the link to the receipt. */
-export function Sign({ token, host, speech, choose }: Props) {
+export function Sign({ token, session, host, speech, choose }: Props) {
   const { t } = speech;
-  const base = `/v1/signing/${encodeURIComponent(token)}`;
+  const client = useMemo(() => new Client(token, session ? `countersign:session:${session}` : null), [token]);
+  const viewer = useMemo(() => new Viewer((id) => client.documentURL(id), () => client.headers()), [client]);
   const [context, setContext] = useState<Context | null>(null);
-  const [end, setEnd] = useState<End | null>(null);
+  const [end, setEnd] = useState<{ end: End; outcome: Outcome | null } | null>(null);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const [draft, setDraft] = useState<Draft>(emptyDraft);
+  const [news, setNews] = useState<readonly Filled[]>([]);
   const [adopting, setAdopting] = useState<Field | null>(null);
   const [reviewing, setReviewing] = useState(false);
   const [declining, setDeclining] = useState(false);
+  const [confirmAgain, setConfirmAgain] = useState(false);
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
+  const names = useMemo(() => (context ? fieldNames(context, t) : new Map<string, string>()), [context?.fields, context?.documents, t]);
   const ready = useRef(false);
   const language = useRef(speech.language);
   language.current = speech.language;
-  const control = useRef<{ go?: (target: Field | string) => void; finish?: () => Promise<void> }>({}).current;
+  const control = useRef<ReaderControl>({}).current;
+  const fetchContext = async () => arrange(await client.ask<Context>(`?language=${language.current}`));
+
+  /** Takes what others have entered. Pages to which something was added are to be read again. */
+  const take = (d: Draft, filled: readonly Filled[]): { draft: Draft; fresh: Filled[] } => {
+    const fresh = filled.filter((f) => !d.seen.includes(f.fieldId));
+    if (fresh.length === 0) return { draft: d, fresh };
+    const changed = new Set(fresh.map((f) => pageKey(f.documentId, f.page)));
+    return { draft: { ...d, seen: filled.map((f) => f.fieldId), read: d.read.filter((key) => !changed.has(key)) }, fresh };
+  };
+  const showFilled = ({ filled, shown }: Pick<Context, "filled" | "shown">) => {
+    const taken = take(draftNow.current, filled);
+    setDraft(taken.draft);
+    setNews((n) => [...n, ...taken.fresh]);
+    setContext((c) => c && { ...c, filled, shown });
+  };
+  const draftNow = useRef(draft);
+  draftNow.current = draft;
 
   const load = useCallback(async () => {
     setEnd(null);
     try {
-      const c = arrange(await ask<Context>(`${base}?language=${language.current}`));
-      setDraft(loadDraft(c));
+      const c = await fetchContext();
+      const kept = await loadDraft(c);
+      const taken = take(kept ?? emptyDraft(), c.filled);
+      setDraft(taken.draft);
+      // Who comes back is told what was added meanwhile; who comes first sees it all for the first time.
+      setNews(kept && kept.read.length > 0 ? taken.fresh : []);
       setContext(c);
       document.title = c.subject ?? c.documents[0]?.name ?? "Countersign";
       if (!ready.current) host.emit("ready", c);
       ready.current = true;
     } catch (e) {
-      const kept = e instanceof Refusal && e.status === 410 ? loadReceipt(token) : null;
-      if (kept) {
-        setReceipt(kept);
+      const found = endOf(e, host.framed) ?? "offline";
+      const over = e instanceof Refusal && (e.status === 410 || e.status === 401);
+      const outcome = over ? await findOutcome(client) : null;
+      const kept = over ? loadReceipt(token) : null;
+      const known = outcome ? receiptOf(outcome, kept) : e instanceof Refusal && e.status === 410 ? kept : null;
+      if (known) {
+        setReceipt(known);
         return;
       }
-      const found = endOf(e, host.framed) ?? "offline";
-      setEnd(found);
+      setEnd({ end: found, outcome });
       host.emit("error", null, { code: e instanceof Refusal ? e.code : "unreachable" });
     }
-  }, [base]);
+  }, [client]);
   useEffect(() => { void load(); }, [load]);
+  useEffect(() => () => { viewer.close(); client.close(); }, [client]);
+
+  // The viewer and the first page come while the signer reads what is agreed to.
+  const sparing = (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData === true;
+  useEffect(() => { if (!sparing) loadViewer().catch(() => undefined); }, []);
+  const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
+  useEffect(() => { if (readable && !sparing && context.documents[0]) void viewer.prepare(context.documents[0].documentId, context.documents[0].size); }, [readable]);
 
   useEffect(() => {
     const change = () => setOnline(navigator.onLine);
@@ -92,10 +135,15 @@ export function Sign({ token, host, speech, choose }: Props) {
     } catch (e) {
       host.emit("error", context, { code: e instanceof Refusal ? e.code : "unreachable" });
       const found = endOf(e, host.framed);
-      if (e instanceof Refusal && found && (e.status === 401 || e.status === 410) && !["otp_required", "consent_required"].includes(e.code)) {
+      if (e instanceof Refusal && e.code === "otp_required") {
+        // The confirmation is over; what was entered stays.
+        setReviewing(false);
+        setConfirmAgain(true);
+        setContext((c) => c && { ...c, otpVerified: false, code: null });
+      } else if (e instanceof Refusal && found && (e.status === 401 || e.status === 410) && e.code !== "consent_required") {
         setReviewing(false);
         setDeclining(false);
-        setEnd(found);
+        setEnd({ end: found, outcome: await findOutcome(client) });
       }
       throw e;
     }
@@ -105,19 +153,25 @@ export function Sign({ token, host, speech, choose }: Props) {
   useEffect(() => {
     if (!open || context.consentGiven || context.consent.language === speech.language) return;
     let stale = false;
-    ask<Context>(`${base}?language=${speech.language}`).then(({ consent }) => { if (!stale) setContext((c) => c && { ...c, consent }); }, () => undefined);
+    fetchContext().then(({ consent }) => { if (!stale) setContext((c) => c && { ...c, consent }); }, () => undefined);
     return () => { stale = true; };
   }, [speech.language]);
 
-  const identified = !context?.requiresOtpVerification || context.otpVerified;
+  const identified = context !== null && isIdentified(context);
   const reading = open && identified && context.consentGiven;
   const viewing = open && identified;
   useEffect(() => { if (viewing) host.emit("viewed", context); }, [viewing]);
+  useEffect(() => {
+    if (!reading || context.shown === null) return;
+    return watchShown(client, () => contextNow.current?.shown ?? null, async () => showFilled(await fetchContext()), () => void load());
+  }, [reading, client]);
+  const contextNow = useRef(context);
+  contextNow.current = context;
 
   if (receipt) {
     return <Narrow speech={speech} choose={choose}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
   }
-  if (end) return <Narrow speech={speech} choose={choose}><Ended end={end} speech={speech} onRetry={() => void load()} /></Narrow>;
+  if (end) return <Narrow speech={speech} choose={choose}><Ended end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
   if (!context) return <Waiting text={t("loading")} />;
 
   const finishWith = (r: Receipt) => {
@@ -129,31 +183,37 @@ export function Sign({ token, host, speech, choose }: Props) {
     scrollTo(0, 0);
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, host.returnUrl ? { returnUrl: host.returnUrl } : undefined);
   };
-  const receiptOf = (outcome: Receipt["outcome"], at: string | null, token?: string): Receipt => ({
-    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, signerName: context.signerName,
-    maskedEmail: context.maskedEmail, documents: context.documents.map((d) => ({ name: d.name, sha256: d.sha256 })),
-  });
+  const identify = (why?: string) => (
+    <Identify context={context} speech={speech} why={why}
+      request={() => guarded(async () => (await client.ask<{ code?: CodeState }>("/otp/request", { method: "POST" })).code ?? null)}
+      verify={(code) => guarded(async () => {
+        client.confirmed((await client.ask<{ sessionToken?: string }>("/otp/verify", { body: { code, bind: true } })).sessionToken);
+        setConfirmAgain(false);
+        await load();
+      })} />
+  );
   const decline = () => guarded(async () => {
-    await ask(`${base}/decline`, { body: { reason: draft.reason.trim() || null } });
-    finishWith(receiptOf("declined", null));
+    await client.ask("/decline", { body: { reason: draft.reason.trim() || null } });
+    finishWith({ ...newReceipt(context, "declined", new Date().toISOString()), contact: context.contact });
   });
   const declineDialog = declining && (
-    <Decline sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline} onClose={() => setDeclining(false)} />
+    <Decline sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}
+      first={identified ? null : identify(t("declineConfirm"))} onClose={() => setDeclining(false)} />
   );
   const banner = !online && <p class="banner" role="alert">{t("offline")}</p>;
+  const contact = <Contact sender={context.senderName} contact={context.contact} t={t} />;
 
   if (!reading) {
     return (
       <Narrow speech={speech} choose={choose} onDecline={() => setDeclining(true)}>
         {banner}
+        <StepsLine context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
         <Invitation context={context} speech={speech} />
         {!identified
-          ? <Identify context={context} speech={speech}
-              request={() => guarded(async () => { await ask(`${base}/otp/request`, { method: "POST" }); })}
-              verify={(code) => guarded(async () => { await ask(`${base}/otp/verify`, { body: { code } }); await load(); })} />
+          ? !declining && identify(confirmAgain ? t("confirmAgain") : undefined)
           : <Consent context={context} speech={speech} agree={() => guarded(async () => {
               try {
-                await ask(`${base}/consent`, { body: { version: context.consent.version } });
+                await client.ask("/consent", { body: { version: context.consent.version } });
               } catch (e) {
                 if (!(e instanceof Refusal && e.code === "consent_given")) throw e;
               }
@@ -161,6 +221,7 @@ export function Sign({ token, host, speech, choose }: Props) {
               setContext({ ...context, consentGiven: true });
               scrollTo(0, 0);
             })} />}
+        {contact}
         {declineDialog}
       </Narrow>
     );
@@ -170,12 +231,17 @@ export function Sign({ token, host, speech, choose }: Props) {
     setDraft((d) => ({ ...d, values: { ...d.values, [f.id]: value }, days: day === undefined ? d.days : { ...d.days, [f.id]: day } }));
     if (isPicture(f.type) && value) host.emit("signatureApplied", context, { fieldId: f.id });
   };
-  const onPicture = (f: Field) => {
+  const onPicture = (f: Field): boolean => {
     const mark = f.type === "signature" ? draft.signature : draft.initials;
-    if (!mark) setAdopting(f);
-    else if (!draft.values[f.id]) setValue(f, mark.picture);
+    if (!mark) {
+      setAdopting(f);
+      return false;
+    }
+    if (!draft.values[f.id]) setValue(f, mark.picture);
+    return true;
   };
   const adopt = (f: Field, mark: Mark) => {
+    const change = Boolean(draft.values[f.id]);
     setDraft((d) => {
       const before = f.type === "signature" ? d.signature : d.initials;
       // A changed signature is changed wherever the old one was applied.
@@ -187,6 +253,8 @@ export function Sign({ token, host, speech, choose }: Props) {
     });
     setAdopting(null);
     host.emit("signatureApplied", context, { fieldId: f.id });
+    // Once the dialog has given the focus back.
+    if (!change) setTimeout(() => control.advance?.(f));
   };
   const sign = () => guarded(async () => {
     await control.finish?.();
@@ -195,43 +263,63 @@ export function Sign({ token, host, speech, choose }: Props) {
       if (isPicture(f.type)) return { fieldId: f.id, signatureImageBase64: value ? value.slice(value.indexOf(",") + 1) : null };
       return { fieldId: f.id, textValue: f.type === "checkbox" ? String(value === "true") : value };
     });
-    const label = draft.signature?.fontLabel ?? null;
+    const body = { fields, fontLabel: draft.signature?.fontLabel ?? null, ...(context.shown === null ? {} : { shown: context.shown }) };
     try {
-      const done = await ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>(`${base}/sign`, { body: { fields, fontLabel: label }, key: draft.signKey });
-      finishWith(receiptOf("signed", done.signedAt, done.receiptToken));
+      const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
+      finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
-      // A refused try is over: the next one is another act. One that got no answer is repeated as it was.
-      if (e instanceof Refusal) setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
+      if (!(e instanceof Refusal)) throw e; // one that got no answer is repeated as it was
+      // A refused try is over: the next one is another act.
+      setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
+      if (e.code === "values_changed") showFilled(e.details as unknown as Pick<Context, "filled" | "shown">);
+      if (e.code !== "already_signed") throw e;
       // The answer to an earlier try was lost on its way.
-      if (e instanceof Refusal && e.code === "already_signed") finishWith(receiptOf("signed", null));
-      else throw e;
+      const outcome = await findOutcome(client);
+      finishWith((outcome && receiptOf(outcome, null)) ?? newReceipt(context, "signed", null));
     }
   });
   const saved: Mark | null = context.savedSignatureB64 ? { picture: `data:image/png;base64,${context.savedSignatureB64}`, fontLabel: context.savedSignatureFontLabel } : null;
+  const lookAt = (f: Filled) => {
+    setNews([]);
+    setReviewing(false);
+    setTimeout(() => control.go?.(f));
+  };
 
   return (
     <div class="reading">
       <header class="top noprint">
+        <SenderMark name={context.senderName} />
         <div class="what">
           <span class="quiet small">{t("asksYou", { sender: context.senderName })}</span>
           <h1><bdi>{context.subject ?? context.documents[0]?.name}</bdi></h1>
         </div>
+        <StepsLine context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />
         <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t("decline")}</button>
       </header>
       {banner}
-      <Reader context={context} values={draft.values} days={draft.days} read={read} speech={speech} control={control}
-        urlOf={(id) => `${base}/documents/${id}`}
-        sendLook={async (look: Look, leaving) => { await ask(`${base}/page-view`, { body: look, keepalive: leaving }); }}
+      {news.length > 0 && !reviewing && <div class="newsbar noprint"><News news={news} t={t} onGo={lookAt} /></div>}
+      <Reader context={context} viewer={viewer} names={names} values={draft.values} days={draft.days} read={read} speech={speech} control={control}
+        picture={(sha256) => client.picture(sha256)}
+        sendLook={async (look: Look, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
         onRead={(key) => setDraft((d) => (d.read.includes(key) ? d : { ...d, read: [...d.read, key] }))}
-        onValue={setValue} onPicture={onPicture} onChange={setAdopting} onReview={() => setReviewing(true)} />
+        onValue={setValue} onPicture={onPicture} onChange={setAdopting} onReview={() => setReviewing(true)}>
+        <div class="below">{contact}</div>
+      </Reader>
       {adopting && (
         <Adopt kind={adopting.type as "signature" | "initial"} signerName={context.signerName} saved={saved} t={t}
           onAdopt={(m) => adopt(adopting, m)} onClose={() => setAdopting(null)} />
       )}
       {reviewing && (
-        <Review context={context} values={draft.values} read={read} speech={speech} sign={sign}
-          onGo={(target) => { setReviewing(false); setTimeout(() => control.go?.(target)); }} onClose={() => setReviewing(false)} />
+        <Review context={context} names={names} values={draft.values} read={read} news={news} speech={speech} sign={sign}
+          onGo={(target) => {
+            if (typeof target !== "string" && "fieldId" in target) {
+              lookAt(target);
+              return;
+            }
+            setReviewing(false);
+            setTimeout(() => control.go?.(target));
+          }} onClose={() => setReviewing(false)} />
       )}
       {declineDialog}
     </div>
@@ -242,10 +330,10 @@ function Narrow({ speech, choose, onDecline, children }: Spoken & { onDecline?: 
   return (
     <main class="narrow">
       {children}
-      <footer class="pagefoot noprint">
+      <div class="pagefoot noprint">
         {onDecline ? <button type="button" class="bare small" onClick={onDecline}>{speech.t("decline")}</button> : <span />}
         <LanguageChoice speech={speech} onChoose={choose} />
-      </footer>
+      </div>
     </main>
   );
 }

@@ -1,6 +1,8 @@
 import { Refusal, Unreachable } from "../ui/http";
-import type { Key, Speech } from "../ui/i18n";
+import { moment, type Key, type Speech } from "../ui/i18n";
 import { SealMark, Title, type IconName } from "../ui/parts";
+import type { Outcome } from "./receipt";
+import { Contact } from "./Steps";
 
 /** The ways in which a link ends, or is not there yet. */
 export type End = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
@@ -50,8 +52,8 @@ export function Closed({ end, speech }: { end: End; speech: Speech }) {
   return <p class="notice bad" role="status"><strong>{speech.t(ends[end].title)}</strong> {speech.t(ends[end].text)}</p>;
 }
 
-export function Ended({ end, speech, onRetry }: { end: End; speech: Speech; onRetry: () => void }) {
-  const { t } = speech;
+export function Ended({ end, outcome, speech, onRetry }: { end: End; outcome?: Outcome | null; speech: Speech; onRetry: () => void }) {
+  const { t, locale } = speech;
   const { icon, tone, title, text } = ends[end];
   const again = end === "offline" || end === "busy";
   return (
@@ -59,6 +61,15 @@ export function Ended({ end, speech, onRetry }: { end: End; speech: Speech; onRe
       <SealMark icon={icon} tone={tone} />
       <Title>{t(title)}</Title>
       <p>{t(text)}</p>
+      {outcome && (
+        <dl class="facts">
+          {outcome.subject && <><dt>{t("subject")}</dt><dd><bdi>{outcome.subject}</bdi></dd></>}
+          <dt>{t("documents")}</dt><dd>{outcome.documents.map((d, i) => <div key={i}><bdi>{d.name}</bdi></div>)}</dd>
+          <dt>{t("from")}</dt><dd><bdi>{outcome.senderName}</bdi></dd>
+          {outcome.at && <><dt>{t("endedAt")}</dt><dd><time dateTime={outcome.at}>{moment(outcome.at, locale)}</time></dd></>}
+        </dl>
+      )}
+      {outcome && <Contact sender={outcome.senderName} contact={outcome.contact} t={t} />}
       {again && <button type="button" onClick={onRetry}>{t("tryAgain")}</button>}
     </section>
   );

@@ -1,44 +1,64 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Speech } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
-import { Dwell, glance, type Look } from "./dwell";
-import { following, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type Values } from "./model";
+import { Dwell, type Look } from "./dwell";
+import { following, isPicture, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type Filled, type Values } from "./model";
+import { forReading, neededFor, scaleOf, stepFrom, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
-import { Viewer, type Sheet } from "./viewer";
+import { Tracking } from "./tracking";
+import type { Viewer } from "./viewer";
+
+/** Where the reader may be sent: a field, an entry of another signer, or a page ("documentId/page"). */
+export type Target = Field | Filled | string;
+
+export interface ReaderControl {
+  go?: (target: Target) => void;
+  /** On to the field after this one. */
+  advance?: (f: Field) => void;
+  finish?: () => Promise<void>;
+}
 
 interface Props {
   context: Context;
+  viewer: Viewer;
+  names: Map<string, string>;
   values: Values;
   days: Record<string, string>;
   read: ReadonlySet<string>;
   speech: Speech;
-  urlOf: (documentId: string) => string;
+  picture: (sha256: string) => Promise<string>;
   sendLook: (look: Look, leaving: boolean) => Promise<void>;
   onRead: (key: string) => void;
   onValue: (f: Field, value: string, day?: string) => void;
-  /** A signature or initials field was chosen. */
-  onPicture: (f: Field) => void;
+  /** A signature or initials field was chosen; true if it was signed at once. */
+  onPicture: (f: Field) => boolean;
   /** Another signature or initials are wanted. */
   onChange: (f: Field) => void;
   onReview: () => void;
-  /** Set by the reader: goes to a field, or to a page ("documentId/page"). */
-  control: { go?: (target: Field | string) => void; finish?: () => Promise<void> };
+  /** Set by the reader. */
+  control: ReaderControl;
+  /** What stands below the last page. */
+  children: ComponentChildren;
 }
 
-const zooms = [0.75, 1, 1.25, 1.5, 2, 2.5, 3];
-
 /** The documents, page by page, with the fields on them and the bar that leads through. */
-export function Reader({ context, values, days, read, speech, urlOf, sendLook, onRead, onValue, onPicture, onChange, onReview, control }: Props) {
+export function Reader({ context, viewer, names, values, days, read, speech, picture, sendLook, onRead, onValue, onPicture, onChange, onReview, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
-  const [zoom, setZoom] = useState(1);
+  const [zoom, setZoom] = useState<Zoom | null>(null);
   const [fitScale, setFitScale] = useState(1);
-  const pages = useRef<HTMLDivElement>(null);
-  const viewer = useMemo(() => new Viewer(urlOf), []);
+  const [small, setSmall] = useState(false);
+  const [goal, setGoal] = useState<{ show: () => void } | null>(null);
+  const pages = useRef<HTMLElement>(null);
   const dwell = useMemo(() => new Dwell(sendLook), []);
-  const tracking = useMemo(() => new Tracking(viewer, dwell), []);
+  const tracking = useMemo(() => new Tracking(viewer, dwell, read), []);
   tracking.onRead = onRead;
+  tracking.onSmall = setSmall;
+  useEffect(() => tracking.known(read), [read]);
+  // The keyboard begins where it goes on, not before all fields of the pages.
+  useEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
   useEffect(() => {
     tracking.open();
     const leave = (e: Event) => { if (e.type === "pagehide" || document.visibilityState === "hidden") dwell.leave(); };
@@ -51,109 +71,174 @@ export function Reader({ context, values, days, read, speech, urlOf, sendLook, o
       document.removeEventListener("visibilitychange", back);
       removeEventListener("pagehide", leave);
       tracking.close();
-      viewer.close();
       dwell.close();
     };
   }, []);
 
-  const widest = useMemo(() => Math.max(...context.documents.flatMap((d) => Array.from({ length: Math.min(d.pageCount, 2000) }, (_, i) => pageSize(d, i + 1).width))), [context]);
+  const k = scaleOf(zoom, fitScale);
+  const kept = useRef<{ element: Element; share: number } | null>(null);
+  /** Remembers what is in the middle of the screen, so that it is there after the pages changed their size. */
+  const keep = () => {
+    const element = document.elementsFromPoint(innerWidth / 2, innerHeight / 2).find((e) => e.classList.contains("sheet"));
+    if (!element) return;
+    const r = element.getBoundingClientRect();
+    kept.current = { element, share: (innerHeight / 2 - r.top) / r.height };
+  };
+  const zoomTo = (to: number, auto: boolean) => {
+    keep();
+    setZoom({ k: to, ratio: to / fitScale, auto });
+  };
+  const activeField = context.fields.find((f) => f.id === active);
+
+  const widest = useMemo(() => Math.max(...context.documents.flatMap((d) => Array.from({ length: Math.min(d.pageCount, 2000) }, (_, i) => pageSize(d, i + 1).width))), [context.documents]);
   useLayoutEffect(() => {
     const box = pages.current!;
-    const measure = () => setFitScale(Math.min((box.clientWidth - (box.clientWidth > 640 ? 48 : 16)) / widest, 1.5));
+    let width = 0;
+    const measure = () => {
+      if (box.clientWidth === width) return;
+      if (width) keep();
+      width = box.clientWidth;
+      setFitScale(Math.min((width - (width > 640 ? 48 : 16)) / widest, 1.5));
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(box);
     measure();
     return () => observer.disconnect();
   }, [widest]);
+  useLayoutEffect(() => {
+    const from = kept.current;
+    kept.current = null;
+    if (goal) {
+      goal.show();
+      setGoal(null);
+    } else if (from) {
+      const r = from.element.getBoundingClientRect();
+      scrollBy({ top: r.top + from.share * r.height - innerHeight / 2, behavior: "instant" });
+    }
+  }, [goal, k]);
   useEffect(() => {
     const timer = setTimeout(() => viewer.refresh(), 150);
     return () => clearTimeout(timer);
-  }, [zoom, fitScale]);
+  }, [k]);
 
-  const fieldsOf = useMemo(() => {
-    const map = new Map<string, Field[]>();
-    for (const f of context.fields) {
-      const key = pageKey(f.documentId, f.page);
-      map.set(key, [...(map.get(key) ?? []), f]);
-    }
-    return map;
-  }, [context]);
-  const none = useMemo<Field[]>(() => [], []);
+  const fieldsOf = useMemo(() => byPage(context.fields), [context.fields]);
+  const filledOf = useMemo(() => byPage(context.filled), [context.filled]);
 
-  const press = useRef<(f: Field) => void>(() => {});
-  press.current = (f) => {
-    if (f.type === "checkbox") {
-      setActive(f.id);
-      onValue(f, values[f.id] ? "" : "true");
-      return;
-    }
-    setActive(f.id);
-    if (f.type === "signature" || f.type === "initial") onPicture(f);
+  const bring = (f: Field, behavior: ScrollBehavior) => {
+    const needed = neededFor(f, fieldsOf.get(pageKey(f.documentId, f.page)) ?? [], fitScale, pages.current!.clientWidth);
+    const larger = k < needed * 0.95;
+    if (larger) setZoom({ k: needed, ratio: Math.max(1, needed / fitScale), auto: true });
+    const show = () => document.getElementById(`f-${f.id}`)?.scrollIntoView({ block: "center", inline: "center", behavior: larger ? "instant" : behavior });
+    setGoal({ show });
   };
-  const events = useMemo<SheetEvents>(() => ({
-    place: tracking.place, drawn: tracking.drawn, retry: tracking.look, press: (f) => press.current(f),
-  }), []);
-
-  const go = useCallback((target: Field | string) => {
+  /** stay leaves the focus on the button that leads on. */
+  const go = (target: Target, stay = false) => {
     if (typeof target === "string") {
       setActive(null);
-      const sheet = document.getElementById(`p-${target}`);
-      sheet?.scrollIntoView({ block: "start", behavior: gentle() });
-      sheet?.focus({ preventScroll: true });
-      return;
+      const reading = forReading(fitScale);
+      if (k < reading * 0.99 || zoom?.auto) setZoom(reading > fitScale ? { k: reading, ratio: reading / fitScale, auto: true } : null);
+      setGoal({ show: () => {
+        const sheet = document.getElementById(`p-${target}`);
+        if (!sheet) return;
+        if (!stay) sheet.focus({ preventScroll: true });
+        const r = sheet.getBoundingClientRect();
+        scrollTo({ top: scrollY + r.top + tracking.gap(target) * r.height - 12, behavior: gentle() });
+      } });
+    } else if ("fieldId" in target) {
+      setActive(null);
+      setGoal({ show: () => {
+        const box = document.getElementById(`e-${target.fieldId}`);
+        box?.scrollIntoView({ block: "center", inline: "center", behavior: gentle() });
+        box?.focus({ preventScroll: true });
+      } });
+    } else {
+      setActive(target.id);
+      bring(target, gentle());
+      // A text is entered in the bar, which takes the focus when it opens.
+      (isWriting(target) ? document.getElementById(`entry-${target.id}`) : document.getElementById(`f-${target.id}`))?.focus({ preventScroll: true });
     }
-    setActive(target.id);
-    const box = document.getElementById(`f-${target.id}`);
-    box?.scrollIntoView({ block: "center", inline: "center", behavior: gentle() });
-    if (target.type !== "date" && target.type !== "text") box?.focus({ preventScroll: true });
-  }, []);
-  control.go = go;
-  control.finish = () => dwell.finish(4000);
+  };
 
   const missing = missingFields(context, values);
   const unread = unreadPages(context, read);
-  const next = following(context.fields, missing, active);
-  const onNext = () => {
+  const advance = (f: Field) => {
+    const next = following(context.fields, missing.filter((m) => m.id !== f.id), f.id);
     if (next) {
-      // An adopted signature or a box needs a press of its own: only the way there is made easy.
       go(next);
-    } else if (unread[0]) {
-      go(pageKey(unread[0].doc.documentId, unread[0].page));
-    } else {
-      onReview();
+      return;
     }
+    setActive(null);
+    document.getElementById("next")?.focus({ preventScroll: true });
   };
-  const step = (by: number) => setZoom((z) => zooms[Math.min(zooms.length - 1, Math.max(0, zooms.indexOf(z) + by))]!);
-  const activeField = context.fields.find((f) => f.id === active);
+  const press = (f: Field) => {
+    if (f.type === "checkbox") onValue(f, values[f.id] ? "" : "true");
+    setActive(f.id);
+    if (isWriting(f)) bring(f, gentle());
+    if (isPicture(f.type) && !values[f.id] && onPicture(f)) advance(f);
+  };
+  control.go = (target) => go(target);
+  control.advance = advance;
+  control.finish = () => dwell.finish(4000);
 
+  const again = () => { if (activeField) bring(activeField, "auto"); };
+  const latest = useRef({ press, advance, again });
+  latest.current = { press, advance, again };
+  // When the screen turns or the keyboard opens, the field that is being filled stays in view and readable.
+  useEffect(() => {
+    if (!active) return;
+    let timer = 0;
+    const turn = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => latest.current.again(), 60);
+    };
+    addEventListener("resize", turn);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("resize", turn);
+    };
+  }, [active]);
+  const events = useMemo<SheetEvents>(() => ({
+    place: tracking.place, drawn: tracking.drawn, retry: tracking.look, picture,
+    press: (f) => latest.current.press(f), advance: (f) => latest.current.advance(f),
+  }), []);
+
+  const onNext = () => {
+    const next = following(context.fields, missing, active);
+    if (next) go(next);
+    else if (unread[0]) go(pageKey(unread[0].doc.documentId, unread[0].page), true);
+    else onReview();
+  };
+  const [out, larger] = [stepFrom(k, fitScale, -1), stepFrom(k, fitScale, 1)];
   const zoomButtons = (
-      <div class="zoom" dir="ltr">
-        <button type="button" class="plain" aria-label={t("zoomOut")} disabled={zoom === zooms[0]} onClick={() => step(-1)}><Icon name="minus" /></button>
-        <button type="button" class="plain" aria-label={t("zoomIn")} disabled={zoom === zooms.at(-1)} onClick={() => step(1)}><Icon name="plus" /></button>
-      </div>
+    <div class="zoom" dir="ltr">
+      <button type="button" class="plain" aria-label={t("zoomOut")} disabled={!out} onClick={() => zoomTo(out!, false)}><Icon name="minus" /></button>
+      <button type="button" class="plain" aria-label={t("zoomIn")} disabled={!larger} onClick={() => zoomTo(larger!, false)}><Icon name="plus" /></button>
+    </div>
   );
 
   return (
     <>
-      <main class="pages" ref={pages} style={{ "--k": String(fitScale * zoom) }}>
+      <main class="pages" ref={pages} style={{ "--k": String(k) }}>
+        <p class="rule quiet small">{t("readingRule")}</p>
         {context.documents.map((doc, i) => (
           <section key={doc.documentId} aria-labelledby={`doc-${i}`}>
-            <h2 class={context.documents.length > 1 ? "docname" : "sr"} id={`doc-${i}`}>
+            <h2 class="docname" id={`doc-${i}`}>
               <bdi>{doc.name}</bdi> <span class="quiet">{t("pages", { n: doc.pageCount })}</span>
             </h2>
             {Array.from({ length: doc.pageCount }, (_, n) => {
               const key = pageKey(doc.documentId, n + 1);
-              const fields = fieldsOf.get(key) ?? none;
+              const fields = fieldsOf.get(key) ?? noFields;
               return (
-                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} values={fields.length ? values : nothing}
+                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} filled={filledOf.get(key) ?? noFilled} names={names} values={values}
                   active={fields.some((f) => f.id === active) ? active : null} t={t} events={events} />
               );
             })}
           </section>
         ))}
+        {children}
       </main>
-      <Bar zoom={zoomButtons} context={context} speech={speech} active={activeField} values={values} days={days} missing={missing} unread={unread.length}
-        onValue={onValue} onNext={onNext} onPicture={onPicture} onChange={onChange} onLeave={() => {
+      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} unread={unread.length} small={small}
+        onValue={onValue} onNext={onNext} onAdvance={advance} onPicture={onPicture} onChange={onChange} onLeave={() => {
           const id = active;
           setActive(null);
           document.getElementById(`f-${id}`)?.focus();
@@ -162,92 +247,16 @@ export function Reader({ context, values, days, read, speech, urlOf, sendLook, o
   );
 }
 
-const nothing: Values = {};
+const noFields: Field[] = [];
+const noFilled: Filled[] = [];
+const isWriting = (f: Field): boolean => f.type === "text" || f.type === "date";
 const gentle = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
-/** Follows which pages are near and which are in sight. */
-class Tracking {
-  onRead: (key: string) => void = () => {};
-  private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
-  private keys = new WeakMap<Element, string>();
-  private near = new Set<string>();
-  private inSight = new Set<string>();
-  private ready = new Set<string>();
-  private timers = new Map<string, number>();
-  private nearby: IntersectionObserver | null = null;
-  private sight: IntersectionObserver | null = null;
-  private pinch = () => this.viewer.refresh();
-
-  constructor(private readonly viewer: Viewer, private readonly dwell: Dwell) {}
-
-  open(): void {
-    this.nearby = new IntersectionObserver((entries) => {
-      for (const e of entries) toggle(this.near, this.keys.get(e.target)!, e.isIntersecting);
-      this.look();
-    }, { rootMargin: "120% 0px" });
-    const steps = Array.from({ length: 21 }, (_, i) => i / 20);
-    this.sight = new IntersectionObserver((entries) => {
-      for (const e of entries) {
-        const tall = e.rootBounds?.height ?? innerHeight;
-        // Half of the page, or half of the screen, is before the reader's eyes.
-        toggle(this.inSight, this.keys.get(e.target)!, e.intersectionRatio >= 0.5 || e.intersectionRect.height >= tall / 2);
-      }
-      this.look();
-    }, { threshold: steps });
-    for (const { element } of this.sheets.values()) {
-      this.nearby.observe(element);
-      this.sight.observe(element);
-    }
-    window.visualViewport?.addEventListener("resize", this.pinch);
+function byPage<T extends { documentId: string; page: number }>(all: readonly T[]): Map<string, T[]> {
+  const map = new Map<string, T[]>();
+  for (const f of all) {
+    const key = pageKey(f.documentId, f.page);
+    map.set(key, [...(map.get(key) ?? []), f]);
   }
-
-  close(): void {
-    this.nearby?.disconnect();
-    this.sight?.disconnect();
-    window.visualViewport?.removeEventListener("resize", this.pinch);
-    for (const t of this.timers.values()) clearTimeout(t);
-  }
-
-  place = (key: string, sheet: Sheet, element: HTMLElement | null): void => {
-    if (!element) {
-      const known = this.sheets.get(key);
-      if (known) {
-        this.nearby?.unobserve(known.element);
-        this.sight?.unobserve(known.element);
-      }
-      this.sheets.delete(key);
-      return;
-    }
-    this.sheets.set(key, { sheet, element });
-    this.keys.set(element, key);
-    this.nearby?.observe(element);
-    this.sight?.observe(element);
-  };
-
-  drawn = (key: string): void => {
-    this.ready.add(key);
-    this.look();
-  };
-
-  /** Brings drawing, reading and dwell times in line with what is on the screen. */
-  look = (): void => {
-    const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
-    this.viewer.want(urgent.map((k) => this.sheets.get(k)?.sheet).filter((s): s is Sheet => s !== undefined));
-    const seen = new Set([...this.inSight].filter((k) => this.ready.has(k)));
-    if (document.visibilityState === "visible") this.dwell.see(seen);
-    for (const [key, timer] of this.timers) {
-      if (seen.has(key)) continue;
-      clearTimeout(timer);
-      this.timers.delete(key);
-    }
-    for (const key of seen) {
-      if (this.timers.has(key)) continue;
-      this.timers.set(key, window.setTimeout(() => this.onRead(key), glance));
-    }
-  };
-}
-
-function toggle(set: Set<string>, key: string, on: boolean): void {
-  if (on) set.add(key);
-  else set.delete(key);
+  return map;
 }

@@ -1,7 +1,9 @@
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
-import { isPicture, pageSize, type Doc, type Field, type Values } from "./model";
+import { fit } from "./fit";
+import { isPicture, pageSize, type Doc, type Field, type Filled, type Values } from "./model";
+import { rooms, type Room } from "./rooms";
 import type { Sheet } from "./viewer";
 
 export interface SheetEvents {
@@ -10,6 +12,9 @@ export interface SheetEvents {
   drawn: (key: string) => void;
   retry: () => void;
   press: (f: Field) => void;
+  /** The field is as it should be; the next one is wanted. */
+  advance: (f: Field) => void;
+  picture: (sha256: string) => Promise<string>;
 }
 
 interface Props {
@@ -17,15 +22,17 @@ interface Props {
   page: number;
   pageKey: string;
   fields: Field[];
+  filled: Filled[];
+  names: Map<string, string>;
   values: Values;
   active: string | null;
   t: Translate;
   events: SheetEvents;
 }
 
-/** One page with its fields, which lie where they will be sealed. */
-export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, values, active, t, events }: Props) {
-  const ref = useRef<HTMLElement>(null);
+/** One page with its fields and with what others entered, which lie where they will be sealed. */
+export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, names, values, active, t, events }: Props) {
+  const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
   const { width, height } = pageSize(doc, page);
@@ -38,30 +45,41 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, v
     events.place(pageKey, sheet, ref.current);
     return () => events.place(pageKey, sheet, null);
   }, []);
+  const room = rooms(fields);
   return (
-    <section ref={ref} class="sheet" id={`p-${pageKey}`} aria-label={t("pageOf", { page, count: doc.pageCount })} tabIndex={-1}
+    <div ref={ref} class="sheet" id={`p-${pageKey}`} role="group" aria-label={t("pageOf", { page, count: doc.pageCount })} tabIndex={-1}
       style={{ "--pw": String(width), "--ph": String(height) }}>
-      <div ref={holder} class="paint" dir="ltr" />
+      <div ref={holder} class="paint" dir="ltr" data-loading={t("pageLoading", { page })} />
       {failed && <div class="failed" role="alert"><p>{t("pageFailed")}</p><button type="button" class="small" onClick={() => { setFailed(false); events.retry(); }}>{t("tryAgain")}</button></div>}
-      {fields.map((f) => <FieldBox key={f.id} f={f} page={{ width, height }} value={values[f.id] ?? ""} active={f.id === active} t={t} onPress={events.press} />)}
-    </section>
+      {filled.map((f) => <FilledBox key={f.fieldId} f={f} t={t} events={events} />)}
+      {fields.map((f, i) => <FieldBox key={f.id} f={f} room={room[i]!} name={names.get(f.id) ?? ""} value={values[f.id] ?? ""} active={f.id === active} t={t} events={events} />)}
+    </div>
   );
-});
+}, (a, b) => a.active === b.active && a.t === b.t && a.fields === b.fields && a.filled === b.filled && a.names === b.names && a.events === b.events
+  && a.fields.every((f) => a.values[f.id] === b.values[f.id]));
 
-interface BoxProps { f: Field; page: { width: number; height: number }; value: string; active: boolean; t: Translate; onPress: (f: Field) => void }
+/** Where something lies on its page, in points. */
+const placed = (f: Pick<Field, "x" | "y" | "w" | "h">) => ({ "--x": String(f.x), "--y": String(f.y), "--w": String(f.w), "--h": String(f.h) });
 
-function FieldBox({ f, page, value, active, t, onPress }: BoxProps) {
+interface BoxProps { f: Field; room: Room; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
+
+function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const filled = value.trim() !== "";
-  const share = (part: number, whole: number) => `${(100 * part) / whole}%`;
-  const name = `${t("fieldName", { type: t(f.type), page: f.page })}, ${t(f.required ? "required" : "optional")}`;
   const check = f.type === "checkbox";
   // The value is part of the name: on the page it may be too small to read.
   const shown = check ? "" : filled ? (isPicture(f.type) ? t("filled") : value) : t("empty");
+  // At this event, not at keydown: what comes next would reach the field that then has the focus.
+  const enter = (e: KeyboardEvent) => {
+    if (e.key !== "Enter" || !(check || (filled && isPicture(f.type)))) return;
+    e.preventDefault();
+    events.advance(f);
+  };
   return (
     <button type="button" id={`f-${f.id}`} dir="ltr" class={`field ${f.type} ${filled ? "filled" : ""} ${f.required ? "" : "optional"} ${active ? "active" : ""}`}
-      style={{ left: share(f.x, page.width), top: share(f.y, page.height), width: share(f.w, page.width), height: share(f.h, page.height), "--fh": String(f.h) }}
-      role={check ? "checkbox" : undefined} aria-checked={check ? filled : undefined} aria-label={`${f.type === "signature" && !filled ? `${t("signHere")}: ` : ""}${name}${shown ? `: ${shown}` : ""}`} onClick={() => onPress(f)}>
-      <FieldValue f={f} value={value} t={t} />
+      style={{ ...placed(f), "--rl": String(room.left), "--rr": String(room.right), "--rt": String(room.above), "--rb": String(room.below) }}
+      role={check ? "checkbox" : undefined} aria-checked={check ? filled : undefined} onKeyPress={enter} onClick={() => events.press(f)}
+      aria-label={`${f.type === "signature" && !filled ? `${t("signHere")}: ` : ""}${name}, ${t(f.required ? "required" : "optional")}${shown ? `: ${shown}` : ""}`}>
+      <span class="box"><FieldValue f={f} value={value} t={t} /></span>
     </button>
   );
 }
@@ -69,9 +87,14 @@ function FieldBox({ f, page, value, active, t, onPress }: BoxProps) {
 function FieldValue({ f, value, t }: { f: Field; value: string; t: Translate }) {
   if (!value.trim()) {
     if (f.type === "checkbox") return null;
-    return <span class="hint" dir="auto">{t(f.type === "signature" ? "signHere" : f.type === "initial" ? "initialHere" : f.type)}</span>;
+    return <span class="hint" dir="auto">{f.label?.trim() || t(f.type === "signature" ? "signHere" : f.type === "initial" ? "initialHere" : f.type)}</span>;
   }
   if (isPicture(f.type)) return <img src={value} alt="" draggable={false} />;
+  return <Written f={f} value={value} />;
+}
+
+/** A tick or a text, as the seal draws it. */
+function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h">; value: string }) {
   if (f.type === "checkbox") {
     return <svg viewBox="0 0 100 100" aria-hidden="true"><path d="M18 54 L40.4 78 L83.6 22" fill="none" stroke="currentColor" stroke-width="11.2" stroke-linecap="round" stroke-linejoin="round" /></svg>;
   }
@@ -79,32 +102,25 @@ function FieldValue({ f, value, t }: { f: Field; value: string; t: Translate }) 
   return <span class="written" dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
 }
 
-const measure = document.createElement("canvas").getContext("2d")!;
-
-/** Sizes text, in points, as the seal does: one line if that stays readable, else as many as fit. */
-function fit(text: string, w: number, h: number): { lines: string[]; size: number } {
-  measure.font = '100px "Noto Sans", sans-serif';
-  const widthOf = (s: string) => measure.measureText(s).width / 100;
-  const plain = text.split(/\r\n|\r|\n/);
-  const widest = Math.max(0.01, ...plain.map(widthOf));
-  const size = Math.min(12, h / 1.2 / plain.length, w / widest);
-  if (size >= 8 || h < 9.6) return { lines: plain, size };
-  for (let s = Math.min(12, h / 2.4); s >= 4 && s > size; s -= 0.5) {
-    const lines = plain.flatMap((line) => wrap(line, w / s, widthOf));
-    if (lines.length * s * 1.2 <= h) return { lines, size: s };
-  }
-  return { lines: plain, size };
-}
-
-function wrap(line: string, width: number, widthOf: (s: string) => number): string[] {
-  const out: string[] = [];
-  let now = "";
-  for (const word of line.split(/(?<=\s)/)) {
-    if (now && widthOf((now + word).trimEnd()) > width) {
-      out.push(now.trimEnd());
-      now = "";
-    }
-    now += word;
-  }
-  return [...out, now.trimEnd()];
+/** What another signer entered. It says whose it is. */
+function FilledBox({ f, t, events }: { f: Filled; t: Translate; events: SheetEvents }) {
+  const [picture, setPicture] = useState("");
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let stale = false;
+    if (f.picture) events.picture(f.picture).then((p) => { if (!stale) setPicture(p); }, () => { if (!stale) setFailed(true); });
+    return () => { stale = true; };
+  }, [f.picture]);
+  const check = f.type === "checkbox";
+  const value = check ? (f.value === "true" ? "true" : "") : f.value ?? "";
+  const said = f.picture ? t(f.type) : check ? t(value ? "checked" : "unchecked") : value || t("empty");
+  const whose = t("enteredBy", { name: `\u2068${f.signerName}\u2069` });
+  return (
+    <div id={`e-${f.fieldId}`} class={`entered ${f.w < 48 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={`${whose}: ${said}`} title={whose} tabIndex={-1}>
+      {picture && <img src={picture} alt="" draggable={false} />}
+      {failed && <span class="hint">{t("pictureFailed")}</span>}
+      {!f.picture && value && <Written f={f} value={value} />}
+      <span class="whose" aria-hidden="true"><bdi>{f.signerName}</bdi></span>
+    </div>
+  );
 }

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { Refusal, Unreachable } from "../ui/http";
-import type { Speech, Translate } from "../ui/i18n";
+import { moment, type Speech, type Translate } from "../ui/i18n";
 import { Dialog, Icon, Title } from "../ui/parts";
-import { isPicture, unreadPages, missingFields, pageKey, type Context, type Field, type Values } from "./model";
+import type { Context } from "./model";
 
 /** What went wrong, in words for the signer. */
 export function inWords(e: unknown, t: Translate, sender: string): string {
@@ -18,99 +19,47 @@ export function inWords(e: unknown, t: Translate, sender: string): string {
   return t("wentWrong", { message: e.message });
 }
 
+/** Who asks for what. */
 export function Invitation({ context, speech }: { context: Context; speech: Speech }) {
   const { t, locale } = speech;
   return (
     <header class="lead">
-      <p class="quiet">{t("asksYou", { sender: context.senderName })}</p>
+      <p class="sender"><SenderMark name={context.senderName} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
-      {context.message && <blockquote dir="auto">{context.message}</blockquote>}
+      {context.message && <blockquote><p dir="auto">{context.message}</p></blockquote>}
       <ul class="doclist">
         {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{t("pages", { n: d.pageCount })}</span></span></li>)}
       </ul>
-      {context.expiresAt && <p class="quiet small">{t("until", { date: new Date(context.expiresAt).toLocaleString(locale, { dateStyle: "long", timeStyle: "short" }) })}</p>}
+      {context.expiresAt && <p class="quiet small">{t("until", { date: moment(context.expiresAt, locale) })}</p>}
     </header>
   );
 }
 
-interface IdentifyProps {
-  context: Context;
-  speech: Speech;
-  request: () => Promise<void>;
-  verify: (code: string) => Promise<void>;
+/** The place of the sender's logo: its first letter, as long as there is none. */
+export function SenderMark({ name }: { name: string }) {
+  return <span class="sendermark" aria-hidden="true">{[...name.trim()][0]?.toLocaleUpperCase() ?? ""}</span>;
 }
 
-/** Asks for the one-time code. */
-export function Identify({ context, speech, request, verify }: IdentifyProps) {
-  const { t } = speech;
-  const sms = context.authMethod === "sms_otp";
-  const address = (sms ? context.maskedPhone : context.maskedEmail) ?? "";
-  const [sent, setSent] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [wait, setWait] = useState(0);
-  const [wrong, setWrong] = useState(0);
-  const [code, setCode] = useState("");
-  const [notice, setNotice] = useState<{ bad: boolean; text: string } | null>(null);
-  const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (wait <= 0) return;
-    const timer = setTimeout(() => setWait(wait - 1), 1000);
-    return () => clearTimeout(timer);
-  }, [wait]);
-  useEffect(() => { if (sent) input.current?.focus(); }, [sent]);
+/** Whom to ask. */
+export function Contact({ sender, contact, t }: { sender: string; contact?: string | null; t: Translate }) {
+  if (!contact) return <p class="quiet small">{t("askSender", { sender: `\u2068${sender}\u2069` })}</p>;
+  const [before, after] = t("askAddress", { sender: `\u2068${sender}\u2069`, address: "\u0000" }).split("\u0000");
+  return <p class="quiet small">{before}<a href={`mailto:${contact}`}><bdi>{contact}</bdi></a>{after}</p>;
+}
 
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setNotice(null);
-    try {
-      await work();
-    } catch (e) {
-      setNotice({ bad: true, text: inWords(e, t, context.senderName) });
-      if (e instanceof Refusal && e.code === "otp_incorrect") {
-        setWrong(wrong + 1);
-        if (wrong + 1 >= 3) setNotice({ bad: true, text: t("codeBurnt") });
-        setCode("");
-        input.current?.focus();
-      }
-    } finally {
-      setBusy(false);
-    }
-  };
-  const send = () => attempt(async () => {
-    await request();
-    setSent(true);
-    setWrong(0);
-    setCode("");
-    setWait(30);
-    setNotice({ bad: false, text: t("codeSent", { address }) });
-  });
-  const check = (value: string) => attempt(() => verify(value));
+export type Step = "stepConfirm" | "stepConsent" | "stepFill" | "stepSign";
+
+/** Where the signer is on the way. */
+export function StepsLine({ context, now, t }: { context: Context; now: Step; t: Translate }) {
+  const all: Step[] = context.requiresOtpVerification ? ["stepConfirm", "stepConsent", "stepFill", "stepSign"] : ["stepConsent", "stepFill", "stepSign"];
+  const at = all.indexOf(now);
   return (
-    <section class="card">
-      <Title level={2}>{t("identifyTitle")}</Title>
-      <p>{t(sms ? "identifySMS" : "identifyMail", { address: `\u2068${address}\u2069` })}</p>
-      {!sent && <button type="button" disabled={busy} onClick={() => void send()}>{t("sendCode")}</button>}
-      {sent && (
-        <form class="stack" onSubmit={(e) => { e.preventDefault(); if (code.length === 6) void check(code); }}>
-          <div>
-            <label for="code">{t("codeLabel")}</label>
-            <input ref={input} id="code" class="code" dir="ltr" inputMode="numeric" autocomplete="one-time-code" pattern="[0-9]{6}" required maxLength={6} value={code}
-              aria-describedby="code-notice" aria-invalid={notice?.bad ?? false}
-              onInput={(e) => {
-                const digits = e.currentTarget.value.normalize("NFKC").replace(/\D/g, "").slice(0, 6);
-                e.currentTarget.value = digits;
-                setCode(digits);
-                if (digits.length === 6 && !busy) void check(digits);
-              }} />
-          </div>
-          <div class="row">
-            <button disabled={busy || code.length !== 6}>{t("confirm")}</button>
-            <button type="button" class="bare" disabled={busy || wait > 0} onClick={() => void send()}>{wait > 0 ? t("sendAnotherIn", { n: wait }) : t("sendAnother")}</button>
-          </div>
-        </form>
-      )}
-      <p id="code-notice" class={`notice ${notice?.bad ? "bad" : ""}`} role={notice?.bad ? "alert" : "status"}>{notice?.text}</p>
-    </section>
+    <div class="steps">
+      <p class="quiet small">{t("stepOf", { step: at + 1, count: all.length })} <strong>{t(now)}</strong></p>
+      <ol aria-label={t("steps")}>
+        {all.map((s, i) => <li key={s} class={i <= at ? "past" : ""} aria-current={i === at ? "step" : undefined}><span class="sr">{t(s)}</span></li>)}
+      </ol>
+    </div>
   );
 }
 
@@ -140,88 +89,18 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
   );
 }
 
-interface ReviewProps {
-  context: Context;
-  values: Values;
-  read: ReadonlySet<string>;
-  speech: Speech;
-  sign: () => Promise<void>;
-  onGo: (target: Field | string) => void;
-  onClose: () => void;
-}
-
-/** Says what is missing, or shows what will be signed and signs it. */
-export function Review({ context, values, read, speech, sign, onGo, onClose }: ReviewProps) {
-  const { t } = speech;
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string[]>([]);
-  const missing = missingFields(context, values);
-  const unread = unreadPages(context, read);
-  const ready = missing.length === 0 && unread.length === 0;
-  const title = t(ready ? "reviewTitle" : "reviewMissing");
-  const submit = async () => {
-    setBusy(true);
-    setProblem([]);
-    try {
-      await sign();
-    } catch (e) {
-      const fields = e instanceof Refusal ? Object.values(e.errors).flat() : [];
-      setProblem(fields.length ? [t("notAccepted"), ...fields] : [inWords(e, t, context.senderName)]);
-      setBusy(false);
-    }
-  };
-  return (
-    <Dialog label={title} onClose={onClose}>
-      <h2>{title}</h2>
-      {!ready && (
-        <ul class="missing">
-          {missing.map((f) => (
-            <li key={f.id}>{t("fieldName", { type: t(f.type), page: f.page })} <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button></li>
-          ))}
-          {unread.length > 0 && (
-            <li>{t("pagesLeft", { n: unread.length })} <button type="button" class="bare small" onClick={() => onGo(pageKey(unread[0]!.doc.documentId, unread[0]!.page))}>{t("goThere")}</button></li>
-          )}
-        </ul>
-      )}
-      {ready && (
-        <>
-          <dl class="values">
-            {context.fields.map((f) => (
-              <div key={f.id}>
-                <dt>{t("fieldName", { type: t(f.type), page: f.page })}</dt>
-                <dd><Value f={f} value={values[f.id] ?? ""} t={t} /></dd>
-              </div>
-            ))}
-          </dl>
-          <p class="small">{t("agreeBySigning")}</p>
-        </>
-      )}
-      <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
-      <div class="row end">
-        <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-        <button type="button" id="sign" disabled={!ready || busy} onClick={() => void submit()}>{t(busy ? "signing" : "sign")}</button>
-      </div>
-    </Dialog>
-  );
-}
-
-function Value({ f, value, t }: { f: Field; value: string; t: Translate }) {
-  if (f.type === "checkbox") return <>{t(value ? "checked" : "unchecked")}</>;
-  if (!value.trim()) return <span class="quiet">{t("empty")}</span>;
-  if (isPicture(f.type)) return <img src={value} alt={t("filled")} />;
-  return <bdi class="written">{value}</bdi>;
-}
-
 interface DeclineProps {
   sender: string;
   reason: string;
   speech: Speech;
   onReason: (r: string) => void;
   decline: () => Promise<void>;
+  /** What comes first: who declines for all must be who was asked. */
+  first: ComponentChildren;
   onClose: () => void;
 }
 
-export function Decline({ sender, reason, speech, onReason, decline, onClose }: DeclineProps) {
+export function Decline({ sender, reason, speech, onReason, decline, first, onClose }: DeclineProps) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -235,10 +114,18 @@ export function Decline({ sender, reason, speech, onReason, decline, onClose }: 
       setBusy(false);
     }
   };
+  if (first) {
+    return (
+      <Dialog key="first" label={t("declineTitle")} onClose={onClose}>
+        {first}
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("goBack")}</button></div>
+      </Dialog>
+    );
+  }
   return (
-    <Dialog label={t("declineTitle")} onClose={onClose}>
+    <Dialog key="decline" label={t("declineTitle")} onClose={onClose}>
       <form class="stack" onSubmit={(e) => void submit(e)}>
-        <h2>{t("declineTitle")}</h2>
+        <Title level={2}>{t("declineTitle")}</Title>
         <p>{t("declineText", { sender })}</p>
         <div>
           <label for="reason">{t("declineReason")}</label>

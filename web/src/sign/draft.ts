@@ -1,11 +1,16 @@
-import type { Context, Values } from "./model";
+import { isPicture, type Context, type Values } from "./model";
 
-/** What is kept in the tab until the signer has answered, so that a reload loses nothing. */
+/**
+ * What a signer has entered and not yet answered with. A reload finds it in the tab. A tab that was closed finds it on
+ * the device for a day, encrypted under a key that the service gives to the confirmed signer alone.
+ */
 export interface Draft {
   values: Values;
   /** The day behind each date field, as YYYY-MM-DD. */
   days: Record<string, string>;
   read: string[];
+  /** The fields whose entries by others were on the pages that count as read. */
+  seen: string[];
   signature: Mark | null;
   initials: Mark | null;
   reason: string;
@@ -16,71 +21,137 @@ export interface Draft {
 /** An adopted signature: a PNG as data URL, and the typeface if it was typed. */
 export interface Mark { picture: string; fontLabel: string | null }
 
-/** What stays after signing or declining, to be shown again on a reload. */
-export interface Receipt {
-  outcome: "signed" | "declined";
-  at: string | null;
-  envelopeId: string;
-  subject: string | null;
-  senderName: string;
-  signerName: string;
-  maskedEmail: string;
-  documents: { name: string; sha256?: string }[];
-  /** Shows what becomes of the envelope, for a day. */
-  token?: string;
-}
-
-const name = (c: Pick<Context, "envelopeId" | "signerId">) => `countersign:draft:${c.envelopeId}:${c.signerId}`;
-const receiptName = "countersign:receipt:";
+const prefix = "countersign:draft:";
+const lifetime = 24 * 3600 * 1000; // milliseconds
+const name = (c: Pick<Context, "envelopeId" | "signerId">) => `${prefix}${c.envelopeId}:${c.signerId}`;
 
 export function emptyDraft(): Draft {
   const random = crypto.getRandomValues(new Uint8Array(16));
-  return { values: {}, days: {}, read: [], signature: null, initials: null, reason: "", signKey: Array.from(random, (b) => b.toString(16).padStart(2, "0")).join("") };
+  return { values: {}, days: {}, read: [], seen: [], signature: null, initials: null, reason: "", signKey: Array.from(random, (b) => b.toString(16).padStart(2, "0")).join("") };
 }
 
-export function loadDraft(c: Context): Draft {
+interface Packed { at: number; draft: Draft; pictures: string[] }
+
+/** A picture that is in many fields is kept once. */
+function pack(c: Context, draft: Draft): Packed {
+  const pictures: string[] = [];
+  const put = (picture: string) => {
+    let at = pictures.indexOf(picture);
+    if (at < 0) at = pictures.push(picture) - 1;
+    return String(at);
+  };
+  const drawn = new Set(c.fields.filter((f) => isPicture(f.type)).map((f) => f.id));
+  const values = Object.fromEntries(Object.entries(draft.values).map(([id, v]) => [id, v && drawn.has(id) ? put(v) : v]));
+  return { at: Date.now(), draft: { ...draft, values }, pictures };
+}
+
+function unpack(c: Context, kept: Packed | null): Draft | null {
+  if (!kept?.draft || !(Date.now() - kept.at < lifetime)) return null;
+  const types = new Map(c.fields.map((f) => [f.id, f.type]));
+  const values: Record<string, string> = {};
+  for (const [id, v] of Object.entries(kept.draft.values ?? {})) {
+    const type = types.get(id);
+    if (type) values[id] = v && isPicture(type) ? kept.pictures[Number(v)] ?? "" : v;
+  }
+  return { ...emptyDraft(), ...kept.draft, values };
+}
+
+/** Null if nothing was kept. */
+export async function loadDraft(c: Context): Promise<Draft | null> {
+  return fromTab(c) ?? (await fromDevice(c));
+}
+
+function fromTab(c: Context): Draft | null {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(name(c)) ?? "null") as Partial<Draft> | null;
-    if (!kept) return emptyDraft();
-    const known = new Set(c.fields.map((f) => f.id));
-    const values = Object.fromEntries(Object.entries(kept.values ?? {}).filter(([id]) => known.has(id)));
-    return { ...emptyDraft(), ...kept, values };
+    return unpack(c, JSON.parse(sessionStorage.getItem(name(c)) ?? "null") as Packed | null);
   } catch {
-    return emptyDraft();
+    return null;
+  }
+}
+
+async function fromDevice(c: Context): Promise<Draft | null> {
+  try {
+    sweep();
+    const kept = JSON.parse(localStorage.getItem(name(c)) ?? "null") as Encrypted | null;
+    const key = kept && (await keyOf(c));
+    if (!key) return null;
+    const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv: bytes(kept.iv), additionalData: label(c) }, key, bytes(kept.data));
+    return unpack(c, JSON.parse(new TextDecoder().decode(plain)) as Packed);
+  } catch {
+    return null; // another key, or not ours: the signer starts anew
   }
 }
 
 export function saveDraft(c: Context, d: Draft): void {
+  const packed = JSON.stringify(pack(c, d));
   try {
-    sessionStorage.setItem(name(c), JSON.stringify(d));
+    sessionStorage.setItem(name(c), packed);
   } catch {
     // Storage is full or closed to this page: signing works without it.
+  }
+  last = { c, packed };
+  writing ??= writeDown().finally(() => { writing = null; });
+}
+
+let last: { c: Context; packed: string } | null = null;
+let writing: Promise<void> | null = null;
+
+/** Encrypts the newest draft; what was entered meanwhile is written in the next round. */
+async function writeDown(): Promise<void> {
+  for (let now = last; now; now = last) {
+    try {
+      const key = await keyOf(now.c);
+      if (!key) return;
+      const iv = crypto.getRandomValues(new Uint8Array(12));
+      const data = await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: label(now.c) }, key, new TextEncoder().encode(now.packed));
+      if (last === null) return; // cleared meanwhile
+      localStorage.setItem(name(now.c), JSON.stringify({ at: Date.now(), iv: text(iv), data: text(new Uint8Array(data)) } satisfies Encrypted));
+    } catch {
+      // as above
+    }
+    if (last === now) last = null;
   }
 }
 
 export function clearDraft(c: Context): void {
+  last = null;
   try {
     sessionStorage.removeItem(name(c));
+    localStorage.removeItem(name(c));
   } catch {
     // as above
   }
 }
 
-/** The receipt is kept under the end of the token, which opens nothing. */
-const receiptKey = (token: string) => receiptName + token.slice(-12);
+interface Encrypted { at: number; iv: string; data: string }
 
-export function saveReceipt(token: string, r: Receipt): void {
-  try {
-    sessionStorage.setItem(receiptKey(token), JSON.stringify(r));
-  } catch {
-    // as above
+/** Removes drafts that are older than a day, whosever they are. */
+function sweep(): void {
+  for (let i = localStorage.length - 1; i >= 0; i--) {
+    const key = localStorage.key(i)!;
+    if (!key.startsWith(prefix)) continue;
+    let at = 0;
+    try {
+      at = (JSON.parse(localStorage.getItem(key)!) as Encrypted).at;
+    } catch {
+      // not ours any more
+    }
+    if (!(Date.now() - at < lifetime)) localStorage.removeItem(key);
   }
 }
 
-export function loadReceipt(token: string): Receipt | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(receiptKey(token)) ?? "null") as Receipt | null;
-  } catch {
-    return null;
-  }
+const label = (c: Context) => new TextEncoder().encode(name(c));
+
+/** Null where the signer is not confirmed, or the page is not served securely. */
+async function keyOf(c: Context): Promise<CryptoKey | null> {
+  if (!c.draftKey || !crypto.subtle) return null;
+  return crypto.subtle.importKey("raw", bytes(c.draftKey.replaceAll("-", "+").replaceAll("_", "/")), "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+const bytes = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (x) => x.charCodeAt(0));
+
+function text(b: Uint8Array): string {
+  let out = "";
+  for (let i = 0; i < b.length; i += 8192) out += String.fromCharCode(...b.subarray(i, i + 8192));
+  return btoa(out);
 }

@@ -40,7 +40,7 @@ export function hasLetters(text: string, face: Face): boolean {
 
 const tall = 160; // pixels of letter height: 300 dpi in a field of half an inch
 
-/** Draws text in a typeface. The result is null for blank text. */
+/** Draws text in a typeface, a long name in two lines. The result is null for blank text. */
 export async function typed(text: string, face: Face): Promise<string | null> {
   const words = text.trim().normalize("NFC");
   if (!words) return null;
@@ -49,13 +49,23 @@ export async function typed(text: string, face: Face): Promise<string | null> {
   const canvas = document.createElement("canvas");
   let pen = canvas.getContext("2d")!;
   pen.font = font;
-  const width = pen.measureText(words).width;
+  const lines = pen.measureText(words).width > 7 * tall ? halves(words) : [words];
+  const width = Math.max(...lines.map((l) => pen.measureText(l).width));
   canvas.width = Math.min(4000, Math.ceil(width + 2 * tall));
-  canvas.height = tall * 3;
+  canvas.height = tall * (2 + lines.length);
   pen = canvas.getContext("2d")!;
-  Object.assign(pen, { font, fillStyle: inkColour, textBaseline: "middle" });
-  pen.fillText(words, tall, canvas.height / 2, canvas.width - 2 * tall);
+  const rtl = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(words);
+  Object.assign(pen, { font, fillStyle: inkColour, textBaseline: "middle", direction: rtl ? "rtl" : "ltr", textAlign: "start" });
+  lines.forEach((l, i) => pen.fillText(l, rtl ? canvas.width - tall : tall, tall * 1.5 + i * tall, canvas.width - 2 * tall));
   return cut(canvas);
+}
+
+/** Parts a text at the space nearest to its middle. */
+function halves(words: string): string[] {
+  const spaces = [...words.matchAll(/\s+/g)].map((m) => m.index);
+  if (spaces.length === 0) return [words];
+  const middle = spaces.reduce((best, at) => (Math.abs(at - words.length / 2) < Math.abs(best - words.length / 2) ? at : best));
+  return [words.slice(0, middle), words.slice(middle).trim()];
 }
 
 /** Cuts a canvas to its ink and returns it as PNG, at most 1200 pixels wide; null if it is empty. */
@@ -118,7 +128,12 @@ function liftInk(p: Uint8ClampedArray): void {
   }
 }
 
-/** The first letters of the parts of a name. */
+/**
+ * The first letters of the parts of a name. Letters that would join, and might make a word of two initials, are written
+ * apart.
+ */
 export function initialsOf(name: string): string {
-  return name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").slice(0, 4).join("");
+  const letters = name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").filter(Boolean).slice(0, 4);
+  const joining = letters.some((l) => /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Adlam}]/u.test(l));
+  return joining ? letters.map((l) => `${l}.`).join(" ") : letters.join("");
 }

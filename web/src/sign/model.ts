@@ -1,5 +1,7 @@
 /** What a signer's page works with: the signing context and what is still to be done. */
 
+import type { Translate } from "../ui/i18n";
+
 export type FieldType = "signature" | "initial" | "date" | "text" | "checkbox";
 
 export interface Field {
@@ -14,6 +16,28 @@ export interface Field {
   w: number;
   h: number;
   required: boolean;
+  /** What the sender calls it. */
+  label?: string | null;
+}
+
+/** What another signer has entered or signed. */
+export interface Filled extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> {
+  fieldId: string;
+  signerId: string;
+  signerName: string;
+  value: string | null;
+  /** SHA-256 of a picture, by which it is fetched. */
+  picture: string | null;
+}
+
+/** A one-time code that was sent, and when another one may be asked for. */
+export interface CodeState {
+  /** Until when the code counts; null: none does. */
+  liveUntil: string | null;
+  triesLeft: number | null;
+  requestableAt: string | null;
+  /** Only a new link helps. */
+  locked: boolean;
 }
 
 export interface Doc {
@@ -48,6 +72,17 @@ export interface Context {
   consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
+  /** What everyone who has signed has entered; empty until the signer is confirmed. */
+  filled: Filled[];
+  /** Digest of what is in filled. The signature names it, so that the record proves what was shown. */
+  shown: string | null;
+  /** Encrypts the draft on this device; null until the signer is confirmed. */
+  draftKey: string | null;
+  code: CodeState | null;
+  /** The address that answers questions. */
+  contact?: string | null;
+  /** False: the documents are closed until the signer is confirmed. */
+  readBeforeCode: boolean;
 }
 
 /** A picture is a data URL; a checkbox's text is "true" or "". */
@@ -58,8 +93,13 @@ export const isPicture = (type: FieldType): boolean => type === "signature" || t
 /** A page among all documents. */
 export const pageKey = (documentId: string, page: number): string => `${documentId}/${page}`;
 
+/** Whether the signer is who was asked, as far as the sender wanted to know. */
+export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification || c.otpVerified;
+
 /** Puts documents in their order and fields in reading order. */
-export function arrange(raw: Context): Context {
+export function arrange(answer: Context): Context {
+  // An older service does not have these members.
+  const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true };
   const documents = [...raw.documents].sort((a, b) => a.order - b.order);
   const rank = new Map(documents.map((d, i) => [d.documentId, i]));
   const place = (f: Field) => rank.get(f.documentId) ?? 0;
@@ -77,6 +117,22 @@ export function pageSize(doc: Doc, page: number): { width: number; height: numbe
     size = run;
   }
   return size;
+}
+
+/**
+ * Names each field: by the label that it was given, else by its type, numbered where a page has several, and its
+ * page; with the document where there are several.
+ */
+export function fieldNames(context: Context, t: Translate): Map<string, string> {
+  const names = new Map<string, string>();
+  const documents = new Map(context.documents.map((d) => [d.documentId, d.name]));
+  for (const f of context.fields) {
+    const alike = context.fields.filter((o) => o.documentId === f.documentId && o.page === f.page && o.type === f.type);
+    const type = alike.length > 1 ? `${t(f.type)} ${alike.indexOf(f) + 1}` : t(f.type);
+    const name = f.label?.trim() ? `${f.label.trim()} (${t("fieldName", { type, page: f.page })})` : t("fieldName", { type, page: f.page });
+    names.set(f.id, context.documents.length > 1 ? t("fieldIn", { field: name, document: `\u2068${documents.get(f.documentId) ?? ""}\u2069` }) : name);
+  }
+  return names;
 }
 
 export const missingFields = (context: Context, values: Values): Field[] => context.fields.filter((f) => f.required && !values[f.id]?.trim());

@@ -1,11 +1,38 @@
 import type { PDFDocumentProxy, RenderTask, TextLayer } from "pdfjs-dist";
+import modernWorker from "pdfjs-dist/build/pdf.worker.min.mjs?url";
+import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.min.mjs?url";
 
 /**
- * Draws pages of the documents. It loads pdf.js when the first page is asked for, reads the files
- * by ranges, keeps few drawn pages, and draws one page at a time, those in sight first.
+ * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
+ * those in sight first. What the first page needs can be fetched before it is shown.
  */
 type PdfJs = typeof import("pdfjs-dist");
 
+/** The plain build of pdf.js is a quarter smaller, and is for browsers that have all that it uses. */
+function isModern(): boolean {
+  const has = (of: unknown, name: string) => typeof (of as Record<string, unknown>)[name] === "function";
+  return has(Promise, "try") && has(Promise, "withResolvers") && has(URL, "parse") && has(Math, "sumPrecise") && has(Uint8Array, "fromBase64")
+    && has(Uint8Array.prototype, "toHex") && has(AbortSignal, "any") && has(ArrayBuffer.prototype, "transferToFixedLength");
+}
+
+let lib: Promise<PdfJs> | null = null;
+
+/** Loads pdf.js, script and worker at once. */
+export function loadViewer(): Promise<PdfJs> {
+  lib ??= (async () => {
+    const modern = isModern();
+    const worker = modern ? modernWorker : legacyWorker;
+    // pdf.js would ask for its worker when it has come itself. This puts it into the browser's cache meanwhile.
+    void fetch(worker).catch(() => undefined);
+    const found = await (modern ? import("pdfjs-dist") : import("pdfjs-dist/legacy/build/pdf.mjs")) as PdfJs;
+    found.GlobalWorkerOptions.workerSrc = worker;
+    return found;
+  })();
+  lib.catch(() => { lib = null; });
+  return lib;
+}
+
+const small = 1 << 18; // bytes: such a file is fetched whole
 const chunk = 1 << 18; // bytes per range request
 const keptPages = 12;
 const mostPixels = 12_000_000; // of one canvas: phones refuse much larger ones
@@ -24,14 +51,27 @@ export interface Sheet {
 interface Drawn { task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
 
 export class Viewer {
-  private lib: Promise<PdfJs> | null = null;
   private documents = new Map<string, Promise<PDFDocumentProxy>>();
   private drawn = new Map<Sheet, Drawn>();
   private wanted: Sheet[] = [];
   private busy = false;
   private closed = false;
 
-  constructor(private readonly urlOf: (documentId: string) => string) {}
+  private files = new Map<string, Promise<Uint8Array | null>>();
+
+  constructor(private readonly urlOf: (documentId: string) => string, private readonly headers: () => Record<string, string>) {}
+
+  /** Fetches what the first page of a document needs; a small file whole, while the viewer is still on its way. */
+  async prepare(documentId: string, size: number): Promise<void> {
+    try {
+      if (size <= small && !this.documents.has(documentId)) this.files.set(documentId, this.fetchWhole(documentId));
+      const page = await (await this.open(documentId)).getPage(1);
+      await page.getOperatorList();
+    } catch {
+      // It is asked for again when the page is shown, and then told.
+      this.documents.delete(documentId);
+    }
+  }
 
   /** Names the pages that should be drawn, the most urgent first. */
   want(sheets: Sheet[]): void {
@@ -71,7 +111,7 @@ export class Viewer {
     this.drawn.delete(sheet); // newest last
     this.drawn.set(sheet, d);
     try {
-      const lib = await this.load();
+      const lib = await loadViewer();
       const page = await (await this.open(sheet.documentId)).getPage(sheet.page);
       if (d.cancelled) return;
       const unit = page.getViewport({ scale: 1 });
@@ -114,25 +154,33 @@ export class Viewer {
     }
   }
 
-  private load(): Promise<PdfJs> {
-    this.lib ??= Promise.all([import("pdfjs-dist/legacy/build/pdf.mjs"), import("pdfjs-dist/legacy/build/pdf.worker.min.mjs?url")]).then(([lib, worker]) => {
-      (lib as PdfJs).GlobalWorkerOptions.workerSrc = worker.default;
-      return lib as PdfJs;
-    });
-    this.lib.catch(() => { this.lib = null; });
-    return this.lib;
-  }
-
   private open(documentId: string): Promise<PDFDocumentProxy> {
     let doc = this.documents.get(documentId);
     if (!doc) {
-      doc = this.load().then((lib) => lib.getDocument({
-        url: this.urlOf(documentId), rangeChunkSize: chunk, disableAutoFetch: true, disableStream: true, isEvalSupported: false, enableXfa: false,
-        cMapUrl: "/viewer/cmaps/", cMapPacked: true, standardFontDataUrl: "/viewer/standard_fonts/", wasmUrl: "/viewer/wasm/",
-      }).promise);
+      doc = this.openNow(documentId);
       this.documents.set(documentId, doc);
     }
     return doc;
+  }
+
+  private async openNow(documentId: string): Promise<PDFDocumentProxy> {
+    const [lib, data] = await Promise.all([loadViewer(), this.files.get(documentId) ?? null]);
+    this.files.delete(documentId);
+    return lib.getDocument({
+      ...(data ? { data } : { url: this.urlOf(documentId), httpHeaders: this.headers(), rangeChunkSize: chunk, disableAutoFetch: true, disableStream: true }),
+      // Typefaces that a file names but does not hold are drawn with those shipped here: they look the same on every device.
+      useSystemFonts: false, isEvalSupported: false, enableXfa: false,
+      cMapUrl: "/viewer/cmaps/", cMapPacked: true, standardFontDataUrl: "/viewer/standard_fonts/", wasmUrl: "/viewer/wasm/",
+    }).promise;
+  }
+
+  private async fetchWhole(documentId: string): Promise<Uint8Array | null> {
+    try {
+      const res = await fetch(this.urlOf(documentId), { headers: this.headers(), credentials: "same-origin" });
+      return res.ok ? new Uint8Array(await res.arrayBuffer()) : null;
+    } catch {
+      return null;
+    }
   }
 
   /** Frees the pages drawn longest ago that are not wanted. */
@@ -157,6 +205,7 @@ export class Viewer {
 
   close(): void {
     this.closed = true;
+    this.wanted = [];
     for (const sheet of [...this.drawn.keys()]) this.erase(sheet);
     for (const doc of this.documents.values()) void doc.then((d) => d.destroy()).catch(() => undefined);
   }

@@ -22,16 +22,19 @@ export interface Ask {
   bearer?: string;
   /** Makes a repeated request the same request. */
   key?: string;
+  /** Proves that this client confirmed a one-time code, where the cookie does not. */
+  session?: string | null;
   /** Lets the request outlive the page. */
   keepalive?: boolean;
   headers?: Record<string, string>;
 }
 
 /** Asks the service and returns its JSON answer. Throws Refusal or Unreachable. */
-export async function ask<T>(path: string, { method, body, bearer, key, keepalive, headers = {} }: Ask = {}): Promise<T> {
+export async function ask<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {} }: Ask = {}): Promise<T> {
   const raw = body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
+  if (session) headers["X-Signer-Session"] = session;
   if (key) headers["Idempotency-Key"] = key;
   let res: Response;
   try {

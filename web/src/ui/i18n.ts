@@ -83,6 +83,11 @@ export function translator(words: Words, language: string): Translate {
   };
 }
 
+/** Writes a moment with the zone that it is told in. */
+export function moment(time: string, locale: string): string {
+  return new Date(time).toLocaleString(locale, { year: "numeric", month: "long", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
+}
+
 /** Writes a size in bytes. */
 export function megabytes(bytes: number, locale: string): string {
   const big = bytes >= 1e6;

@@ -9,6 +9,9 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
+    // It begins at its top, wherever the first button is: what is to be entered first, else the heading, takes the focus.
+    (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
+    dialog.scrollTop = 0;
     return () => {
       dialog.close();
       before?.focus({ preventScroll: true });

@@ -13,8 +13,15 @@ function Root({ first, Page }: { first: Speech; Page: ComponentType<Spoken> }) {
   return <Page speech={speech} choose={(l) => void speak(l, true).then(setSpeech)} />;
 }
 
+/** Whether a typeface may be loaded beside what is needed; browsers that do not tell get it. */
+function isFast(): boolean {
+  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean; effectiveType?: string } };
+  return !connection || (!connection.saveData && (connection.effectiveType ?? "4g") === "4g");
+}
+
 /** Shows a page in the language of its reader. */
 export async function start(Page: ComponentType<Spoken>): Promise<void> {
+  document.documentElement.classList.toggle("fast", isFast());
   const first = await speak(preferred());
   render(<Root first={first} Page={Page} />, document.getElementById("app")!);
 }

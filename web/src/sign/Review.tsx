@@ -1,0 +1,131 @@
+import { useState } from "preact/hooks";
+import { Refusal } from "../ui/http";
+import type { Speech, Translate } from "../ui/i18n";
+import { Dialog, Title } from "../ui/parts";
+import { isPicture, missingFields, pageKey, unreadPages, type Context, type Doc, type Field, type Filled, type Values } from "./model";
+import type { Target } from "./Reader";
+import { inWords } from "./Steps";
+
+interface Props {
+  context: Context;
+  names: Map<string, string>;
+  values: Values;
+  read: ReadonlySet<string>;
+  /** What others added that this signer has not looked at yet. */
+  news: readonly Filled[];
+  speech: Speech;
+  sign: () => Promise<void>;
+  onGo: (target: Target) => void;
+  onClose: () => void;
+}
+
+/** Says what is missing, or shows what will be signed and signs it. */
+export function Review({ context, names, values, read, news, speech, sign, onGo, onClose }: Props) {
+  const { t } = speech;
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string[]>([]);
+  const missing = missingFields(context, values);
+  const unread = unreadPages(context, read);
+  const complete = missing.length === 0 && unread.length === 0;
+  const title = t(complete ? "reviewTitle" : "reviewMissing");
+  const submit = async () => {
+    setBusy(true);
+    setProblem([]);
+    try {
+      await sign();
+    } catch (e) {
+      setBusy(false);
+      if (e instanceof Refusal && e.code === "values_changed") return; // the news say it
+      const fields = e instanceof Refusal ? Object.values(e.errors).flat() : [];
+      setProblem(fields.length ? [t("notAccepted"), ...fields] : [inWords(e, t, context.senderName)]);
+    }
+  };
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <Title level={2}>{title}</Title>
+      {news.length > 0 && <News news={news} t={t} onGo={onGo} />}
+      {!complete && (
+        <ul class="missing">
+          {missing.map((f) => (
+            <li key={f.id}><bdi>{names.get(f.id)}</bdi> <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button></li>
+          ))}
+          {unread.length > 0 && (
+            <li>{t("pagesLeft", { n: unread.length })} <button type="button" class="bare small" onClick={() => onGo(pageKey(unread[0]!.doc.documentId, unread[0]!.page))}>{t("goThere")}</button></li>
+          )}
+        </ul>
+      )}
+      {complete && (
+        <>
+          {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} values={values} speech={speech} />)}
+          <p class="small">{t("agreeBySigning")}</p>
+        </>
+      )}
+      <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
+      <div class="row end">
+        <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
+        <button type="button" id="sign" disabled={!complete || busy || news.length > 0} onClick={() => void submit()}>{t(busy ? "signing" : "sign")}</button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** Who has added what meanwhile; one goes to each place, or past them all. */
+export function News({ news, t, onGo }: { news: readonly Filled[]; t: Translate; onGo: (f: Filled) => void }) {
+  const who = [...new Set(news.map((f) => `\u2068${f.signerName}\u2069`))].join(", ");
+  return (
+    <div class="notice news" role="alert">
+      <p>{t("hasAdded", { name: who })}</p>
+      <button type="button" class="plain small" onClick={() => onGo(news[0]!)}>{t("lookAtIt")}</button>
+    </div>
+  );
+}
+
+/** A document's fields in few lines: the same signature on many pages is one line. */
+function Entries({ doc, context, values, speech }: { doc: Doc; context: Context; values: Values; speech: Speech }) {
+  const { t, locale } = speech;
+  const fields = context.fields.filter((f) => f.documentId === doc.documentId);
+  const lists = new Intl.ListFormat(locale, { type: "unit", style: "short" });
+  const rows: { key: string; fields: Field[] }[] = [];
+  for (const f of fields) {
+    const value = values[f.id] ?? "";
+    const key = f.label || !(isPicture(f.type) || f.type === "checkbox") ? f.id : `${f.type} ${value}`;
+    const row = rows.find((r) => r.key === key);
+    if (row) row.fields.push(f);
+    else rows.push({ key, fields: [f] });
+  }
+  return (
+    <section class="reviewed">
+      <h3><bdi>{doc.name}</bdi> <span class="quiet">{t("pages", { n: doc.pageCount })}</span></h3>
+      <dl class="values">
+        {rows.map(({ key, fields: [f, ...more] }) => (
+          <div key={key}>
+            <dt>
+              {f!.label?.trim() ? <bdi>{f!.label}</bdi> : t(f!.type)}
+              <span class="quiet small">{t("onPages", { n: 1 + more.length, pages: lists.format(pageRanges([f!, ...more])) })}</span>
+            </dt>
+            <dd><Value f={f!} value={values[f!.id] ?? ""} t={t} /></dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** "1–3", "5": the pages of fields, neighbours together. */
+function pageRanges(fields: Field[]): string[] {
+  const pages = [...new Set(fields.map((f) => f.page))].sort((a, b) => a - b);
+  const out: [number, number][] = [];
+  for (const p of pages) {
+    const last = out.at(-1);
+    if (last && last[1] === p - 1) last[1] = p;
+    else out.push([p, p]);
+  }
+  return out.map(([a, b]) => (a === b ? String(a) : `${a}–${b}`));
+}
+
+function Value({ f, value, t }: { f: Field; value: string; t: Translate }) {
+  if (f.type === "checkbox") return <>{t(value ? "checked" : "unchecked")}</>;
+  if (!value.trim()) return <span class="quiet">{t("empty")}</span>;
+  if (isPicture(f.type)) return <img src={value} alt={t("filled")} />;
+  return <bdi class="written">{value}</bdi>;
+}

@@ -1,0 +1,65 @@
+import { ask, type Ask } from "../ui/http";
+
+/**
+ * The calls of one signing link. Who confirmed a one-time code is known by a cookie; where browsers keep cookies from a
+ * framed page, by a token that is sent along.
+ */
+export class Client {
+  readonly base: string;
+  private session: string | null = null;
+  private pictures = new Map<string, Promise<string>>();
+
+  /** keep names where the session's token stays over a reload; null: in memory alone. */
+  constructor(token: string, private readonly keep: string | null) {
+    this.base = `/v1/signing/${encodeURIComponent(token)}`;
+    try {
+      this.session = keep && sessionStorage.getItem(keep);
+    } catch {
+      // storage is closed to framed pages in some browsers
+    }
+  }
+
+  ask<T>(path: string, options: Ask = {}): Promise<T> {
+    return ask<T>(this.base + path, { ...options, session: this.session });
+  }
+
+  confirmed(session: string | undefined): void {
+    if (!session) return;
+    this.session = session;
+    try {
+      if (this.keep) sessionStorage.setItem(this.keep, session);
+    } catch {
+      // as above
+    }
+  }
+
+  documentURL(id: string): string {
+    return `${this.base}/documents/${id}`;
+  }
+
+  headers(): Record<string, string> {
+    return this.session ? { "X-Signer-Session": this.session } : {};
+  }
+
+  /** The picture that another signer signed with, as an address for an image element. */
+  picture(sha256: string): Promise<string> {
+    let found = this.pictures.get(sha256);
+    if (!found) {
+      found = this.fetchPicture(sha256);
+      this.pictures.set(sha256, found);
+      found.catch(() => this.pictures.delete(sha256));
+    }
+    return found;
+  }
+
+  private async fetchPicture(sha256: string): Promise<string> {
+    const res = await fetch(`${this.base}/pictures/${sha256}`, { headers: this.headers(), credentials: "same-origin" });
+    if (!res.ok) throw new Error(res.statusText);
+    return URL.createObjectURL(await res.blob());
+  }
+
+  close(): void {
+    for (const p of this.pictures.values()) void p.then((address) => URL.revokeObjectURL(address), () => undefined);
+    this.pictures.clear();
+  }
+}

@@ -1,0 +1,131 @@
+import { ask, Refusal } from "../ui/http";
+import type { Client } from "./client";
+import type { Context } from "./model";
+
+/** What became of a signing, for the signer. */
+export interface Receipt {
+  outcome: "signed" | "declined";
+  at: string | null;
+  envelopeId: string;
+  subject: string | null;
+  senderName: string;
+  /** The address that answers questions. */
+  contact?: string | null;
+  signerName?: string;
+  maskedEmail: string;
+  documents: { name: string; sha256?: string }[];
+  /** How many have still to sign, and who, as far as this client may know. */
+  awaiting?: number;
+  awaitingNames?: string[];
+  /** Shows what becomes of the envelope, for a day. */
+  token?: string | null;
+}
+
+/** What the service says of a link that signs no longer. */
+export interface Outcome {
+  outcome: "open" | "signed" | "declined" | "closed";
+  at: string | null;
+  envelopeId: string;
+  envelopeStatus: string;
+  subject: string | null;
+  senderName: string;
+  contact: string | null;
+  documents: { name: string; pageCount: number }[];
+  maskedEmail: string;
+  awaiting: number;
+  awaitingNames: string[];
+  declinedByOther: boolean;
+  receiptToken: string | null;
+}
+
+/** Null if the service does not know, or does not say. */
+export async function findOutcome(client: Client): Promise<Outcome | null> {
+  try {
+    return await client.ask<Outcome>("/outcome");
+  } catch {
+    return null;
+  }
+}
+
+export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
+  if (o.outcome !== "signed" && o.outcome !== "declined") return null;
+  // What this tab kept has the hashes of the files that were signed.
+  const same = kept?.envelopeId === o.envelopeId && kept.outcome === o.outcome ? kept : null;
+  return {
+    outcome: o.outcome, at: o.at ?? same?.at ?? null, envelopeId: o.envelopeId, subject: o.subject, senderName: o.senderName, contact: o.contact,
+    maskedEmail: o.maskedEmail, documents: same?.documents ?? o.documents, awaiting: o.awaiting, awaitingNames: o.awaitingNames,
+    signerName: same?.signerName, token: o.receiptToken ?? same?.token,
+  };
+}
+
+export function newReceipt(context: Context, outcome: Receipt["outcome"], at: string | null, token?: string | null): Receipt {
+  return {
+    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, signerName: context.signerName,
+    maskedEmail: context.maskedEmail, documents: context.documents.map((d) => ({ name: d.name, sha256: d.sha256 })),
+  };
+}
+
+/** The receipt is kept in the tab under the end of the token, which opens nothing. */
+const receiptKey = (token: string) => `countersign:receipt:${token.slice(-12)}`;
+
+export function saveReceipt(token: string, r: Receipt): void {
+  try {
+    sessionStorage.setItem(receiptKey(token), JSON.stringify(r));
+  } catch {
+    // Storage is closed to this page: the service knows, too.
+  }
+}
+
+export function loadReceipt(token: string): Receipt | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(receiptKey(token)) ?? "null") as Receipt | null;
+  } catch {
+    return null;
+  }
+}
+
+export interface Copies {
+  envelopeStatus: string;
+  awaiting?: number;
+  documents: { name: string; size: number; sha256: string; downloadUrl: string }[];
+}
+
+const first = 1000; // milliseconds between the first two looks; each later pause is half as long again
+const longest = 60_000;
+
+/** Looks for the sealed copies until they are there or cannot come. Returns what ends it. */
+export function watchCopies(token: string, onNews: (c: Copies) => void, onOver: () => void): () => void {
+  let [timer, pause, asking, done] = [0, first, false, false];
+  const look = async () => {
+    if (asking || done) return;
+    clearTimeout(timer);
+    let wait = 0;
+    if (document.visibilityState === "visible") {
+      asking = true;
+      try {
+        const c = await ask<Copies>(`/v1/receipts/${encodeURIComponent(token)}`);
+        if (done) return;
+        onNews(c);
+        done = ["completed", "declined", "voided", "expired"].includes(c.envelopeStatus);
+      } catch (e) {
+        if (e instanceof Refusal) {
+          wait = e.retryAfter * 1000;
+          done ||= e.status === 401 || e.status === 410;
+          if (done) onOver(); // the mail remains
+        }
+      }
+      asking = false;
+    }
+    if (done) return;
+    timer = window.setTimeout(() => void look(), Math.max(pause, wait));
+    pause = Math.min(pause * 1.5, longest);
+  };
+  const back = () => void look();
+  back();
+  document.addEventListener("visibilitychange", back);
+  return () => {
+    done = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", back);
+  };
+}

@@ -1,0 +1,153 @@
+import type { Dwell } from "./dwell";
+import type { Sheet, Viewer } from "./viewer";
+
+/**
+ * When a page counts as read: it was drawn and shown at 60 % of its printed size or larger, for a second and a half in
+ * all, and each tenth of its height for a third of a second.
+ */
+export const legible = 0.6;
+const pageTime = 1500; // milliseconds
+const tenthTime = 300; // milliseconds
+const tick = 100; // milliseconds
+const margin = 0.02; // of the height: browsers tell what is in sight in steps
+
+/** How long what of a page was before the reader's eyes. */
+interface Sight { total: number; tenths: number[] }
+
+/** Follows which pages are near, which are in sight, and which were read. */
+export class Tracking {
+  onRead: (key: string) => void = () => {};
+  /** Tells whether a page that is in sight is too small to be read. */
+  onSmall: (small: boolean) => void = () => {};
+  private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
+  private keys = new WeakMap<Element, string>();
+  private near = new Set<string>();
+  /** The part of each page that is in sight, as shares of its height. */
+  private visible = new Map<string, { from: number; to: number }>();
+  private inSight = new Set<string>();
+  private ready = new Set<string>();
+  private sights = new Map<string, Sight>();
+  private read = new Set<string>();
+  private timer = 0;
+  private last = 0;
+  private nearby: IntersectionObserver | null = null;
+  private sight: IntersectionObserver | null = null;
+  private pinch = () => this.viewer.refresh();
+
+  constructor(private readonly viewer: Viewer, private readonly dwell: Dwell, read: ReadonlySet<string>) {
+    this.read = new Set(read);
+  }
+
+  open(): void {
+    this.nearby = new IntersectionObserver((entries) => {
+      for (const e of entries) toggle(this.near, this.keys.get(e.target)!, e.isIntersecting);
+      this.look();
+    }, { rootMargin: "120% 0px" });
+    const steps = Array.from({ length: 101 }, (_, i) => i / 100);
+    this.sight = new IntersectionObserver((entries) => {
+      for (const e of entries) {
+        const key = this.keys.get(e.target)!;
+        const { top, height } = e.boundingClientRect;
+        const seen = e.intersectionRect;
+        if (e.isIntersecting && height > 0 && seen.height > 0) this.visible.set(key, { from: (seen.top - top) / height, to: (seen.bottom - top) / height });
+        else this.visible.delete(key);
+        const tall = e.rootBounds?.height ?? innerHeight;
+        // Half of the page, or half of the screen, is before the reader's eyes.
+        toggle(this.inSight, key, e.intersectionRatio >= 0.5 || seen.height >= tall / 2);
+      }
+      this.look();
+    }, { threshold: steps });
+    for (const { element } of this.sheets.values()) {
+      this.nearby.observe(element);
+      this.sight.observe(element);
+    }
+    window.visualViewport?.addEventListener("resize", this.pinch);
+    this.last = performance.now();
+    this.timer = window.setInterval(this.count, tick);
+  }
+
+  close(): void {
+    this.nearby?.disconnect();
+    this.sight?.disconnect();
+    window.visualViewport?.removeEventListener("resize", this.pinch);
+    clearInterval(this.timer);
+  }
+
+  place = (key: string, sheet: Sheet, element: HTMLElement | null): void => {
+    if (!element) {
+      const known = this.sheets.get(key);
+      if (known) {
+        this.nearby?.unobserve(known.element);
+        this.sight?.unobserve(known.element);
+      }
+      this.sheets.delete(key);
+      return;
+    }
+    this.sheets.set(key, { sheet, element });
+    this.keys.set(element, key);
+    this.nearby?.observe(element);
+    this.sight?.observe(element);
+  };
+
+  drawn = (key: string): void => {
+    this.ready.add(key);
+    this.look();
+  };
+
+  /** Brings drawing and dwell times in line with what is on the screen. */
+  look = (): void => {
+    const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
+    this.viewer.want(urgent.map((k) => this.sheets.get(k)?.sheet).filter((s): s is Sheet => s !== undefined));
+    if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
+  };
+
+  /** Counts the time since the last look for everything that can be read now. */
+  private count = (): void => {
+    const now = performance.now();
+    // A page that was asleep was not before anybody's eyes.
+    const passed = Math.min(now - this.last, 5 * tick);
+    this.last = now;
+    if (document.visibilityState !== "visible") return;
+    let small = false;
+    for (const [key, { from, to }] of this.visible) {
+      if (this.read.has(key) || !this.ready.has(key)) continue;
+      const place = this.sheets.get(key);
+      if (!place) continue;
+      const scale = (place.element.clientWidth / place.sheet.width) * (window.visualViewport?.scale ?? 1);
+      if (scale < legible - 0.001) {
+        small ||= this.inSight.has(key);
+        continue;
+      }
+      const s = this.sights.get(key) ?? { total: 0, tenths: new Array<number>(10).fill(0) };
+      this.sights.set(key, s);
+      s.total += passed;
+      for (let i = 0; i < 10; i++) {
+        if (from <= i / 10 + margin && to >= (i + 1) / 10 - margin) s.tenths[i]! += passed;
+      }
+      if (s.total >= pageTime && s.tenths.every((t) => t >= tenthTime)) {
+        this.read.add(key);
+        this.onRead(key);
+      }
+    }
+    this.onSmall(small);
+  };
+
+  /** Tells which pages count as read: those that do no longer, because something was added, are read anew. */
+  known(read: ReadonlySet<string>): void {
+    for (const key of this.read) {
+      if (!read.has(key)) this.sights.delete(key);
+    }
+    this.read = new Set(read);
+  }
+
+  /** Where a page was not yet looked at, as a share of its height from the top. */
+  gap(key: string): number {
+    const first = this.sights.get(key)?.tenths.findIndex((t) => t < tenthTime) ?? 0;
+    return Math.max(0, first) / 10;
+  }
+}
+
+function toggle(set: Set<string>, key: string, on: boolean): void {
+  if (on) set.add(key);
+  else set.delete(key);
+}
