@@ -255,10 +255,14 @@ func (s *Server) jwks(c *gin.Context) error {
 	out := []gin.H{}
 	for _, k := range keys {
 		pub := k.Private.PublicKey
-		out = append(out, gin.H{
+		jwk := gin.H{
 			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
 			"x": coordinate(pub.X), "y": coordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
-		})
+		}
+		if k.Revoked != nil { // as OpenID Federation 1.0 tells it of keys of the past
+			jwk["revoked"] = gin.H{"revoked_at": k.Revoked.At.Unix(), "reason": k.Revoked.Reason}
+		}
+		out = append(out, jwk)
 	}
 	c.Header("Cache-Control", "public, max-age=300")
 	c.JSON(http.StatusOK, gin.H{"keys": out})

@@ -4,7 +4,6 @@ package api
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
+	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -72,8 +72,8 @@ type Config struct {
 	DeclineNeedsCode bool
 	// CodeBeforeReading gives documents only to a client that confirmed the signer's code.
 	CodeBeforeReading bool
-	Development       bool           // embedded pages of http://localhost are allowed
-	Roots             *x509.CertPool // trusted when a sealed document is verified, beside the own seals' certificates; nil: none
+	Development       bool         // embedded pages of http://localhost are allowed
+	Trust             trust.Policy // whom verdicts on sealed documents trust, beside this installation's own certificates and keys
 	TrustedProxies    []string
 	Version           string
 

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/trust"
 	"countersign/store/blob"
 )
 
@@ -46,19 +45,11 @@ func (s *Server) verify(c *gin.Context) error {
 		busy.RetryAfter = verifyWait
 		return busy
 	}
-	roots, err := s.roots(ctx)
+	policy, err := s.trust(ctx)
 	if err != nil {
 		return err
 	}
-	opt := seal.VerifyOptions{Roots: roots, Now: s.Now}
-	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
-	if err != nil {
-		return err
-	}
-	opt.ManifestKeys = make(map[string]crypto.PublicKey, len(keys))
-	for _, k := range keys {
-		opt.ManifestKeys[k.ID] = &k.Private.PublicKey
-	}
+	opt := seal.VerifyOptions{Trust: policy, Now: s.Now}
 	work, stop := context.WithTimeout(c.Request.Context(), verifyLimit)
 	defer stop()
 	report, err := seal.Verify(work, f, size, opt)
@@ -72,18 +63,21 @@ func (s *Server) verify(c *gin.Context) error {
 	return nil
 }
 
-// roots are the certificates that a seal may lead to: those of the settings, and
-// those of this installation's own seals.
-func (s *Server) roots(ctx context.Context) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	if s.Roots != nil {
-		pool = s.Roots.Clone()
+// trust is whom a verdict trusts: this installation's own sealing certificates
+// and record keys, and whom the settings name.
+func (s *Server) trust(ctx context.Context) (trust.Policy, error) {
+	p, err := s.Store.Trust(ctx)
+	if err != nil {
+		return p, err
 	}
-	own, err := s.Store.SealRoots(ctx)
-	for _, cert := range own {
-		pool.AddCert(cert)
+	p.Sealers = append(p.Sealers, s.Trust.Sealers...)
+	p.Stampers = s.Trust.Stampers
+	for id, key := range s.Trust.RecordKeys {
+		if _, own := p.RecordKeys[id]; !own {
+			p.RecordKeys[id] = key
+		}
 	}
-	return pool, err
+	return p, nil
 }
 
 // spool takes the file of a request into a temporary one. The caller discards it.

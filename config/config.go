@@ -111,6 +111,15 @@ type Config struct {
 	TSAAnchor bool `env:"TSA_ANCHOR"`
 	// SealLongTerm adds validation data and a document time-stamp to each seal (PAdES B-LTA).
 	SealLongTerm bool `env:"SEAL_LONG_TERM"`
+	// TrustCA are PEM files, separated by semicolons, with the authorities that vouch for the organisations in TrustSealers.
+	TrustCA []string `env:"TRUST_CA" envSeparator:";"`
+	// TrustSealers are, separated by semicolons, whose seals are trusted beside this installation's own: PEM files with
+	// certificates or public keys, or O= and the exact organisation of a certificate under TrustCA.
+	TrustSealers []string `env:"TRUST_SEALERS" envSeparator:";"`
+	// TrustTSA are PEM files, separated by semicolons, with the authorities for time-stamps; empty: no time is confirmed.
+	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
+	// TrustKeys are JWK sets, separated by semicolons, of others whose records are trusted.
+	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
@@ -264,6 +273,9 @@ func (c *Config) check() []error {
 		if on && c.TSAURL == "" {
 			bad(name, "needs %sTSA_URL", Prefix)
 		}
+	}
+	if len(c.TrustCA) > 0 && len(c.TrustSealers) == 0 {
+		bad("TRUST_CA", "needs %sTRUST_SEALERS: an authority alone would vouch for anybody who buys a certificate", Prefix)
 	}
 	if c.MasterKey != "" {
 		if _, err := vault.New(string(c.MasterKey)); err != nil {

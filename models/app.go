@@ -236,11 +236,21 @@ type SigningKey struct {
 	RetiredAt *time.Time // still verifies, signs no more
 }
 
-// SealRoot is a certificate that this installation's seals lead to.
-type SealRoot struct {
+// SealCertificate is a certificate that seals here, or once did.
+type SealCertificate struct {
 	ID        string `gorm:"primaryKey"` // SHA-256 of DER
 	DER       []byte `gorm:"column:der"`
 	CreatedAt time.Time
+}
+
+// KeyRevocation says from when on a key that signs records, or a sealing
+// certificate, is not to be believed any more.
+type KeyRevocation struct {
+	Seq        int64  `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
+	KeyID      string // of a SigningKey or SealCertificate
+	At         time.Time
+	Reason     string
+	RecordedAt time.Time
 }
 
 // KeyPurpose says what a key signs.

@@ -26,8 +26,12 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 		return Result{}, err
 	}
 	// Whether its sealer is trusted is not asked.
-	if r := x.Report(VerifyOptions{Now: s.cfg.Now}); r.Verdict != VerdictValid && r.Verdict != VerdictUntrusted {
+	r := x.Report(VerifyOptions{Now: s.cfg.Now})
+	if r.Verdict != VerdictValid && r.Verdict != VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.firstFailure())
+	}
+	if r.Has("revocation.revoked") {
+		return Result{}, errors.New("seal: the document to renew was sealed with a certificate that was revoked by then")
 	}
 	err = readRange(ctx, in, 0, size, func(at int64, b []byte) error {
 		_, err := out.WriteAt(b, at)
@@ -94,7 +98,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *Examination, done 
 	if err := writeBack(out, inc.Bytes, a.revision.Size); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	report, err := s.verifyOwn(ctx, out, inc.Revision.Size, done)
+	report, err := s.verifyOwn(ctx, out, inc.Revision.Size, done, done != nil)
 	if err == nil && report.SHA256 != hex.EncodeToString(whole.Sum(nil)) {
 		err = errors.New("seal: the file does not hold what was written")
 	}

@@ -43,16 +43,24 @@ var findings = []finding{
 	{"digest.changed", Failed, "The file was changed after it was sealed."},
 
 	{"timestamp.confirmed", Passed, "{name} confirms {time}."},
+	{"timestamp.not_confirmed", Absent, "{name} says {time}; no time-stamp authority is named here that would confirm it."},
 	{"timestamp.absent", Absent, "No time-stamp authority confirmed the time."},
 	{"timestamp.malformed", Failed, "The time-stamp cannot be read: {reason}."},
 	{"timestamp.wrong", Failed, "The time-stamp is not of this signature: {reason}."},
 	{"timestamp.missing", Failed, "The time-stamp that the seal demands was removed."},
 	{"timestamp.untrusted", Untrusted, "{name} says {time}, but is not trusted here."},
+	{"timestamp.times_fall", Untrusted, "{name} says {time}, but the seal was there at {at} already."},
+	{"timestamp.not_valid_then", Untrusted, "{name} says {time}, but its certificate was valid from {from} to {to}, which does not cover {at}."},
+	{"timestamp.wrong_usage", Untrusted, "{name} says {time}, but its certificate is not one of a time-stamp authority: {reason}."},
+	{"timestamp.revoked", Untrusted, "{name} says {time}, but the certificate of {reason} was revoked at {at}."},
 
-	{"revocation.good", Passed, "The authority's embedded statement says that the certificate was not revoked."},
+	{"revocation.good", Passed, "The authority's embedded statements say that the certificate was not revoked when the document was sealed."},
 	{"revocation.absent", Absent, "Whether the certificate was revoked is not known: no revocation data is embedded."},
-	{"revocation.not_offered", Absent, "Certificates are embedded, but no statement about their revocation: their authority offers none."},
-	{"revocation.revoked", Failed, "The certificate of {name} was revoked when the document was sealed."},
+	{"revocation.not_offered", Absent, "Whether the certificate was revoked is not known: certificates are embedded, but no statement about them."},
+	{"revocation.authority_unknown", Absent, "Whether the certificate was revoked is not known: there is no statement about {name}, an authority of it."},
+	{"revocation.older", Absent, "Whether the certificate was revoked is not known: the embedded statement is of {time}, before the document was sealed."},
+	{"revocation.not_proven", Absent, "The certificate was not revoked at {time}, but no time-stamp that is confirmed here proves that the document was sealed before."},
+	{"revocation.revoked", Untrusted, "The certificate of {name} was revoked at {time}, and no time-stamp that is confirmed here proves that the document was sealed before."},
 
 	{"later_changes.none", Passed, "Nothing was added after the seal."},
 	{"later_changes.archive", Passed, "Only validation data and time-stamps were added after the seal."},
@@ -63,13 +71,22 @@ var findings = []finding{
 	{"later_changes.saved", Failed, "From byte {offset} on, another program added {bytes} bytes when it saved the file (object {object})."},
 	{"later_changes.unknown", Failed, "From byte {offset} on, {bytes} bytes were added that this service does not write: {reason}."},
 
-	{"archive_timestamp.confirmed", Passed, "A document time-stamp confirms everything at {time}."},
+	{"archive_timestamp.confirmed", Passed, "A document time-stamp of {name} confirms everything at {time}."},
+	{"archive_timestamp.not_confirmed", Absent, "A document time-stamp of {name} says {time}; no time-stamp authority is named here that would confirm it."},
 	{"archive_timestamp.absent", Absent, "No document time-stamp was added."},
 	{"archive_timestamp.untrusted", Untrusted, "A document time-stamp of {name} says {time}, but it is not trusted here."},
+	{"archive_timestamp.times_fall", Untrusted, "A document time-stamp of {name} says {time}, but it was there at {at} already."},
+	{"archive_timestamp.not_valid_then", Untrusted, "A document time-stamp of {name} says {time}, but its certificate was valid from {from} to {to}, which does not cover {at}."},
+	{"archive_timestamp.wrong_usage", Untrusted, "A document time-stamp of {name} says {time}, but its certificate is not one of a time-stamp authority: {reason}."},
+	{"archive_timestamp.revoked", Untrusted, "A document time-stamp of {name} says {time}, but the certificate of {reason} was revoked at {at}."},
 
-	{"certificate.trusted", Passed, "The certificate of {name} was issued under {issuer}."},
-	{"certificate.untrusted", Untrusted, "The certificate of {name} is sound, but no authority trusted here issued it."},
-	{"certificate.not_valid_then", Untrusted, "The certificate was valid from {from} to {to}, which does not cover {time}."},
+	{"certificate.pinned", Passed, "Sealed by {name}, whose certificate or key is known here."},
+	{"certificate.trusted", Passed, "Sealed by {name}, whose certificate was issued under {issuer}."},
+	{"certificate.untrusted", Untrusted, "The certificate of {name} is sound, but neither it nor an authority of it is trusted here."},
+	{"certificate.other_organisation", Untrusted, "The certificate is of {name}; trusted here is exactly \"{reason}\"."},
+	{"certificate.wrong_usage", Untrusted, "The certificate of {name} may not seal: {reason}."},
+	{"certificate.not_valid_then", Untrusted, "The certificate was valid from {from} to {to}, which does not cover {at}."},
+	{"certificate.revoked_here", Untrusted, "The key of {name} was revoked here from {time} on ({reason}), and no time-stamp that is confirmed here proves that the document was sealed before."},
 
 	{"manifest.signed", Passed, "The seal record (envelope {envelope}) is signed with key \"{kid}\"."},
 	{"manifest.missing", Failed, "The seal record cannot be read: {reason}."},
@@ -80,6 +97,7 @@ var findings = []finding{
 	{"manifest_key.covered", Passed, "The seal, which is trusted, covers the record and its key."},
 	{"manifest_key.unknown", Untrusted, "The record's key \"{kid}\" is not among the keys trusted here."},
 	{"manifest_key.not_covered", Untrusted, "Nothing that is trusted here vouches for the record's key."},
+	{"manifest_key.revoked_here", Untrusted, "The record's key \"{kid}\" was revoked from {time} on ({reason}), and no time-stamp that is confirmed here proves that the document was sealed before."},
 	{"manifest_key.other", Failed, "The record was signed with another key than the one published as \"{kid}\"."},
 
 	{"original.found", Passed, "Bytes {from} to {to} are the original, SHA-256 {sha256}."},
@@ -98,6 +116,16 @@ func Codes() []Code {
 		out[i] = f.code
 	}
 	return out
+}
+
+// textOf is the sentence of a code, with its {values}.
+func textOf(code Code) string {
+	for _, f := range findings {
+		if f.code == code {
+			return f.text
+		}
+	}
+	return ""
 }
 
 // values are what a finding's sentence names. Numbers, times and others are

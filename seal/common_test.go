@@ -36,7 +36,8 @@ func clock() time.Time { return now }
 // keys is a sealing key with its authority, written where openssl finds it.
 type keys struct {
 	cfg    seal.Config
-	roots  *x509.CertPool
+	ca     *x509.Certificate // under which sealers are trusted; nil: the one of cfg is pinned
+	tsa    *x509.CertPool    // nil: time-stamps are not confirmed
 	caFile string
 }
 
@@ -53,10 +54,9 @@ func newKeys(t testing.TB) keys {
 			Signer: signer, Chain: chain, ManifestSigner: manifest, ManifestKeyID: "k1", ServiceName: "Countersign",
 			Now: clock, Rand: rand.Reader,
 		},
-		roots:  x509.NewCertPool(),
+		ca:     chain[len(chain)-1],
 		caFile: filepath.Join(t.TempDir(), "ca.pem"),
 	}
-	require.True(t, k.roots.AppendCertsFromPEM(ca))
 	require.NoError(t, os.WriteFile(k.caFile, ca, 0o600))
 	return k
 }

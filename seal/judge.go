@@ -1,12 +1,15 @@
 package seal
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/x509"
-	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
-	"countersign/seal/cms"
+	"countersign/seal/trust"
 )
 
 // judgement is what trust is decided on. Everything in it was read from the
@@ -45,159 +48,93 @@ type statement struct {
 
 // judge adds the findings that depend on whom the verifier trusts.
 func (r *Report) judge(j judgement, opt VerifyOptions) {
-	proven := r.judgeStamps(j, opt)
-	r.judgeRevocation(j)
-	trusted := r.judgeSealer(j, opt, proven)
-	r.judgeRecordKey(j, opt, trusted)
-	r.Level = levelOf(r, j)
+	in := trust.Seal{Certificates: j.Chain, RecordKeyID: j.KeyID}
+	if j.Key != nil {
+		in.RecordKey = j.Key
+	}
+	for _, s := range j.Stamps {
+		in.Stamps = append(in.Stamps, trust.Stamp{Certificates: s.Chain, Time: s.Time})
+	}
+	for _, e := range j.Evidence {
+		for _, s := range e.Statements {
+			if s.OCSP != nil {
+				in.Evidence.OCSPs = append(in.Evidence.OCSPs, s.OCSP)
+			} else {
+				in.Evidence.CRLs = append(in.Evidence.CRLs, s.CRL)
+			}
+		}
+	}
+	var now time.Time // without a clock nothing was ever valid
+	if opt.Now != nil {
+		now = opt.Now()
+	}
+	found, err := opt.Trust.Judge(context.Background(), in, now) // what was examined is bounded
+	if err != nil {
+		panic("seal: a judgement that nobody cancelled: " + err.Error())
+	}
+	r.SealedBy = found.By
+	r.addStamps(j.Stamps, found.Stamps)
+	r.addRevocation(found, len(j.Evidence) > 0)
+	r.addTrust(CheckCertificate, found.Sealer)
+	if j.Key != nil {
+		r.addTrust(CheckManifestKey, found.RecordKey)
+	}
+	r.Level = levelOf(found, j)
 }
 
-// judgeStamps returns the earliest time that a trusted time-stamp proves; zero
-// if there is none.
-func (r *Report) judgeStamps(j judgement, opt VerifyOptions) time.Time {
-	var proven time.Time
-	var last *stamp // document time-stamp
-	for i := range j.Stamps {
-		s := &j.Stamps[i]
-		trusted := verifyChainTo(s.Chain, opt.TSARoots, s.Time, x509.ExtKeyUsageTimeStamping) == nil
-		name := s.Chain[0].Subject
-		if trusted {
-			proven = s.Time
-		}
+// addTrust adds the finding of a check that whom one trusts decides.
+func (r *Report) addTrust(check string, f trust.Finding) {
+	code := Code(check + "." + f.Code)
+	named := values{
+		"name": f.Name, "issuer": f.Issuer, "time": f.Time, "at": f.At, "from": f.From, "to": f.To, "reason": f.Reason, "kid": f.Name,
+	}
+	text := textOf(code)
+	maps.DeleteFunc(named, func(k string, _ any) bool { return !strings.Contains(text, "{"+k+"}") })
+	r.add(code, named)
+}
+
+// addStamps adds the findings about time-stamps. Of several document
+// time-stamps that are all confirmed the last one is named.
+func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
+	document := false
+	for i := range stamps {
+		s, f := &stamps[i], found[i]
 		switch {
-		case s.Document && last == nil:
-			last = s
-			fallthrough
-		case s.Document:
-			if !trusted {
-				r.add("archive_timestamp.untrusted", values{"name": name, "time": s.Time})
-			}
-		default:
+		case !s.Document:
 			r.StampedAt = &s.Time
-			if trusted {
-				r.add("timestamp.confirmed", values{"name": name, "time": s.Time})
-			} else {
-				r.add("timestamp.untrusted", values{"name": name, "time": s.Time})
-			}
+			r.addTrust(CheckTimestamp, f)
+		case !document || f.Status == trust.Untrusted:
+			r.addTrust(CheckArchive, f)
 		}
+		document = document || s.Document
 	}
 	if r.StampedAt == nil {
 		r.add("timestamp.absent", nil)
 	}
-	switch {
-	case last == nil:
+	if !document {
 		r.add("archive_timestamp.absent", nil)
-	case !r.Has("archive_timestamp.untrusted"):
-		r.add("archive_timestamp.confirmed", values{"time": last.Time})
 	}
-	return proven
 }
 
-// judgeRevocation looks for embedded statements about the sealing certificate.
-func (r *Report) judgeRevocation(j judgement) {
-	at := j.SealedAt
-	if r.StampedAt != nil {
-		at = *r.StampedAt
-	}
-	good := false
-	for _, e := range j.Evidence {
-		for _, s := range e.Statements {
-			about := false
-			for _, c := range j.Chain {
-				about = about || c.Equal(s.Certificate)
-			}
-			if !about {
-				continue
-			}
-			one := cms.Evidence{}
-			if s.OCSP != nil {
-				one.OCSPs = [][]byte{s.OCSP}
-			} else {
-				one.CRLs = [][]byte{s.CRL}
-			}
-			_, err := one.Check(s.Certificate, s.Issuer, at)
-			good = good || err == nil
-			if errors.Is(err, cms.ErrRevoked) {
-				r.add("revocation.revoked", values{"name": s.Certificate.Subject})
-				return
-			}
-		}
-	}
-	switch {
-	case good:
-		r.add("revocation.good", nil)
-	case len(j.Evidence) > 0:
+// addRevocation adds what is known about revocation. embedded tells that
+// somebody looked for it before.
+func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
+	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)
-	default:
-		r.add("revocation.absent", nil)
-	}
-}
-
-// judgeSealer checks the chain at the time that a time-stamp proves; without a
-// proof, at the present. It reports whether the sealer is trusted.
-func (r *Report) judgeSealer(j judgement, opt VerifyOptions, proven time.Time) bool {
-	at := proven
-	if at.IsZero() && opt.Now != nil {
-		at = opt.Now()
-	}
-	if at.IsZero() {
-		at = j.SealedAt
-	}
-	leaf := j.Chain[0]
-	switch {
-	case at.Before(leaf.NotBefore) || at.After(leaf.NotAfter):
-		r.add("certificate.not_valid_then", values{"from": leaf.NotBefore, "to": leaf.NotAfter, "time": at})
-		return false
-	case verifyChainTo(j.Chain, opt.Roots, at, x509.ExtKeyUsageAny) != nil:
-		r.add("certificate.untrusted", values{"name": leaf.Subject})
-		return false
-	}
-	r.add("certificate.trusted", values{"name": leaf.Subject, "issuer": j.Chain[len(j.Chain)-1].Subject})
-	return true
-}
-
-func (r *Report) judgeRecordKey(j judgement, opt VerifyOptions, sealTrusted bool) {
-	if j.Key == nil {
 		return
 	}
-	kid := values{"kid": j.KeyID}
-	known, ok := opt.ManifestKeys[j.KeyID]
-	switch {
-	case opt.ManifestKeys == nil && sealTrusted:
-		r.add("manifest_key.covered", nil)
-	case opt.ManifestKeys == nil:
-		r.add("manifest_key.not_covered", nil)
-	case !ok:
-		r.add("manifest_key.unknown", kid)
-	case !j.Key.Equal(known):
-		r.add("manifest_key.other", kid)
-	default:
-		r.add("manifest_key.published", kid)
-	}
+	r.addTrust(CheckRevocation, found.Revocation)
 }
 
 // levelOf is the PAdES baseline level (EN 319 142-1, 6).
-func levelOf(r *Report, j judgement) string {
+func levelOf(found trust.Judgement, j judgement) string {
 	switch {
-	case r.StampedAt == nil:
+	case !slices.ContainsFunc(j.Stamps, func(s stamp) bool { return !s.Document }):
 		return "B-B"
-	case r.Status(CheckRevocation) != Passed:
+	case !found.HasStatements:
 		return "B-T"
 	case len(j.Stamps) < 2:
 		return "B-LT"
 	}
 	return "B-LTA"
-}
-
-// verifyChainTo checks a chain, the signer's first, up to one of the roots at a time.
-func verifyChainTo(chain []*x509.Certificate, roots *x509.CertPool, at time.Time, usage x509.ExtKeyUsage) error {
-	if roots == nil {
-		roots = x509.NewCertPool()
-	}
-	inter := x509.NewCertPool()
-	for _, c := range chain[1:] {
-		inter.AddCert(c)
-	}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage}})
-	return err
 }

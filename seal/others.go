@@ -8,6 +8,7 @@ import (
 
 	"countersign/seal/cms"
 	"countersign/seal/pdf"
+	"countersign/seal/trust"
 )
 
 // maxOthers bounds how many signatures of others are told of.
@@ -63,7 +64,7 @@ func otherSignature(f *pdf.File, field pdf.Ref, size int64) (OtherSignature, boo
 	}
 	contents, _ := sig.Get("Contents").Bytes()
 	if signed, err := cms.Parse(contents); err == nil {
-		s.By, s.Issuer = printable(sealerName(signed.Certificate)), printable(signed.Certificate.Issuer.String())
+		s.By, s.Issuer = printable(trust.Name(signed.Certificate)), printable(signed.Certificate.Issuer.String())
 		if t, err := cms.ParseToken(contents); err == nil {
 			s.At = &t.Time
 		}

@@ -16,6 +16,7 @@ import (
 
 	"countersign/seal/cms"
 	"countersign/seal/pdf"
+	"countersign/seal/trust"
 )
 
 // Config is what a Sealer needs. All of it is validated by New.
@@ -43,9 +44,8 @@ type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
 	tsa      *cms.Authority // nil: none
-	anchors  *x509.CertPool
-	name     string // of who seals, as readers show it
-	contents int    // bytes reserved for the signature
+	name     string         // of who seals, as readers show it
+	contents int            // bytes reserved for the signature
 	codes    qrCodes
 	// What the signature's dictionary says of it: see sealMark.
 	chain, stamp string
@@ -67,13 +67,14 @@ func New(cfg Config) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
+	if err := trust.CheckUsage(signer.Certificate(), true); err != nil { // no verification would trust its seals
+		return nil, fmt.Errorf("seal: the certificate may not seal: %w", err)
+	}
 	s := &Sealer{cfg: cfg, signer: signer, name: or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}
 	s.chain, s.stamp = chainHash(cfg.Chain), stampNone
-	s.anchors = x509.NewCertPool()
-	s.anchors.AddCert(cfg.Chain[len(cfg.Chain)-1])
 	if cfg.TSAURL != "" {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
@@ -290,14 +291,14 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 		if err != nil {
 			return Result{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 		}
-		if _, err := s.judgeOwn(x); err != nil {
+		if _, err := s.judgeOwn(x, true); err != nil {
 			return Result{}, err
 		}
 		res, err := s.extend(ctx, out, x, &prefix{size: total, hash: x.whole, original: done.original, marks: x.marks, begun: x.begun, record: done.record})
 		res.Stamped = true
 		return res, err
 	}
-	report, err := s.verifyOwn(ctx, out, total, &done)
+	report, err := s.verifyOwn(ctx, out, total, &done, true)
 	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
 }
 
@@ -331,9 +332,10 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error)
 }
 
 // verifyOwn verifies the sealed file: what cannot be verified is never stored.
-// A time-stamp authority need not be trusted here to be asked. The beginning
-// may have been read back and hashed already.
-func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *prefix) (Report, error) {
+// A time-stamp authority need not be trusted here to be asked; a document that
+// was sealed before, perhaps with other keys (just is false), need only be
+// sound. The beginning may have been read back and hashed already.
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *prefix, just bool) (Report, error) {
 	x, err := examineFrom(ctx, out, size, done)
 	if err != nil {
 		return Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
@@ -343,15 +345,16 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *
 			return Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
 		}
 	}
-	return s.judgeOwn(x)
+	return s.judgeOwn(x, just)
 }
 
-func (s *Sealer) judgeOwn(x *Examination) (Report, error) {
-	report := x.Report(VerifyOptions{
-		Roots: s.anchors, Now: s.cfg.Now, ManifestKeys: map[string]crypto.PublicKey{s.cfg.ManifestKeyID: s.cfg.ManifestSigner.Public()},
-	})
+func (s *Sealer) judgeOwn(x *Examination, just bool) (Report, error) {
+	report := x.Report(VerifyOptions{Now: s.cfg.Now, Trust: trust.Policy{
+		Sealers:    []trust.Sealer{trust.Pin(s.signer.Certificate())},
+		RecordKeys: map[string]trust.RecordKey{s.cfg.ManifestKeyID: {Key: s.cfg.ManifestSigner.Public()}},
+	}})
 	for _, f := range report.Findings {
-		if f.Status == Failed || f.Status == Untrusted && f.Check != CheckTimestamp && f.Check != CheckArchive {
+		if f.Status == Failed || f.Status == Untrusted && just {
 			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}

@@ -37,7 +37,7 @@ func selfSigned(t *testing.T, key crypto.Signer) *x509.Certificate {
 	t.Helper()
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Seal of Þór"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 			k := newKeys(t)
 			c := selfSigned(t, key)
 			k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c}
-			k.roots.AddCert(c)
+			k.ca = nil
 			require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
 			file, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 			checkIndependently(t, k, file, b)

@@ -133,7 +133,7 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	k, other := newKeys(t), newKeys(t)
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 	trust := k.trust()
-	trust.ManifestKeys = other.trust().ManifestKeys // the same kid, another key
+	trust.Trust.RecordKeys = other.trust().Trust.RecordKeys // the same kid, another key
 	r := verify(t, b, trust)
 	require.Equal(t, seal.Failed, r.Status(seal.CheckManifestKey))
 	require.Equal(t, seal.VerdictBroken, r.Verdict)

@@ -125,7 +125,7 @@ func (a *authority) keys(t *testing.T) keys {
 	k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c, a.cert}
 	k.cfg.TSAURL, k.cfg.HTTPClient = a.tsa.URL, &http.Client{Timeout: time.Minute}
 	k.cfg.Now = time.Now
-	k.roots = a.roots
+	k.ca, k.tsa = a.cert, a.roots
 	require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}), 0o600))
 	return k
 }
@@ -143,7 +143,7 @@ func TestTimestamp(t *testing.T) {
 	require.WithinDuration(t, time.Now(), *r.StampedAt, time.Minute)
 
 	other := k.trust()
-	other.TSARoots = x509.NewCertPool()
+	other.Trust.Stampers = x509.NewCertPool()
 	r = verify(t, b, other)
 	require.Equal(t, seal.Untrusted, r.Status(seal.CheckTimestamp), textOf(t, r))
 	require.Equal(t, seal.VerdictUntrusted, r.Verdict)

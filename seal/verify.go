@@ -17,18 +17,14 @@ import (
 
 	"countersign/seal/cms"
 	"countersign/seal/pdf"
+	"countersign/seal/trust"
 )
 
 // VerifyOptions say whom to trust. The zero value trusts nobody: a sound
 // document is then reported as "untrusted", not as broken.
 type VerifyOptions struct {
-	Roots    *x509.CertPool
-	TSARoots *x509.CertPool // for time-stamps; nil: Roots
-	// ManifestKeys are the published ones (jwks.json), by kid. Nil: the key that
-	// the record carries is believed if the seal's certificate is trusted,
-	// because the seal covers the record.
-	ManifestKeys map[string]crypto.PublicKey
-	Now          func() time.Time // needed to judge certificates without a time-stamp; nil: the time of sealing
+	Trust trust.Policy
+	Now   func() time.Time // judges certificates that no time-stamp proves to be older; needed
 }
 
 // Verify examines a sealed PDF, offline and from its bytes alone. The error is
@@ -64,12 +60,6 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, erro
 func (x *Examination) Report(opt VerifyOptions) Report {
 	r := x.report
 	r.Findings = slices.Clone(r.Findings)
-	if opt.Roots == nil {
-		opt.Roots = x509.NewCertPool()
-	}
-	if opt.TSARoots == nil {
-		opt.TSARoots = opt.Roots
-	}
 	if len(x.judgement.Chain) > 0 {
 		r.judge(x.judgement, opt)
 	}
@@ -188,7 +178,7 @@ func (e *examiner) readSignature(context.Context) error {
 		return e.stop("signature.malformed", values{"reason": "it carries other certificates than the seal names"})
 	}
 	e.x.judgement.Chain = e.signed.Certificates
-	e.x.report.SealedBy = sealerName(e.signed.Certificate)
+	e.x.report.SealedBy = trust.Name(e.signed.Certificate)
 	switch token := e.signed.Token; {
 	case token != nil && e.seal.stamp == stampNone:
 		return e.stop("timestamp.wrong", values{"reason": "the seal was made without one"})
@@ -200,18 +190,6 @@ func (e *examiner) readSignature(context.Context) error {
 		e.add("timestamp.missing", nil)
 	}
 	return nil
-}
-
-// sealerName is how people know who holds a certificate.
-func sealerName(c *x509.Certificate) string {
-	name, organization := c.Subject.CommonName, strings.Join(c.Subject.Organization, ", ")
-	switch {
-	case name == "":
-		return or(organization, c.Subject.String())
-	case organization == "" || organization == name:
-		return name
-	}
-	return name + " (" + organization + ")"
 }
 
 func chainHash(chain []*x509.Certificate) string {

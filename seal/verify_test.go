@@ -3,19 +3,23 @@ package seal_test
 import (
 	"bytes"
 	"context"
-	"crypto"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/trust"
 )
 
 func (k keys) trust() seal.VerifyOptions {
-	return seal.VerifyOptions{
-		Roots: k.roots, Now: k.cfg.Now,
-		ManifestKeys: map[string]crypto.PublicKey{k.cfg.ManifestKeyID: k.cfg.ManifestSigner.Public()},
+	sealer := trust.Pin(k.cfg.Chain[0])
+	if k.ca != nil {
+		sealer = trust.Under(k.ca, "")
 	}
+	return seal.VerifyOptions{Now: k.cfg.Now, Trust: trust.Policy{
+		Sealers: []trust.Sealer{sealer}, Stampers: k.tsa,
+		RecordKeys: map[string]trust.RecordKey{k.cfg.ManifestKeyID: {Key: k.cfg.ManifestSigner.Public()}},
+	}}
 }
 
 func verify(t testing.TB, b []byte, opt seal.VerifyOptions) seal.Report {
@@ -41,7 +45,9 @@ func TestVerifySealed(t *testing.T) {
 	require.Equal(t, envelopeID, r.EnvelopeID)
 	require.Equal(t, "B-B", r.Level)
 
-	alone := verify(t, b, seal.VerifyOptions{Roots: k.roots, Now: clock}) // without the published keys
+	pinned := k.trust()
+	pinned.Trust.Sealers, pinned.Trust.RecordKeys = []trust.Sealer{trust.Pin(k.cfg.Chain[0])}, nil
+	alone := verify(t, b, pinned) // without the published keys
 	require.True(t, alone.OK(), textOf(t, alone))
 
 	untrusted := verify(t, b, seal.VerifyOptions{})

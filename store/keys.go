@@ -20,6 +20,8 @@ type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
 	Retired bool // still verifies, signs no more
+	// Revoked tells from when on it is not to be believed; nil: always.
+	Revoked *models.KeyRevocation
 }
 
 // Keys returns the service's keys for a purpose, newest first; the first of
@@ -33,6 +35,10 @@ func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, err
 		if rows, err = s.firstKey(ctx, purpose); err != nil {
 			return nil, err
 		}
+	}
+	revoked, err := revocations(s.db.WithContext(ctx))
+	if err != nil {
+		return nil, err
 	}
 	keys := make([]Key, 0, len(rows))
 	for _, r := range rows {
@@ -48,7 +54,7 @@ func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, err
 		if !ok {
 			return nil, fmt.Errorf("read key %s: not an EC key", r.ID)
 		}
-		keys = append(keys, Key{ID: r.ID, Private: ec, Retired: r.RetiredAt != nil})
+		keys = append(keys, Key{ID: r.ID, Private: ec, Retired: r.RetiredAt != nil, Revoked: revoked[r.ID]})
 	}
 	return keys, nil
 }
@@ -100,19 +106,26 @@ func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (strin
 	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
 		return "", err
 	}
-	row, err := s.newKey(purpose)
-	if err != nil {
-		return "", err
-	}
-	err = s.tx(ctx, func(tx *gorm.DB) error {
-		err := tx.Model(&models.SigningKey{}).Where("purpose = ? AND retired_at IS NULL", purpose).Update("retired_at", s.now()).Error
-		if err != nil {
-			return err
-		}
-		return tx.Create(row).Error
+	var id string
+	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
+		id, err = s.replaceKey(tx, purpose)
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("rotate %s key: %w", purpose, err)
 	}
-	return row.ID, nil
+	return id, nil
+}
+
+// replaceKey makes a new key that signs instead of the present one.
+func (s *Store) replaceKey(tx *gorm.DB, purpose models.KeyPurpose) (string, error) {
+	row, err := s.newKey(purpose)
+	if err != nil {
+		return "", err
+	}
+	err = tx.Model(&models.SigningKey{}).Where("purpose = ? AND retired_at IS NULL", purpose).Update("retired_at", s.now()).Error
+	if err != nil {
+		return "", err
+	}
+	return row.ID, tx.Create(row).Error
 }

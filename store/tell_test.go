@@ -236,7 +236,10 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			db, err := sql.Open(driver, dsn)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			for _, q := range []string{"UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
+			keys, err := s.Keys(t.Context(), models.KeyManifests)
+			require.NoError(t, err)
+			require.NoError(t, s.RevokeKey(t.Context(), keys[0].ID, clock.Now(), "lost"))
+			for _, q := range []string{"UPDATE key_revocations SET reason = 'x'", "DELETE FROM key_revocations", "UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
 				_, err := db.ExecContext(t.Context(), q)
 				require.ErrorContains(t, err, "append-only", q)
 			}

@@ -25,7 +25,7 @@ type auditVerify struct {
 
 	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
 	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
-	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." type:"existingfile"`
+	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." sep:"none"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
@@ -34,13 +34,13 @@ var errTampered = errors.New("the audit trail is not what was recorded")
 
 // Run verifies. It only reads, and the service may be running.
 func (v auditVerify) Run(ctx context.Context) error {
-	roots, err := trusted(v.Trust)
+	anchors, err := trustOptions{TSATrust: v.Trust, names: []string{"", "", "--trust", ""}}.policy()
 	if err != nil {
 		return err
 	}
 	return v.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) (err error) {
 		sum := &auditSummary{out: os.Stdout, json: v.JSON}
-		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: roots}
+		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: anchors.Stampers}
 		if v.All {
 			err = verifier.All(ctx, sum.tell)
 		} else {

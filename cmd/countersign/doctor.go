@@ -86,6 +86,7 @@ func (x *examination) run(ctx context.Context, cfg config.Config) {
 	x.mail(ctx, cfg)
 	x.seal(ctx, cfg, s)
 	x.timestamps(ctx, cfg, s)
+	x.trust(ctx, cfg, s)
 	x.guards(ctx, cfg)
 }
 

@@ -169,6 +169,10 @@ func (p *parts) api() (http.Handler, error) {
 	}
 	p.validators = seal.NewValidators(self, "validate-pdf")
 	admission.Validators = p.validators
+	others, err := settingsTrust(p.cfg)
+	if err != nil {
+		return nil, err
+	}
 	codeKeys, err := p.vault.Derive("otp")
 	if err != nil {
 		return nil, err
@@ -187,18 +191,9 @@ func (p *parts) api() (http.Handler, error) {
 		RateLimit: p.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(p.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, ConsoleIdle: p.cfg.ConsoleIdle, ConsoleTOTP: p.cfg.ConsoleTOTP,
 		DeclineNeedsCode: p.cfg.DeclineNeedsCode, CodeBeforeReading: !p.cfg.ReadBeforeCode, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
-		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Roots: roots(),
+		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Trust: others,
 		Version: version, Observe: p.metrics.Request, Tracer: p.tracer, Log: p.log, Now: now, NewID: newID,
 	})
-}
-
-// roots are the system's certificates.
-func roots() *x509.CertPool {
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	return pool
 }
 
 // housekeep removes what has run out, every minute, until ctx ends.
@@ -224,7 +219,7 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.store.TrustSeals(ctx, sealer.root()); err != nil {
+	if err := p.store.RecordSealCertificate(ctx, sealer.certificate()); err != nil {
 		return nil, err
 	}
 	p.sealer = sealer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,7 +22,10 @@ import (
 // moment: after a rotation it is made anew.
 type sealer struct {
 	cfg  seal.Config
+	leaf *x509.Certificate
 	keys func(context.Context) ([]store.Key, error)
+	// revoked tells whether the seal's own certificate or key was revoked here.
+	revoked func(context.Context, *x509.Certificate) (bool, error)
 
 	mu   sync.Mutex
 	made *seal.Sealer
@@ -34,11 +38,13 @@ func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer,
 		return nil, err
 	}
 	out := &sealer{
+		leaf: chain[0],
 		cfg: seal.Config{
 			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: tsaLimit},
 			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
 		},
-		keys: func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },
+		keys:    func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },
+		revoked: s.SealKeyRevoked,
 	}
 	if _, err := out.current(ctx); err != nil {
 		return nil, err
@@ -46,8 +52,18 @@ func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer,
 	return out, nil
 }
 
+// errSealRevoked is what sealing waits for an operator with.
+var errSealRevoked = errors.New("the seal's key was revoked by `countersign key revoke`: put another one in place and restart the workers")
+
 // current is the sealer with the manifest key that signs now.
 func (s *sealer) current(ctx context.Context) (*seal.Sealer, error) {
+	revoked, err := s.revoked(ctx, s.certificate())
+	if err != nil {
+		return nil, err
+	}
+	if revoked {
+		return nil, errSealRevoked
+	}
 	keys, err := s.keys(ctx)
 	if err != nil {
 		return nil, err
@@ -91,8 +107,8 @@ func (s *sealer) Trial() error { return s.last().Trial() }
 // NotAfter is when the seal's certificate ends.
 func (s *sealer) NotAfter() time.Time { return s.last().NotAfter() }
 
-// root is the certificate that the seals lead to, as far as the chain goes.
-func (s *sealer) root() *x509.Certificate { return s.cfg.Chain[len(s.cfg.Chain)-1] }
+// certificate is the one that seals.
+func (s *sealer) certificate() *x509.Certificate { return s.leaf }
 
 func (s *sealer) last() *seal.Sealer {
 	s.mu.Lock()

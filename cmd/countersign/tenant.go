@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/google/uuid"
@@ -126,28 +125,5 @@ func (t tenantShow) Run(ctx context.Context) error {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")
 		return enc.Encode(map[string]models.Settings{"own": own, "withTheApps": effective})
-	})
-}
-
-type keyCommand struct {
-	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
-	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
-}
-
-type keyRotate struct {
-	database
-
-	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
-}
-
-// Run makes the key.
-func (k keyRotate) Run(ctx context.Context) error {
-	return k.with(ctx, func(s *store.Store) error {
-		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
-		return err
 	})
 }

@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"os"
 
 	"countersign/seal"
 )
 
 type verifyCommand struct {
-	File  string   `arg:"" help:"Sealed PDF." type:"existingfile"`
-	Trust []string `help:"PEM file with certificates of authorities to trust; may be repeated." type:"existingfile"`
-	JSON  bool     `help:"Print JSON." name:"json"`
+	trustOptions
+
+	File string `arg:"" help:"Sealed PDF." type:"existingfile"`
+	JSON bool   `help:"Print JSON." name:"json"`
 
 	Extract string `help:"Write the document as it was sealed, with its time-stamps and without what others added, to this new file, and verify that." placeholder:"FILE" type:"path"`
 }
@@ -25,11 +24,11 @@ func (verifyCommand) Help() string {
 
 // Run checks the file from its bytes alone.
 func (v verifyCommand) Run(ctx context.Context) error {
-	roots, err := trusted(v.Trust)
+	policy, err := v.policy()
 	if err != nil {
 		return err
 	}
-	opt := seal.VerifyOptions{Roots: roots, Now: now}
+	opt := seal.VerifyOptions{Trust: policy, Now: now}
 	f, err := os.Open(v.File)
 	if err != nil {
 		return err
@@ -57,22 +56,4 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = errOf(report)
 	}
 	return err
-}
-
-// trusted reads files with certificates of authorities; nil if none is named.
-func trusted(files []string) (*x509.CertPool, error) {
-	var pool *x509.CertPool
-	for _, name := range files {
-		pem, err := os.ReadFile(name) //nolint:gosec // the user names it
-		if err != nil {
-			return nil, err
-		}
-		if pool == nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", name)
-		}
-	}
-	return pool, nil
 }

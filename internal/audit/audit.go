@@ -7,7 +7,6 @@ package audit
 
 import (
 	"context"
-	"crypto"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -114,19 +114,19 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, tell func(*Report) erro
 
 // keys are those that sign manifests. Their private halves are sealed with the
 // master key, so that the database alone cannot make up another.
-func (v Verifier) keys(ctx context.Context) (map[string]crypto.PublicKey, error) {
+func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) {
 	all, err := v.Store.Keys(ctx, models.KeyManifests)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]crypto.PublicKey, len(all))
+	out := make(map[string]trust.RecordKey, len(all))
 	for _, k := range all {
-		out[k.ID] = k.Private.Public()
+		out[k.ID] = trust.RecordKey{Key: k.Private.Public()}
 	}
 	return out, nil
 }
 
-func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]crypto.PublicKey, anchors *anchored) (*Report, error) {
+func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]trust.RecordKey, anchors *anchored) (*Report, error) {
 	e, events, err := v.Store.Whole(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d 
 }
 
 // file compares a sealed file with its record and with the chain.
-func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]crypto.PublicKey) error {
+func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]trust.RecordKey) error {
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.RecordOf(d))
 	if errors.Is(err, blob.ErrAltered) {
 		r.add("sealed document %s is recorded with another hash than its file has, or as encrypted and its file is not", d.ID)
@@ -259,7 +259,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	}
 	defer func() { _ = f.Close() }() // read only
 	r.Sealed++
-	rep, err := seal.Verify(ctx, f, f.Size, seal.VerifyOptions{ManifestKeys: keys, Now: v.Now})
+	rep, err := seal.Verify(ctx, f, f.Size, seal.VerifyOptions{Trust: trust.Policy{RecordKeys: keys}, Now: v.Now})
 	if err != nil {
 		return fmt.Errorf("read sealed document %s: %w", d.ID, err)
 	}

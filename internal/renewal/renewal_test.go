@@ -26,6 +26,7 @@ import (
 	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -39,7 +40,7 @@ type house struct {
 	env   *testsuite.TestActivityEnvironment
 	tsa   *testkit.TSA
 	app   uuid.UUID
-	roots *x509.CertPool
+	trust trust.Policy
 }
 
 func onBoth(t *testing.T, change func(*seal.Config), test func(*house)) {
@@ -53,17 +54,17 @@ func onBoth(t *testing.T, change func(*seal.Config), test func(*house)) {
 // newHouse lives at the present, as its time-stamps do.
 func newHouse(t *testing.T, s *store.Store, change func(*seal.Config)) *house {
 	t.Helper()
-	h := &house{t: t, tsa: testkit.NewTSA(t), roots: x509.NewCertPool()}
+	h := &house{t: t, tsa: testkit.NewTSA(t)}
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 	require.NoError(t, err)
 	caPEM, certPEM, keyPEM, err := seal.SelfSigned("Test", time.Now(), rand.Reader)
 	require.NoError(t, err)
-	h.roots.AppendCertsFromPEM(caPEM)
-	h.roots.AddCert(h.tsa.Root)
 	signer, chain, err := seal.LoadPEM(append(bytes.Clone(certPEM), caPEM...), keyPEM)
 	require.NoError(t, err)
+	h.trust = trust.Policy{Sealers: []trust.Sealer{trust.Pin(chain[0])}, Stampers: x509.NewCertPool()}
+	h.trust.Stampers.AddCert(h.tsa.Root)
 	keys, err := s.Keys(t.Context(), models.KeyManifests)
 	require.NoError(t, err)
 	cfg := seal.Config{
@@ -164,7 +165,7 @@ func (h *house) holds(e *models.Envelope, level string) {
 	h.t.Helper()
 	for _, d := range e.Sealed() {
 		b := h.file(d.BlobKey)
-		r, err := seal.Verify(h.t.Context(), bytes.NewReader(b), int64(len(b)), seal.VerifyOptions{Roots: h.roots, Now: h.Now})
+		r, err := seal.Verify(h.t.Context(), bytes.NewReader(b), int64(len(b)), seal.VerifyOptions{Trust: h.trust, Now: h.Now})
 		require.NoError(h.t, err)
 		require.True(h.t, r.OK(), r.Findings)
 		assert.Equal(h.t, d.SHA256, r.SHA256)

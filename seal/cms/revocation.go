@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ocsp"
+
+	"countersign/seal/trust"
 )
 
 // Evidence is what proves, years later, that certificates were not revoked.
@@ -61,34 +63,16 @@ var (
 	ErrNoEvidence = errors.New("no revocation data for the certificate")
 )
 
-// Check looks for a sound statement about a certificate and returns when it
-// was made. A revocation at or before the given time is ErrRevoked.
+// Check weighs all statements about a certificate and returns when the newest
+// was made. A revocation at or before the given time is ErrRevoked, whatever
+// others say.
 func (e Evidence) Check(c, issuer *x509.Certificate, at time.Time) (time.Time, error) {
-	for _, b := range e.OCSPs {
-		r, err := ocsp.ParseResponseForCert(b, c, issuer)
-		if err != nil {
-			continue
-		}
-		switch {
-		case r.Status == ocsp.Good:
-			return r.ProducedAt, nil
-		case r.Status == ocsp.Revoked && r.RevokedAt.After(at):
-			return r.ProducedAt, nil
-		case r.Status == ocsp.Revoked:
-			return r.ProducedAt, ErrRevoked
-		}
+	known := trust.Weigh(trust.Evidence{OCSPs: e.OCSPs, CRLs: e.CRLs}, c, issuer)
+	switch {
+	case known.Revoked != nil && !known.Revoked.At.After(at):
+		return known.Revoked.At, ErrRevoked
+	case known.Revoked == nil && known.Good.IsZero():
+		return time.Time{}, ErrNoEvidence
 	}
-	for _, b := range e.CRLs {
-		l, err := x509.ParseRevocationList(b)
-		if err != nil || l.CheckSignatureFrom(issuer) != nil {
-			continue
-		}
-		for _, r := range l.RevokedCertificateEntries {
-			if r.SerialNumber.Cmp(c.SerialNumber) == 0 && !r.RevocationTime.After(at) {
-				return l.ThisUpdate, ErrRevoked
-			}
-		}
-		return l.ThisUpdate, nil
-	}
-	return time.Time{}, ErrNoEvidence
+	return known.Good, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"fmt"
-	"slices"
 	"time"
 )
 
@@ -20,15 +18,18 @@ const (
 	Contradictory               // it contradicts what is known for certain
 )
 
-// Finding is an outcome with a sentence that explains it, which ends in a full
-// stop.
+// Finding is an outcome: which one, and what a sentence about it names. The
+// codes are listed beside Judgement.
 type Finding struct {
 	Status Status
-	Detail string
-}
-
-func finding(s Status, format string, args ...any) Finding {
-	return Finding{s, fmt.Sprintf(format, args...)}
+	Code   string
+	Name   string    // of whom it speaks
+	Issuer string    // who vouches for them
+	Time   time.Time // of the time-stamp, the statement or the revocation
+	At     time.Time // the moment at which it was judged
+	From   time.Time // when the certificate was valid
+	To     time.Time
+	Reason string // completes "it may not be used: …"
 }
 
 // Seal is what is to be judged. Its signatures hold.
@@ -49,6 +50,34 @@ type Stamp struct {
 	Certificates []*x509.Certificate // the signer's first
 	Time         time.Time
 }
+
+// The codes of findings.
+const (
+	CodePinned       = "pinned"             // the sealer's certificate or key is known here
+	CodeIssued       = "trusted"            // an authority that is trusted here issued the sealer's certificate
+	CodeUnknown      = "untrusted"          // neither is the case, also of time-stamps
+	CodeUsage        = "wrong_usage"        // the certificate is for something else
+	CodeNotValid     = "not_valid_then"     // the certificate was not valid at that moment
+	CodeRevoked      = "revoked"            // by its authority
+	CodeRevokedHere  = "revoked_here"       // by the installation
+	CodeOrganisation = "other_organisation" // than the one that is trusted
+
+	CodeConfirmed    = "confirmed"     // a time, by a time-stamp
+	CodeNotConfirmed = "not_confirmed" // as no time-stamp authority is named here
+	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than now
+
+	CodeGood      = "good"              // every statement that is needed is there
+	CodeNothing   = "absent"            // no statement about the sealing certificate
+	CodeAuthority = "authority_unknown" // no statement about an authority
+	CodeOlder     = "older"             // the statement was made before the seal
+	CodeNotProven = "not_proven"        // nothing proves that the seal is older than the statement
+
+	CodeKnown      = "published"   // record key
+	CodeCovered    = "covered"     // by a seal that is trusted
+	CodeNotCovered = "not_covered" // by a seal that is trusted
+	CodeNotKnown   = "unknown"     // record key
+	CodeOtherKey   = "other"       // than the one known by that id
+)
 
 // Judgement is the answer to all questions.
 type Judgement struct {
@@ -85,7 +114,7 @@ func (p Policy) Judge(ctx context.Context, in Seal, now time.Time) (Judgement, e
 		j.Stamps = append(j.Stamps, f)
 	}
 	if len(in.Certificates) == 0 {
-		j.Sealer = finding(Untrusted, "The seal carries no certificate.")
+		j.Sealer = Finding{Status: Untrusted, Code: CodeUnknown}
 		return j, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -101,30 +130,34 @@ func (p Policy) Judge(ctx context.Context, in Seal, now time.Time) (Judgement, e
 
 // stamp judges one time-stamp at a moment.
 func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
+	f := Finding{Status: Untrusted, Code: CodeUnknown, Time: s.Time, At: at}
 	if len(s.Certificates) == 0 {
-		return finding(Untrusted, "A time-stamp carries no certificate.")
+		return f
 	}
 	leaf := s.Certificates[0]
-	who, when := Name(leaf), utc(s.Time)
+	f.Name, f.From, f.To = Name(leaf), leaf.NotBefore, leaf.NotAfter
 	if p.Stampers == nil {
-		return finding(Unknown, "%s says %s; no time-stamp authority is named here that would confirm it.", who, when)
+		f.Status, f.Code = Unknown, CodeNotConfirmed
+		return f
 	}
 	if s.Time.After(at.Add(skew)) {
-		return finding(Untrusted, "%s says %s, which is after %s, when it was there already.", who, when, utc(at))
+		f.Code = CodeTimesFall
+		return f
 	}
 	if err := checkStamper(leaf); err != nil {
-		return finding(Untrusted, "%s says %s, but its certificate is not one of a time-stamp authority: %v.", who, when, err)
+		f.Code, f.Reason = CodeUsage, err.Error()
+		return f
 	}
-	// Both at the moment of the stamp and at the moment of the judgement.
+	// Both when it was made and when it is judged.
 	for _, t := range []time.Time{s.Time, at} {
 		if t.Before(leaf.NotBefore.Add(-skew)) || t.After(leaf.NotAfter) {
-			return finding(Untrusted, "%s says %s, but its certificate was valid from %s to %s, which does not cover %s.",
-				who, when, utc(leaf.NotBefore), utc(leaf.NotAfter), utc(t))
+			f.Code, f.At = CodeNotValid, t
+			return f
 		}
 	}
 	chains, err := verifyChains(s.Certificates, p.Stampers, at, x509.ExtKeyUsageTimeStamping)
 	if err != nil {
-		return finding(Untrusted, "%s says %s, but no time-stamp authority named here issued its certificate.", who, when)
+		return f
 	}
 	chain := chains[0]
 	for i := 0; i+1 < len(chain); i++ {
@@ -132,140 +165,131 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 		if r == nil || r.At.After(at) || i == 0 && r.keyIsSafe() && r.At.After(s.Time) {
 			continue
 		}
-		return finding(Untrusted, "%s says %s, but the certificate of %s was revoked on %s.", who, when, Name(chain[i]), utc(r.At))
+		f.Code, f.Reason, f.At = CodeRevoked, Name(chain[i]), r.At
+		return f
 	}
-	return finding(Trusted, "%s confirms %s.", who, when)
+	f.Status, f.Code, f.Issuer = Trusted, CodeConfirmed, Name(chain[len(chain)-1])
+	return f
 }
 
 // sealer judges who sealed, and returns the chain that it rests on.
 func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Certificate) {
 	leaf := in.Certificates[0]
 	chain := Chain(in.Certificates)
-	who := Name(leaf)
+	f := Finding{Status: Untrusted, Code: CodeUnknown, Name: Name(leaf), From: leaf.NotBefore, To: leaf.NotAfter, At: at}
 	if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
-		why := "."
-		if !proven {
-			why = ", and no time-stamp confirmed here proves that the seal is older."
-		}
-		return finding(Untrusted, "The certificate of %s was valid from %s to %s, which does not cover %s%s",
-			who, utc(leaf.NotBefore), utc(leaf.NotAfter), utc(at), why), chain
+		f.Code = CodeNotValid
+		return f, chain
 	}
 	for _, s := range p.Sealers {
 		if s.revokes(leaf) && (!proven || !at.Before(s.Revoked.At)) {
-			return finding(Untrusted, "The key of %s was revoked here on %s%s%s", who, utc(s.Revoked.At), because(s.Revoked.Reason), notOlder(proven)), chain
+			f.Code, f.Time, f.Reason = CodeRevokedHere, s.Revoked.At, Printable(s.Revoked.Reason)
+			return f, chain
 		}
 	}
-	reason := fmt.Sprintf("The certificate of %s is sound, but neither it nor an authority of it is trusted here.", who)
 	for _, s := range p.Sealers {
 		if s.Issuer == nil && !s.pins(leaf) {
 			continue
 		}
 		if s.Issuer == nil {
 			if err := CheckUsage(leaf, true); err != nil {
-				reason = fmt.Sprintf("The certificate of %s may not seal: %v.", who, err)
+				f.Code, f.Reason = CodeUsage, err.Error()
 				continue
 			}
-			return finding(Trusted, "Sealed by %s, whose certificate or key is known here.", who), chain
+			f.Status, f.Code, f.Reason = Trusted, CodePinned, ""
+			return f, chain
 		}
-		roots := x509.NewCertPool()
-		roots.AddCert(s.Issuer)
-		chains, err := verifyChains(in.Certificates, roots, at, x509.ExtKeyUsageAny)
-		if err != nil {
-			continue
+		found, code, reason := s.under(in.Certificates, at)
+		if found != nil {
+			f.Status, f.Code, f.Reason, f.Issuer = Trusted, CodeIssued, "", Name(s.Issuer)
+			return f, found
 		}
-		if err := CheckUsage(leaf, false); err != nil {
-			reason = fmt.Sprintf("The certificate of %s may not seal: %v.", who, err)
-			continue
+		if code != "" {
+			f.Code, f.Reason = code, reason
 		}
-		fit := slices.IndexFunc(chains, func(c []*x509.Certificate) bool {
-			err = checkIssuers(c[:len(c)-1])
-			return err == nil
-		})
-		if fit < 0 {
-			reason = fmt.Sprintf("The certificate of %s may not seal: %v.", who, err)
-			continue
-		}
-		if s.Organisation != "" && (len(leaf.Subject.Organization) != 1 || leaf.Subject.Organization[0] != s.Organisation) {
-			reason = fmt.Sprintf("The certificate is of %s, not of exactly %q.", who, s.Organisation)
-			continue
-		}
-		return finding(Trusted, "Sealed by %s, whose certificate was issued under %s.", who, Name(s.Issuer)), chains[fit]
 	}
-	return Finding{Untrusted, reason}, chain
+	return f, chain
 }
 
-func because(reason string) string {
-	if reason == "" {
-		return ""
+// under returns the chain from a sealing certificate to the authority that s
+// trusts, or why there is none: "" if that authority has nothing to do with it.
+func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*x509.Certificate, code, reason string) {
+	leaf := certificates[0]
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Issuer)
+	chains, err := verifyChains(certificates, roots, at, x509.ExtKeyUsageAny)
+	if err != nil {
+		return nil, "", ""
 	}
-	return " (" + Printable(reason) + ")"
-}
-
-func notOlder(proven bool) string {
-	if proven {
-		return ", before the document was sealed."
+	if err := CheckUsage(leaf, false); err != nil {
+		return nil, CodeUsage, err.Error()
 	}
-	return ", and no time-stamp confirmed here proves that the seal is older."
+	if s.Organisation != "" && (len(leaf.Subject.Organization) != 1 || leaf.Subject.Organization[0] != s.Organisation) {
+		return nil, CodeOrganisation, Printable(s.Organisation)
+	}
+	for _, c := range chains {
+		if err = checkIssuers(c[:len(c)-1]); err == nil {
+			return c, "", ""
+		}
+	}
+	return nil, CodeUsage, err.Error()
 }
 
 // revocation judges what is known about the sealing certificate and those above
 // it. A statement counts as good if it was made after the time that is proven:
 // an earlier one does not know what happened until then.
 func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
-	proven := !j.Proven.IsZero()
-	var oldest time.Time // of the newest good statements about each certificate
-	missing := false
+	f := &j.Revocation
+	*f = Finding{Code: CodeNothing, At: at}
+	missing := ""
 	for i := 0; i+1 < len(chain); i++ {
 		k := known.weigh(chain[i], chain[i+1])
 		j.HasStatements = j.HasStatements || i == 0 && (!k.Good.IsZero() || k.Revoked != nil)
-		if r := k.Revoked; r != nil && !r.At.After(at) {
-			j.Revocation = finding(Untrusted, "The certificate of %s was revoked on %s%s", Name(chain[i]), utc(r.At), notOlder(proven))
+		switch {
+		case k.Revoked != nil && !k.Revoked.At.After(at):
+			*f = Finding{Status: Untrusted, Code: CodeRevoked, Name: Name(chain[i]), Time: k.Revoked.At, At: at}
 			return
-		}
-		if k.Revoked != nil { // later than the seal, so it was good then
-			continue
-		}
-		missing = missing || k.Good.IsZero()
-		if oldest.IsZero() || k.Good.Before(oldest) {
-			oldest = k.Good
+		case k.Revoked != nil: // later than the seal, so it was good then
+		case k.Good.IsZero():
+			missing = Name(chain[i])
+		case f.Time.IsZero() || k.Good.Before(f.Time):
+			f.Time = k.Good
 		}
 	}
 	switch {
 	case !j.HasStatements:
-		j.Revocation = finding(Unknown, "Revocation is not known: the file holds no statement about the sealing certificate.")
-	case missing:
-		j.Revocation = finding(Unknown, "Revocation is not known: the file holds no statement about an authority of the sealing certificate.")
-	case !proven:
-		j.Revocation = finding(Unknown, "A statement says that the certificate was not revoked on %s, but no time-stamp confirmed here proves that the seal is older.", utc(oldest))
-	case !oldest.IsZero() && oldest.Before(j.Proven):
-		j.Revocation = finding(Unknown, "The statement that the certificate was not revoked is of %s, which is before it was sealed.", utc(oldest))
+	case missing != "":
+		f.Code, f.Name = CodeAuthority, missing
+	case j.Proven.IsZero():
+		f.Code = CodeNotProven
+	case !f.Time.IsZero() && f.Time.Before(j.Proven):
+		f.Code = CodeOlder
 	default:
-		j.Revocation = finding(Trusted, "The authority's statements say that the certificate was not revoked when the document was sealed.")
+		f.Status, f.Code = Trusted, CodeGood
 	}
 }
 
 // recordKey judges the key that signed the record.
 func (p Policy) recordKey(in Seal, j Judgement) Finding {
-	if in.RecordKey == nil {
-		return Finding{}
-	}
-	id := Printable(in.RecordKeyID)
-	if p.RecordKeys == nil {
-		if j.Sealer.Status == Trusted {
-			return finding(Trusted, "The seal, which is trusted, covers the record and its key.")
-		}
-		return finding(Untrusted, "Nothing that is trusted here vouches for the record's key.")
-	}
+	f := Finding{Status: Untrusted, Name: Printable(in.RecordKeyID)}
 	known, ok := p.RecordKeys[in.RecordKeyID]
 	switch {
+	case in.RecordKey == nil:
+		return Finding{}
+	case p.RecordKeys == nil && j.Sealer.Status == Trusted:
+		f.Status, f.Code = Trusted, CodeCovered
+	case p.RecordKeys == nil:
+		f.Code = CodeNotCovered
 	case !ok:
-		return finding(Untrusted, "The record's key %q is not among the keys trusted here.", id)
+		f.Code = CodeNotKnown
 	case !sameKey(known.Key, in.RecordKey):
-		return finding(Contradictory, "The record was signed with another key than the one known as %q.", id)
+		f.Status, f.Code = Contradictory, CodeOtherKey
 	case known.Revoked != nil && (j.Proven.IsZero() || !j.Proven.Before(known.Revoked.At)):
-		return finding(Untrusted, "The record's key %q was revoked on %s%s%s", id, utc(known.Revoked.At), because(known.Revoked.Reason), notOlder(!j.Proven.IsZero()))
+		f.Code, f.Time, f.Reason = CodeRevokedHere, known.Revoked.At, Printable(known.Revoked.Reason)
+	default:
+		f.Status, f.Code = Trusted, CodeKnown
 	}
-	return finding(Trusted, "The record's key %q is known here.", id)
+	return f
 }
 
 // verifyChains returns the chains from the first certificate to the roots.
@@ -278,5 +302,3 @@ func verifyChains(certificates []*x509.Certificate, roots *x509.CertPool, at tim
 		Roots: roots, Intermediates: between, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 }
-
-func utc(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -112,7 +112,7 @@ func TestWhoMaySeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := judge(t, trust.Policy{Sealers: c.sealers}, trust.Seal{Certificates: c.seal.chain()}, year(1))
-			assert.Equal(t, c.want, j.Sealer.Status, j.Sealer.Detail)
+			assert.Equal(t, c.want, j.Sealer.Status, "%v", j.Sealer)
 		})
 	}
 }
@@ -130,7 +130,8 @@ func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	leaf := issue(t, root, sealing("Acme Ltd"))
 	j := judge(t, trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, "")}}, trust.Seal{Certificates: leaf.chain()}, year(1))
 	assert.Equal(t, "Acme Ltd (Document seal)", j.By)
-	assert.Equal(t, "Sealed by Acme Ltd (Document seal), whose certificate was issued under Root.", j.Sealer.Detail)
+	assert.Equal(t, "Root", j.Sealer.Issuer)
+	assert.Equal(t, trust.CodeIssued, j.Sealer.Code)
 	hostile := issue(t, root, sealing("Acme\x1b[2K\u202eLtd\n"))
 	assert.Equal(t, "Acme\uFFFD[2K\uFFFDLtd\uFFFD (Document seal)", trust.Name(hostile.cert))
 	assert.Len(t, []rune(trust.Printable(string(make([]byte, 1000)))), 200)
@@ -162,7 +163,7 @@ func TestExpiry(t *testing.T) {
 	for _, s := range []trust.Sealer{trust.Pin(leaf.cert), trust.PinKey(leaf.cert.PublicKey), trust.Under(root.cert, "")} {
 		for at, want := range map[float64]trust.Status{0.5: trust.Untrusted, 2: trust.Trusted, 4: trust.Untrusted} {
 			j := judge(t, trust.Policy{Sealers: []trust.Sealer{s}}, trust.Seal{Certificates: leaf.chain()}, year(at))
-			assert.Equal(t, want, j.Sealer.Status, "year %v: %s", at, j.Sealer.Detail)
+			assert.Equal(t, want, j.Sealer.Status, "year %v: %v", at, j.Sealer)
 		}
 	}
 }
@@ -193,9 +194,10 @@ func TestRevokedHere(t *testing.T) {
 			t.Parallel()
 			p := trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, ""), revoked}, Stampers: pool(tsaRoot)}
 			j := judge(t, p, trust.Seal{Certificates: c.leaf.chain(), Stamps: c.stamps}, year(5))
-			assert.Equal(t, c.want, j.Sealer.Status, j.Sealer.Detail)
+			assert.Equal(t, c.want, j.Sealer.Status, "%v", j.Sealer)
 			if c.want == trust.Untrusted {
-				assert.Contains(t, j.Sealer.Detail, "the key was stolen")
+				assert.Equal(t, trust.CodeRevokedHere, j.Sealer.Code)
+				assert.Equal(t, "the key was stolen", j.Sealer.Reason)
 			}
 		})
 	}
@@ -232,7 +234,7 @@ func TestRecordKeys(t *testing.T) {
 				in.Stamps = []trust.Stamp{{Certificates: tsa.chain(), Time: year(c.stamp)}}
 			}
 			j := judge(t, trust.Policy{Sealers: c.sealers, RecordKeys: c.known, Stampers: pool(tsaRoot)}, in, year(5))
-			assert.Equal(t, c.want, j.RecordKey.Status, j.RecordKey.Detail)
+			assert.Equal(t, c.want, j.RecordKey.Status, "%v", j.RecordKey)
 		})
 	}
 }

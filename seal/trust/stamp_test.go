@@ -48,9 +48,9 @@ func TestStampers(t *testing.T) {
 			t.Parallel()
 			p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: c.pool}
 			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: c.tsa.chain(), Time: year(2)}}}, year(5))
-			assert.Equal(t, c.want, j.Stamps[0].Status, j.Stamps[0].Detail)
+			assert.Equal(t, c.want, j.Stamps[0].Status, "%v", j.Stamps[0])
 			assert.Equal(t, c.want == trust.Trusted, !j.Proven.IsZero())
-			assert.Equal(t, trust.Trusted, j.Sealer.Status, "the seal is judged now: %s", j.Sealer.Detail)
+			assert.Equal(t, trust.Trusted, j.Sealer.Status, "the seal is judged now: %v", j.Sealer)
 		})
 	}
 }
@@ -64,11 +64,11 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	p := trust.Policy{Sealers: []trust.Sealer{trust.Under(sealRoot.cert, "")}, Stampers: pool(timeRoot)}
 	for _, leaf := range []*identity{issue(t, timeRoot, tls), issue(t, timeRoot, sealing("Acme Ltd"))} {
 		j := judge(t, p, trust.Seal{Certificates: leaf.chain()}, year(1))
-		assert.Equal(t, trust.Untrusted, j.Sealer.Status, j.Sealer.Detail)
+		assert.Equal(t, trust.Untrusted, j.Sealer.Status, "%v", j.Sealer)
 	}
 	leaf, tsa := issue(t, sealRoot, sealing("Acme Ltd")), issue(t, sealRoot, stamping())
 	j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: tsa.chain(), Time: year(1)}}}, year(1))
-	assert.Equal(t, trust.Untrusted, j.Stamps[0].Status, j.Stamps[0].Detail)
+	assert.Equal(t, trust.Untrusted, j.Stamps[0].Status, "%v", j.Stamps[0])
 }
 
 // TestRenewal: an inner time-stamp is judged when the next outer one was made,
@@ -89,10 +89,10 @@ func TestRenewal(t *testing.T) {
 	seal := trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{stamp(third, 8.5), stamp(second, 4.5), stamp(first, 1)}}
 	j := judge(t, p, seal, year(12))
 	for _, f := range j.Stamps {
-		assert.Equal(t, trust.Trusted, f.Status, f.Detail)
+		assert.Equal(t, trust.Trusted, f.Status, "%v", f)
 	}
 	assert.Equal(t, year(1), j.Proven)
-	assert.Equal(t, trust.Trusted, j.Sealer.Status, j.Sealer.Detail)
+	assert.Equal(t, trust.Trusted, j.Sealer.Status, "%v", j.Sealer)
 
 	for name, c := range map[string]struct {
 		stamps []trust.Stamp
@@ -121,7 +121,7 @@ func TestRenewal(t *testing.T) {
 				got = append(got, f.Status)
 			}
 			assert.Equal(t, c.want, got, "%v", j.Stamps)
-			assert.Equal(t, c.sealer, j.Sealer.Status, j.Sealer.Detail)
+			assert.Equal(t, c.sealer, j.Sealer.Status, "%v", j.Sealer)
 		})
 	}
 }
@@ -163,7 +163,7 @@ func TestRevokedStamper(t *testing.T) {
 			t.Parallel()
 			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: c.stamps, Evidence: c.evidence}, year(7))
 			got := j.Stamps[len(j.Stamps)-1]
-			assert.Equal(t, c.want, got.Status, got.Detail)
+			assert.Equal(t, c.want, got.Status, "%v", got)
 		})
 	}
 	require.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)

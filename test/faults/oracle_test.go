@@ -3,7 +3,6 @@ package faults_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"countersign/internal/inbox"
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/trust"
 )
 
 // told are the events that webhooks hear of.
@@ -150,9 +150,11 @@ func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.E
 
 	pem, err := os.ReadFile(filepath.Join(keys, "seal.ca.pem"))
 	require.NoError(t, err)
-	roots := x509.NewCertPool()
-	require.True(t, roots.AppendCertsFromPEM(pem))
-	report, err := seal.Verify(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), seal.VerifyOptions{Roots: roots, Now: clock})
+	authorities, err := trust.Authorities(pem)
+	require.NoError(t, err)
+	report, err := seal.Verify(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), seal.VerifyOptions{
+		Now: clock, Trust: trust.Policy{Sealers: []trust.Sealer{trust.Under(authorities[0], "")}},
+	})
 	require.NoError(t, err)
 	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
 	// The record in it ends with the event before document.sealed.

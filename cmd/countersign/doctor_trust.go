@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"countersign/config"
+	"countersign/seal/cms"
+	"countersign/seal/trust"
+	"countersign/store"
+)
+
+// trust shows whom the service's own verdicts trust, and whether they confirm
+// the times of the authority that it asks.
+func (x *examination) trust(ctx context.Context, cfg config.Config, s *store.Store) {
+	others, err := settingsTrust(cfg)
+	if err != nil {
+		x.fail("trust", err, "Mend the setting named above; docs/verify.md says what each takes.")
+		return
+	}
+	if s == nil {
+		x.add("trust", skipped, "not looked at without a database that is up to date", "")
+		return
+	}
+	own, err := s.SealCertificates(ctx)
+	if err != nil {
+		x.fail("trust", err, "See the database.")
+		return
+	}
+	keys, err := s.Trust(ctx)
+	if err != nil {
+		x.fail("trust", err, "See the database.")
+		return
+	}
+	revoked := 0
+	for _, c := range own {
+		if c.Revoked != nil {
+			revoked++
+		}
+	}
+	for _, k := range keys.RecordKeys {
+		if k.Revoked != nil {
+			revoked++
+		}
+	}
+	detail := fmt.Sprintf("verdicts trust %d sealing certificate(s) and %d record key(s) of this installation, %d of them revoked, and %d other sealer(s)",
+		len(own), len(keys.RecordKeys), revoked, len(others.Sealers))
+	if len(own)+len(others.Sealers) == 0 {
+		x.add("trust", warning, detail, "A worker records its certificate at its start; until then every verdict is \"untrusted\".")
+	} else {
+		x.ok("trust", detail)
+	}
+	x.stampers(ctx, cfg, others)
+}
+
+// stampers tells whether the times of the authority in use are confirmed.
+func (x *examination) stampers(ctx context.Context, cfg config.Config, others trust.Policy) {
+	if cfg.TSAURL == "" {
+		return
+	}
+	if others.Stampers == nil {
+		x.add("tsa_trust", warning, "no time-stamp authority is trusted: verdicts show times as not confirmed",
+			"Set COUNTERSIGN_TRUST_TSA to the certificate under which the authority of COUNTERSIGN_TSA_URL is.")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	sum := sha256.Sum256([]byte("countersign"))
+	token, err := authority(cfg).Stamp(ctx, sum[:])
+	if err != nil {
+		x.add("tsa_trust", skipped, "not looked at while the authority does not answer", "")
+		return
+	}
+	t, err := cms.ParseToken(token)
+	if err != nil {
+		x.fail("tsa_trust", err, "The authority of COUNTERSIGN_TSA_URL answers with something else than a time-stamp.")
+		return
+	}
+	j, err := others.Judge(ctx, trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now())
+	switch {
+	case err != nil:
+		x.fail("tsa_trust", err, "Try again.")
+	case j.Stamps[0].Status != trust.Trusted:
+		x.add("tsa_trust", failing, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", j.Stamps[0].Name, j.Stamps[0].Code),
+			"Add the certificate of the authority that issued its certificate; what it stamps is \"untrusted\" until then.")
+	default:
+		x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", j.Stamps[0].Name, j.Stamps[0].To.UTC().Format(time.DateOnly)))
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"countersign/models"
+	"countersign/seal/trust"
+	"countersign/store"
+)
+
+type keyCommand struct {
+	List   keyList   `cmd:"" help:"Show the keys that sign records and the sealing certificates, with their ids."`
+	Revoke keyRevoke `cmd:"" help:"Record that a key is not to be believed from a moment on; verdicts honour it."`
+	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
+	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
+}
+
+type keyRotate struct {
+	database
+
+	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
+}
+
+// Run makes the key.
+func (k keyRotate) Run(ctx context.Context) error {
+	return k.with(ctx, func(s *store.Store) error {
+		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
+
+type keyRevoke struct {
+	database
+
+	ID     string     `arg:"" name:"kid" help:"Id of a record key or of a sealing certificate, as 'key list' shows it."`
+	At     *time.Time `help:"From when on it is not to be believed, such as 2026-11-22T10:00:00Z; without it: now." format:"2006-01-02T15:04:05Z07:00"`
+	Reason string     `help:"Why, in a few words; everyone who verifies a document reads it." required:""`
+}
+
+// Run records the revocation.
+func (k keyRevoke) Run(ctx context.Context) error {
+	return k.with(ctx, func(s *store.Store) error {
+		at := now()
+		if k.At != nil {
+			at = *k.At
+		}
+		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
+			return err
+		}
+		_, err := fmt.Printf("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before\n", //nolint:forbidigo // this is what the command is for
+			k.ID, at.UTC().Format(time.RFC3339))
+		return err
+	})
+}
+
+type keyList struct {
+	database
+
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// keyView is one key as `key list` shows it.
+type keyView struct {
+	ID      string     `json:"id"`
+	Use     string     `json:"use"` // record or seal
+	Name    string     `json:"name,omitempty"`
+	Signs   bool       `json:"signs"` // it is the record key of the moment
+	Until   *time.Time `json:"notAfter,omitempty"`
+	Revoked *time.Time `json:"revokedAt,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+}
+
+// Run shows the keys.
+func (k keyList) Run(ctx context.Context) error {
+	return k.with(ctx, func(s *store.Store) error {
+		keys, err := s.Keys(ctx, models.KeyManifests)
+		if err != nil {
+			return err
+		}
+		certificates, err := s.SealCertificates(ctx)
+		if err != nil {
+			return err
+		}
+		var views []keyView
+		for _, key := range keys {
+			v := keyView{ID: key.ID, Use: "record", Signs: !key.Retired}
+			v.revoke(key.Revoked)
+			views = append(views, v)
+		}
+		for _, c := range certificates {
+			until := c.Certificate.NotAfter.UTC()
+			v := keyView{ID: c.ID, Use: "seal", Name: trust.Name(c.Certificate), Until: &until}
+			v.revoke(c.Revoked)
+			views = append(views, v)
+		}
+		if k.JSON {
+			return json.NewEncoder(os.Stdout).Encode(views)
+		}
+		for _, v := range views {
+			if _, err := fmt.Println(v); err != nil { //nolint:forbidigo // this is what the command is for
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (v *keyView) revoke(r *models.KeyRevocation) {
+	if r != nil {
+		at := r.At.UTC()
+		v.Revoked, v.Reason = &at, r.Reason
+	}
+}
+
+// String is the line of a key.
+func (v keyView) String() string {
+	line := fmt.Sprintf("%-6s  %s", v.Use, v.ID)
+	if v.Name != "" {
+		line += "  " + v.Name
+	}
+	if v.Until != nil {
+		line += ", until " + v.Until.Format(time.DateOnly)
+	}
+	if v.Signs {
+		line += "  signs now"
+	}
+	if v.Revoked != nil {
+		line += fmt.Sprintf("  REVOKED from %s on: %s", v.Revoked.Format(time.RFC3339), trust.Printable(v.Reason))
+	}
+	return line
+}

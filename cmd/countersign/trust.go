@@ -1,0 +1,144 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+
+	"countersign/config"
+	"countersign/seal/trust"
+)
+
+// trustOptions name whom a verification trusts.
+type trustOptions struct {
+	Trust    []string `help:"PEM file with certificates of authorities: whoever holds a proper sealing certificate under one is trusted, and the verdict names the organisation. With a public authority, add --sealer. May be repeated." sep:"none" placeholder:"FILE"`
+	Sealer   []string `help:"Who may have sealed: a PEM file with the certificate or public key, or O= and the exact organisation of a certificate under --trust. May be repeated." sep:"none" placeholder:"FILE|O=NAME"`
+	TSATrust []string `help:"PEM file with certificates of authorities for time-stamps; without it no time is confirmed. May be repeated." name:"tsa-trust" sep:"none" placeholder:"FILE"`
+	Keys     []string `help:"File with the keys that sign records, as from /.well-known/jwks.json; without it the seal vouches for the record. May be repeated." sep:"none" placeholder:"FILE"`
+
+	// names are how the four are called in errors; nil: as on the command line.
+	names []string
+}
+
+func (o trustOptions) name(i int) string {
+	if o.names != nil {
+		return o.names[i]
+	}
+	return []string{"--trust", "--sealer", "--tsa-trust", "--keys"}[i]
+}
+
+// settingsTrust is whom the settings trust beside the installation itself.
+func settingsTrust(cfg config.Config) (trust.Policy, error) {
+	o := trustOptions{
+		Trust: cfg.TrustCA, Sealer: cfg.TrustSealers, TSATrust: cfg.TrustTSA, Keys: cfg.TrustKeys,
+		names: []string{config.Prefix + "TRUST_CA", config.Prefix + "TRUST_SEALERS", config.Prefix + "TRUST_TSA", config.Prefix + "TRUST_KEYS"},
+	}
+	return o.policy()
+}
+
+// policy reads the files.
+func (o trustOptions) policy() (trust.Policy, error) {
+	var p trust.Policy
+	var authorities []*x509.Certificate
+	err := eachFile(o.Trust, o.name(0), func(b []byte) error {
+		more, err := trust.Authorities(b)
+		authorities = append(authorities, more...)
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if p.Sealers, err = o.sealers(authorities); err != nil {
+		return p, err
+	}
+	err = eachFile(o.TSATrust, o.name(2), func(b []byte) error {
+		roots, err := trust.Authorities(b)
+		for _, c := range roots {
+			if p.Stampers == nil {
+				p.Stampers = x509.NewCertPool()
+			}
+			p.Stampers.AddCert(c)
+		}
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	return p, eachFile(o.Keys, o.name(3), func(b []byte) error {
+		keys, err := trust.RecordKeys(b)
+		if p.RecordKeys == nil {
+			p.RecordKeys = make(map[string]trust.RecordKey)
+		}
+		maps.Copy(p.RecordKeys, keys)
+		return err
+	})
+}
+
+// sealers are all under the authorities, or those that --sealer names.
+func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, error) {
+	var out []trust.Sealer
+	if len(o.Sealer) == 0 {
+		for _, c := range authorities {
+			out = append(out, trust.Under(c, ""))
+		}
+		return out, nil
+	}
+	var files []string
+	for _, s := range o.Sealer {
+		name, ok := trust.Organisation(s)
+		switch {
+		case !ok:
+			files = append(files, s)
+		case name == "":
+			return nil, fmt.Errorf("%s: %q names no organisation", o.name(1), s)
+		case len(authorities) == 0:
+			return nil, fmt.Errorf("%s: %q needs %s, the authority that vouches for the name", o.name(1), s, o.name(0))
+		default:
+			for _, c := range authorities {
+				out = append(out, trust.Under(c, name))
+			}
+		}
+	}
+	return out, eachFile(files, o.name(1), func(b []byte) error {
+		pinned, err := trust.Pinned(b)
+		out = append(out, pinned...)
+		return err
+	})
+}
+
+// maxTrustFile bounds a file with certificates or keys, in bytes: the system's
+// own list of authorities has some 220 KiB.
+const maxTrustFile = 4 << 20
+
+func eachFile(names []string, option string, read func([]byte) error) error {
+	for _, name := range names {
+		b, err := readBounded(name)
+		if err == nil {
+			err = read(b)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", option, name, err)
+		}
+	}
+	return nil
+}
+
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name) //nolint:gosec // the operator names it
+	if err != nil {
+		var at *os.PathError
+		if errors.As(err, &at) {
+			err = at.Err // the name is told already
+		}
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(f, maxTrustFile+1))
+	if err == nil && len(b) > maxTrustFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxTrustFile)
+	}
+	return b, err
+}

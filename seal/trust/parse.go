@@ -1,0 +1,145 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Authorities reads the certificates of authorities from PEM.
+func Authorities(data []byte) ([]*x509.Certificate, error) {
+	var out []*x509.Certificate
+	err := eachBlock(data, func(b *pem.Block) error {
+		if b.Type != "CERTIFICATE" {
+			return fmt.Errorf("it holds a %s, not only certificates", strings.ToLower(b.Type))
+		}
+		c, err := x509.ParseCertificate(b.Bytes)
+		if err != nil {
+			return errors.New("it holds a certificate that cannot be read")
+		}
+		out = append(out, c)
+		return Under(c, "").Check()
+	})
+	return out, err
+}
+
+// Pinned reads who is pinned from PEM: sealing certificates and public keys. The
+// certificates of authorities are passed over, so that a chain can be given.
+func Pinned(data []byte) ([]Sealer, error) {
+	var out []Sealer
+	err := eachBlock(data, func(b *pem.Block) error {
+		switch b.Type {
+		case "CERTIFICATE":
+			c, err := x509.ParseCertificate(b.Bytes)
+			if err != nil {
+				return errors.New("it holds a certificate that cannot be read")
+			}
+			if c.IsCA {
+				return nil
+			}
+			out = append(out, Pin(c))
+			return Pin(c).Check()
+		case "PUBLIC KEY":
+			key, err := x509.ParsePKIXPublicKey(b.Bytes)
+			if err != nil {
+				return errors.New("it holds a public key that cannot be read")
+			}
+			switch key.(type) {
+			case *ecdsa.PublicKey, *rsa.PublicKey:
+			default:
+				return fmt.Errorf("it holds a key of type %T, which cannot seal", key)
+			}
+			out = append(out, PinKey(key))
+			return nil
+		}
+		return fmt.Errorf("it holds a %s, not a certificate or public key", strings.ToLower(b.Type))
+	})
+	if err == nil && len(out) == 0 {
+		err = errors.New("it holds certificates of authorities only; a sealer is a certificate for sealing, a public key, or O= and an organisation")
+	}
+	return out, err
+}
+
+func eachBlock(data []byte, do func(*pem.Block) error) error {
+	n := 0
+	for b, rest := pem.Decode(data); b != nil; b, rest = pem.Decode(rest) {
+		n++
+		if err := do(b); err != nil {
+			return err
+		}
+	}
+	if n == 0 {
+		return errors.New("it holds no PEM block such as -----BEGIN CERTIFICATE-----")
+	}
+	return nil
+}
+
+// organisationPrefix begins a sealer that is named by its organisation.
+const organisationPrefix = "O="
+
+// Organisation returns the organisation that a sealer's name such as "O=Acme
+// Ltd" demands.
+func Organisation(sealer string) (string, bool) {
+	return strings.CutPrefix(sealer, organisationPrefix)
+}
+
+// jsonWebKey is a key of a JWK set (RFC 7517). Revoked is written as OpenID
+// Federation 1.0 does it for keys of the past.
+type jsonWebKey struct {
+	Kind    string `json:"kty"`
+	Curve   string `json:"crv"`
+	ID      string `json:"kid"`
+	X       string `json:"x"`
+	Y       string `json:"y"`
+	Revoked *struct {
+		At     int64  `json:"revoked_at"` // Unix time
+		Reason string `json:"reason"`
+	} `json:"revoked"`
+}
+
+// RecordKeys reads the keys that sign records from a JWK set such as
+// /.well-known/jwks.json. Keys of other kinds are passed over.
+func RecordKeys(data []byte) (map[string]RecordKey, error) {
+	var set struct {
+		Keys []jsonWebKey `json:"keys"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&set); err != nil {
+		return nil, errors.New("it is no JWK set such as /.well-known/jwks.json")
+	}
+	out := make(map[string]RecordKey)
+	for _, k := range set.Keys {
+		if k.Kind != "EC" || k.Curve != "P-256" {
+			continue
+		}
+		if _, twice := out[k.ID]; twice || k.ID == "" {
+			return nil, fmt.Errorf("it holds no or several keys of the id %q", Printable(k.ID))
+		}
+		x, err1 := base64.RawURLEncoding.DecodeString(k.X)
+		y, err2 := base64.RawURLEncoding.DecodeString(k.Y)
+		if err := errors.Join(err1, err2); err != nil || len(x) != 32 || len(y) != 32 {
+			return nil, fmt.Errorf("the key %q cannot be read", Printable(k.ID))
+		}
+		pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))
+		if err != nil {
+			return nil, fmt.Errorf("the key %q is no point of the curve", Printable(k.ID))
+		}
+		key := RecordKey{Key: pub}
+		if k.Revoked != nil {
+			key.Revoked = &Revocation{At: time.Unix(k.Revoked.At, 0).UTC(), Reason: k.Revoked.Reason}
+		}
+		out[k.ID] = key
+	}
+	if len(out) == 0 {
+		return nil, errors.New("it holds no key of the curve P-256")
+	}
+	return out, nil
+}

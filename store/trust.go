@@ -1,0 +1,177 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+	"countersign/seal/trust"
+)
+
+// SealCertificate is a certificate that seals here, or once did.
+type SealCertificate struct {
+	ID          string // SHA-256 of the certificate, lowercase hex
+	Certificate *x509.Certificate
+	CreatedAt   time.Time
+	Revoked     *models.KeyRevocation // nil: it is not
+}
+
+// SealCertificateID is the id under which a sealing certificate is recorded.
+func SealCertificateID(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// RecordSealCertificate records the certificate that seals from now on, so that
+// its seals are trusted wherever they are verified, also after it was replaced.
+func (s *Store) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
+	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
+	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+		return fmt.Errorf("record the seal's certificate: %w", err)
+	}
+	return nil
+}
+
+// SealCertificates are all that were recorded, oldest first.
+func (s *Store) SealCertificates(ctx context.Context) ([]SealCertificate, error) {
+	db := s.db.WithContext(ctx)
+	var rows []models.SealCertificate
+	if err := db.Order("created_at, id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("load the seal's certificates: %w", err)
+	}
+	revoked, err := revocations(db)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]SealCertificate, 0, len(rows))
+	for _, r := range rows {
+		cert, err := x509.ParseCertificate(r.DER)
+		if err != nil {
+			return nil, fmt.Errorf("read the seal's certificate %s: %w", r.ID, err)
+		}
+		out = append(out, SealCertificate{ID: r.ID, Certificate: cert, CreatedAt: r.CreatedAt, Revoked: revoked[r.ID]})
+	}
+	return out, nil
+}
+
+// SealKeyRevoked reports whether the key of a sealing certificate was revoked
+// here, under this or another certificate.
+func (s *Store) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, error) {
+	all, err := s.SealCertificates(ctx)
+	for _, other := range all {
+		if other.Revoked != nil && bytes.Equal(other.Certificate.RawSubjectPublicKeyInfo, c.RawSubjectPublicKeyInfo) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// Trust is whom this installation trusts by itself: its own sealing
+// certificates, each pinned, and the keys that sign its records.
+func (s *Store) Trust(ctx context.Context) (trust.Policy, error) {
+	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
+	certificates, err := s.SealCertificates(ctx)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range certificates {
+		pin := trust.Pin(c.Certificate)
+		pin.Revoked = revocation(c.Revoked)
+		p.Sealers = append(p.Sealers, pin)
+	}
+	keys, err := s.Keys(ctx, models.KeyManifests)
+	if err != nil {
+		return p, err
+	}
+	for _, k := range keys {
+		p.RecordKeys[k.ID] = trust.RecordKey{Key: &k.Private.PublicKey, Revoked: revocation(k.Revoked)}
+	}
+	return p, nil
+}
+
+func revocation(r *models.KeyRevocation) *trust.Revocation {
+	if r == nil {
+		return nil
+	}
+	return &trust.Revocation{At: r.At.UTC(), Reason: r.Reason}
+}
+
+// revocations are those in force, by key: the one of the earliest date.
+func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
+	var rows []models.KeyRevocation
+	if err := db.Order("at DESC, seq DESC").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("load revocations: %w", err)
+	}
+	out := make(map[string]*models.KeyRevocation, len(rows))
+	for i := range rows {
+		out[rows[i].KeyID] = &rows[i]
+	}
+	return out, nil
+}
+
+// RevokeKey records that a key that signs records, or a sealing certificate, is
+// not to be believed from a moment on. A key that signs at present is replaced
+// by a new one in the same step. A revocation cannot be taken back; a second one
+// may only name an earlier moment.
+func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
+	at, now := at.UTC().Truncate(time.Microsecond), s.now()
+	p := models.Problems{}
+	models.CheckText(p, "reason", reason, 1, 200)
+	if at.After(now) {
+		p.Add("at", "must not be in the future")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.retireForRevocation(tx, id); err != nil {
+			return err
+		}
+		known, err := revocations(tx)
+		if err != nil {
+			return err
+		}
+		if r := known[id]; r != nil && !at.Before(r.At) {
+			return models.Refuse(models.KindConflict, "key_revoked", "The key was revoked from %s on already.", r.At.UTC().Format(time.RFC3339))
+		}
+		return tx.Create(&models.KeyRevocation{KeyID: id, At: at, Reason: reason, RecordedAt: now}).Error
+	})
+	if err != nil {
+		return fmt.Errorf("revoke key %s: %w", id, err)
+	}
+	return nil
+}
+
+// retireForRevocation finds the key, and replaces it if it signs records now.
+func (s *Store) retireForRevocation(tx *gorm.DB, id string) error {
+	var keys []models.SigningKey
+	if err := tx.Where("id = ?", id).Find(&keys).Error; err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		var n int64
+		if err := tx.Model(&models.SealCertificate{}).Where("id = ?", id).Count(&n).Error; err != nil {
+			return err
+		}
+		if n == 0 {
+			return models.Refuse(models.KindNotFound, "not_found", "There is no such key; `countersign key list` shows all.")
+		}
+		return nil
+	}
+	switch k := keys[0]; {
+	case k.Purpose != models.KeyManifests:
+		return models.Refuse(models.KindConflict, "key_not_revocable", "The key signs %s; replace it by `countersign key rotate %s`.", k.Purpose, k.Purpose)
+	case k.RetiredAt != nil:
+		return nil
+	}
+	_, err := s.replaceKey(tx, models.KeyManifests)
+	return err
+}
