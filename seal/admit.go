@@ -147,6 +147,9 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if err != nil {
 		return Info{}, err
 	}
+	if err := checkMarks(ctx, r, size, signed); err != nil {
+		return Info{}, err
+	}
 	n := newInspector(f, lim, signed)
 	if err := n.document(); err != nil {
 		return Info{}, err

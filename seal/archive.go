@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 
@@ -68,28 +69,10 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *Examination, done 
 	if _, err := io.ReadFull(s.cfg.Rand, nonce[:]); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	inc, err := archive1.Write(a.revision, evidence, nonce)
+	inc, stamp, err := s.stampIncrement(ctx, x.whole, a.revision, evidence, nonce)
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	covered, err := cloneHash(x.whole)
-	if err != nil {
-		return Result{}, err
-	}
-	covered.Write(inc.Bytes[:inc.Contents])
-	covered.Write(inc.Bytes[inc.End:])
-	token, err := s.stampDigest(ctx, covered.Sum(nil))
-	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
-	}
-	if len(token) > archive1.TokenSize {
-		return Result{}, fmt.Errorf("seal: the time-stamp has %d bytes, but only %d are reserved", len(token), archive1.TokenSize)
-	}
-	stamp, err := cms.ParseTokenStrict(token)
-	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
-	}
-	hex.Encode(inc.Bytes[inc.Contents+1:], token)
 	whole, err := cloneHash(x.whole)
 	if err != nil {
 		return Result{}, err
@@ -108,6 +91,50 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *Examination, done 
 	}
 	return res, err
 }
+
+// stampIncrement writes an increment and has it stamped.
+func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive1.Revision, e archive1.Evidence, nonce [archive1.NonceSize]byte) (archive1.Increment, *cms.Token, error) {
+	issuers, err := s.issuers.of(ctx, s.tsa)
+	for try := 1; err == nil; try++ {
+		var inc archive1.Increment
+		if inc, err = archive1.Write(r, e, nonce, issuers); err != nil {
+			break
+		}
+		var covered hash.Hash
+		if covered, err = cloneHash(before); err != nil {
+			break
+		}
+		covered.Write(inc.Bytes[:inc.Contents])
+		covered.Write(inc.Bytes[inc.End:])
+		var der []byte
+		var token *cms.Token
+		if der, err = s.tsa.Stamp(ctx, covered.Sum(nil)); err != nil {
+			break
+		}
+		if token, err = cms.ParseTokenStrict(der); err != nil {
+			break
+		}
+		if len(der) > archive1.TokenSize {
+			err = fmt.Errorf("the time-stamp has %d bytes, but only %d are reserved", len(der), archive1.TokenSize)
+			break
+		}
+		got := issuersOf(token)
+		s.issuers.set(got)
+		if got == issuers {
+			hex.Encode(inc.Bytes[inc.Contents+1:], der)
+			return inc, token, nil
+		}
+		if try == maxStampTries {
+			err = errIssuers
+			break
+		}
+		issuers = got
+	}
+	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
+}
+
+// maxStampTries bounds how often an authority that changes its certificates is asked again.
+const maxStampTries = 3
 
 // evidence gathers what the next increment must hold. A certificate that is
 // revoked is an error.

@@ -33,8 +33,8 @@ type assembly struct {
 	record    []byte // seal.json
 	recordRef pdf.Ref
 	// What the signature's dictionary says besides: see sealMark.
-	originalAt   int64 // in a document of its own
-	chain, stamp string
+	originalAt            int64 // in a document of its own
+	chain, stamp, issuers string
 
 	sig signaturePlace
 }

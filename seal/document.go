@@ -220,7 +220,7 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 // range and contents, and records where they are: looking for them in the file
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
-	mark := sealMark{record: a.recordRef, to: a.job.Size, chain: a.chain, stamp: a.stamp}
+	mark := sealMark{record: a.recordRef, to: a.job.Size, chain: a.chain, stamp: a.stamp, issuers: a.issuers}
 	if a.file == nil {
 		mark.from, mark.to = a.originalAt, a.originalAt+a.job.Size
 	}

@@ -191,3 +191,23 @@ func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
 	}
 	return out, nil
 }
+
+// checkMarks refuses an upload that holds what would be taken for its seal once
+// it is sealed: a file has one seal that everybody finds.
+func checkMarks(ctx context.Context, r io.ReaderAt, size int64, signed bool) error {
+	refusal := &Refusal{PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps."}
+	var m marks
+	err := readRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.scan(b) })
+	if errors.Is(err, errMarks) || len(m.at) == maxMarks {
+		return refusal
+	}
+	if err != nil || signed { // it will be embedded: what fits in it does not fit there
+		return err
+	}
+	for _, at := range m.at {
+		if _, err := fit(r, size, at); err == nil {
+			return refusal
+		}
+	}
+	return nil
+}

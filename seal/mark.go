@@ -18,8 +18,9 @@ import (
 type sealMark struct {
 	record   pdf.Ref
 	from, to int64  // of the original in the file
-	chain    string // SHA-256 over the certificates in the signature, upper-case hex
+	chain    string // chainHash of the certificates in the signature
 	stamp    string // whether the signature carries a time-stamp
+	issuers  string // chainHash of those above the authority's own in it; empty without one
 }
 
 // Whether the signature carries a time-stamp, as its dictionary says.
@@ -41,7 +42,11 @@ const docMDP = "/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams
 
 // begin writes the dictionary up to its byte range.
 func (m sealMark) begin(name, reason pdf.Value, date string) string {
-	return signatureBegin + fmt.Sprintf("/CSGN_Seal<</V 1/Record %d %d R/Original[%d %d]/Chain<%s>/Stamp/%s>>\n", m.record.Num, m.record.Gen, m.from, m.to, m.chain, m.stamp) +
+	stamp := m.stamp
+	if stamp != stampNone {
+		stamp += "/Issuers<" + m.issuers + ">"
+	}
+	return signatureBegin + fmt.Sprintf("/CSGN_Seal<</V 1/Record %d %d R/Original[%d %d]/Chain<%s>/Stamp/%s>>\n", m.record.Num, m.record.Gen, m.from, m.to, m.chain, stamp) +
 		"/Name " + string(name) + "\n/Reason " + string(reason) + "\n/M(" + date + ")\n" + docMDP
 }
 
@@ -64,7 +69,7 @@ const (
 //
 //nolint:gochecknoglobals // a constant
 var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regexp.QuoteMeta(signatureBegin) +
-	`/CSGN_Seal<</V 1/Record ` + numberRE + ` 0 R/Original\[` + numberRE + ` ` + numberRE + `\]/Chain<([0-9A-F]{64})>/Stamp/(None|Optional|Required)>>\n` +
+	`/CSGN_Seal<</V 1/Record ` + numberRE + ` 0 R/Original\[` + numberRE + ` ` + numberRE + `\]/Chain<([0-9A-F]{64})>/Stamp/(?:(None)|(Optional|Required)/Issuers<([0-9A-F]{64})>)>>\n` +
 	`/Name ` + textRE + `\n/Reason ` + textRE + `\n/M\(D:[0-9]{14}Z\)\n` + regexp.QuoteMeta(docMDP) +
 	`/ByteRange\[0 (` + numberRE + ` ` + numberRE + ` ` + numberRE + ` *)\]\n/Contents<`)
 
@@ -93,7 +98,12 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 	if m == nil {
 		return d, errDictionary
 	}
-	group := func(i int) string { return string(b[at:][m[2*i]:m[2*i+1]]) }
+	group := func(i int) string {
+		if m[2*i] < 0 {
+			return ""
+		}
+		return string(b[at:][m[2*i]:m[2*i+1]])
+	}
 	integer := func(i int) int64 {
 		n, err := strconv.ParseInt(group(i), 10, 64)
 		if err != nil {
@@ -102,14 +112,14 @@ func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
 		return n
 	}
 	d = signatureDict{
-		sealMark: sealMark{record: pdf.Ref{Num: int(integer(2))}, from: integer(3), to: integer(4), chain: group(5), stamp: group(6)},
+		sealMark: sealMark{record: pdf.Ref{Num: int(integer(2))}, from: integer(3), to: integer(4), chain: group(5), stamp: group(6) + group(7), issuers: group(8)},
 		object:   int(integer(1)), at: from + at, contents: from + at + int64(m[1]) - 1,
-		contentsEnd: integer(9), end: integer(9) + integer(10),
+		contentsEnd: integer(11), end: integer(11) + integer(12),
 	}
 	switch {
-	case len(group(7)) != byteRangeWidth:
+	case len(group(9)) != byteRangeWidth:
 		return d, errDictionary
-	case integer(8) != d.contents || d.contentsEnd-d.contents < 4 || (d.contentsEnd-d.contents)%2 != 0 || d.end <= d.contentsEnd || d.contentsEnd-d.contents > 2*maxContents+2:
+	case integer(10) != d.contents || d.contentsEnd-d.contents < 4 || (d.contentsEnd-d.contents)%2 != 0 || d.end <= d.contentsEnd || d.contentsEnd-d.contents > 2*maxContents+2:
 		return d, errors.New("its byte range is not that of the place where it stands")
 	case d.end > size:
 		return d, &cutOffError{d.end}

@@ -49,6 +49,7 @@ type Sealer struct {
 	codes    qrCodes
 	// What the signature's dictionary says of it: see sealMark.
 	chain, stamp string
+	issuers      issuers
 }
 
 // New validates the configuration and makes a trial signature, so that a bad
@@ -74,7 +75,7 @@ func New(cfg Config) (*Sealer, error) {
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}
-	s.chain, s.stamp = chainHash(cfg.Chain), stampNone
+	s.chain, s.stamp = upperHex(chainHash(cfg.Chain)), stampNone
 	if cfg.TSAURL != "" {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
@@ -180,6 +181,10 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 
+	if err := s.prepareStamp(ctx, a); err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+
 	// What the file holds is hashed, which takes longest, while the original is
 	// being copied and the rest is being made and read.
 	ctx, cancel := context.WithCancel(ctx)
@@ -275,7 +280,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 		return Result{}, err
 	}
 	covered.Write(after)
-	der, stamped, err := s.sign(ctx, [sha256.Size]byte(covered.Sum(nil)))
+	der, stamped, err := s.sign(ctx, [sha256.Size]byte(covered.Sum(nil)), a)
 	if err != nil {
 		return Result{}, err
 	}
@@ -302,14 +307,31 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
 }
 
-// sign makes the signature, with a time-stamp if there is an authority.
-func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte) (der []byte, stamped bool, err error) {
-	if s.tsa != nil {
-		der, err = s.signer.Sign(ctx, digest, s.stampDigest)
+// prepareStamp finds out what the signature's dictionary says of its time-stamp.
+func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
+	if s.tsa == nil {
+		return nil
+	}
+	issuers, err := s.issuers.of(ctx, s.tsa)
+	switch {
+	case err == nil:
+		a.issuers = upperHex(issuers)
+	case s.cfg.TSAOptional && ctx.Err() == nil:
+		a.stamp = stampNone
+	default:
+		return fmt.Errorf("%w: %w", errNoStamp, err)
+	}
+	return nil
+}
+
+// sign makes the signature, with a time-stamp if its dictionary tells of one.
+func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
+	if a.stamp == stampRequired || a.stamp == stampOptional {
+		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })
 		if err == nil {
 			return der, true, nil
 		}
-		if !s.cfg.TSAOptional || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
+		if a.stamp == stampRequired || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
 			return nil, false, fmt.Errorf("seal: %w", err)
 		}
 	}
@@ -323,12 +345,23 @@ func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte) (der []byte
 // errNoStamp says that the time-stamp authority did not give a time-stamp.
 var errNoStamp = errors.New("no time-stamp")
 
-func (s *Sealer) stampDigest(ctx context.Context, digest []byte) ([]byte, error) {
-	token, err := s.tsa.Stamp(ctx, digest)
+// stampDigest has a digest stamped, with certificates of the given hash above
+// the authority's own.
+func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
+	der, err := s.tsa.Stamp(ctx, digest)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
 	}
-	return token, nil
+	token, err := cms.ParseTokenStrict(der)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
+	}
+	got := issuersOf(token)
+	s.issuers.set(got)
+	if upperHex(got) != issuers {
+		return nil, fmt.Errorf("%w: %w", errNoStamp, errIssuers)
+	}
+	return der, nil
 }
 
 // verifyOwn verifies the sealed file: what cannot be verified is never stored.

@@ -174,7 +174,7 @@ func (e *examiner) readSignature(context.Context) error {
 	if e.signed.Hash() != crypto.SHA256 || e.signed.SigningTime || !e.signed.Detached() {
 		return e.stop("signature.malformed", values{"reason": "it is no PAdES signature with SHA-256"})
 	}
-	if chainHash(e.signed.Certificates) != e.seal.chain {
+	if upperHex(chainHash(e.signed.Certificates)) != e.seal.chain {
 		return e.stop("signature.malformed", values{"reason": "it carries other certificates than the seal names"})
 	}
 	e.x.judgement.Chain = e.signed.Certificates
@@ -185,6 +185,9 @@ func (e *examiner) readSignature(context.Context) error {
 	case token != nil:
 		if e.token, err = cms.ParseTokenStrict(token); err != nil {
 			e.add("timestamp.malformed", values{"reason": err})
+		} else if upperHex(issuersOf(e.token)) != e.seal.issuers {
+			e.add("timestamp.malformed", values{"reason": "it carries other certificates than the seal names"})
+			e.token = nil
 		}
 	case e.seal.stamp == stampRequired:
 		e.add("timestamp.missing", nil)
@@ -192,13 +195,20 @@ func (e *examiner) readSignature(context.Context) error {
 	return nil
 }
 
-func chainHash(chain []*x509.Certificate) string {
+// chainHash is the SHA-256 over certificates.
+func chainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	h := sha256.New()
 	for _, c := range chain {
 		h.Write(c.Raw)
 	}
-	return strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
+	return [sha256.Size]byte(h.Sum(nil))
 }
+
+// issuersOf is the hash of the certificates that a time-stamp carries besides
+// its signer's, which the time-stamp itself names.
+func issuersOf(t *cms.Token) [sha256.Size]byte { return chainHash(t.Certificates[1:]) }
+
+func upperHex(b [sha256.Size]byte) string { return strings.ToUpper(hex.EncodeToString(b[:])) }
 
 // readRecord reads the seal record through the seal's own increment.
 func (e *examiner) readRecord(context.Context) error {

@@ -193,12 +193,15 @@ func (a *archive) read(r io.ReaderAt, size int64) (increment, error) {
 		ev.Statements = append(ev.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
 		i.evidence.Statements = append(i.evidence.Statements, s)
 	}
-	inc, contents, err := archive1.Match(r, size, a.revision, ev)
+	inc, found, err := archive1.Match(r, size, a.revision, ev)
 	if err != nil {
 		return none, err
 	}
-	if i.token, err = cms.ParseTokenStrict(contents); err != nil {
+	if i.token, err = cms.ParseTokenStrict(found.Contents); err != nil {
 		return none, fmt.Errorf("the time-stamp at byte %d: %w", from+int64(inc.Contents), err)
+	}
+	if issuersOf(i.token) != found.Issuers {
+		return none, fmt.Errorf("the time-stamp at byte %d carries other certificates than were stamped", from+int64(inc.Contents))
 	}
 	i.contents, i.after, i.end = from+int64(inc.Contents), from+int64(inc.End), inc.Revision.Size
 	i.evidence.Covers = i.end

@@ -52,6 +52,9 @@ type Statement struct {
 // TokenSize is what is reserved for the time-stamp, in bytes.
 const TokenSize = 16 << 10
 
+// HashSize is the length of a hash, in bytes.
+const HashSize = 32
+
 // NonceSize is the length of the random part of an increment.
 const NonceSize = 16
 
@@ -61,13 +64,16 @@ type Increment struct {
 	Contents int      // where "<" of the time-stamp stands; its digits are zeros
 	End      int      // after its ">"
 	Nonce    int      // where the nonce stands in the trailer, in hexadecimal
+	Issuers  int      // where the hash of the authority's issuers stands, likewise
 	Revision Revision // what results
 }
 
 const limit = 9_999_999_999 // a larger offset has no place in a table
 
-// Write returns the increment, with room for the time-stamp.
-func Write(r Revision, e Evidence, nonce [NonceSize]byte) (Increment, error) {
+// Write returns the increment, with room for the time-stamp. issuers is the hash
+// of the certificates that the time-stamp carries above its authority's own,
+// which no signature covers otherwise.
+func Write(r Revision, e Evidence, nonce [NonceSize]byte, issuers [HashSize]byte) (Increment, error) {
 	w := writer{base: r.Size, next: r.Next}
 	certs, ocsps, crls := r.Certs, r.OCSPs, r.CRLs
 	for _, der := range e.Certs {
@@ -101,7 +107,9 @@ func Write(r Revision, e Evidence, nonce [NonceSize]byte) (Increment, error) {
 	out := Increment{}
 	sig, field := Object{w.take(), 0}, Object{w.take(), 0}
 	w.begin(sig)
-	w.add("<</Type/DocTimeStamp/Filter/Adobe.PPKLite/SubFilter/ETSI.RFC3161\n/CSGN_Archive 1\n/ByteRange[0 ")
+	w.add("<</Type/DocTimeStamp/Filter/Adobe.PPKLite/SubFilter/ETSI.RFC3161\n/CSGN_Archive<</V 1/Issuers<")
+	out.Issuers = len(w.b)
+	w.add(fmt.Sprintf("%X", issuers) + ">>>\n/ByteRange[0 ")
 	byteRange := len(w.b)
 	w.add(strings.Repeat(" ", byteRangeWidth) + "]\n/Contents")
 	out.Contents = len(w.b)

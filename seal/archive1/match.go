@@ -59,39 +59,48 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 	}
 }
 
+// Found is what only the file knows of an increment.
+type Found struct {
+	Contents []byte         // in the place of the time-stamp: a token, and zeros
+	Issuers  [HashSize]byte // see Write
+}
+
 // Match compares a file from the end of a revision on with what Write makes of
-// it and the evidence. It returns the increment and what stands in the place of
-// the time-stamp: a token, and zeros.
-func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, []byte, error) {
+// it and the evidence.
+func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found, error) {
 	var nonce [NonceSize]byte
-	blank, err := Write(r, e, nonce)
+	var found Found
+	blank, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
-		return blank, nil, err
+		return blank, found, err
 	}
 	if size-r.Size < int64(len(blank.Bytes)) {
-		return blank, nil, notOurs(r.Size, "fewer bytes than an increment with this validation data has")
+		return blank, found, notOurs(r.Size, "fewer bytes than an increment with this validation data has")
 	}
 	got := make([]byte, len(blank.Bytes))
 	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
-		return blank, nil, err
+		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, nil, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+		return blank, found, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
 	}
-	want, err := Write(r, e, nonce)
+	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*HashSize]); err != nil {
+		return blank, found, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+	}
+	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
-		return want, nil, err
+		return want, found, err
 	}
-	contents := make([]byte, TokenSize)
+	found.Contents = make([]byte, TokenSize)
 	hole := got[want.Contents+1 : want.End-1]
-	if _, err := hex.Decode(contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, contents), hole) {
-		return want, nil, notOurs(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
+	if _, err := hex.Decode(found.Contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, found.Contents), hole) {
+		return want, found, notOurs(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, nil, notOurs(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
+		return want, found, notOurs(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
 	}
-	return want, contents, nil
+	return want, found, nil
 }
 
 func firstDifference(a, b []byte) int {
