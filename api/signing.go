@@ -367,6 +367,7 @@ func submission(o *object) models.Submission {
 	if !o.has("fields") {
 		o.bad("fields", "is required")
 	}
+	var pictures seal.Pictures
 	for _, f := range o.objects("fields", 0, models.MaxFields) {
 		in := models.FieldSubmission{FieldID: f.id("fieldId"), Text: f.optStr("textValue")}
 		if in.Text != nil {
@@ -375,14 +376,14 @@ func submission(o *object) models.Submission {
 			}
 		}
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
-			in.Image = picture(f, *b64)
+			in.Image = picture(&pictures, f, *b64)
 		}
 		sub.Fields = append(sub.Fields, in)
 	}
 	return sub
 }
 
-func picture(f *object, b64 string) []byte {
+func picture(pictures *seal.Pictures, f *object, b64 string) []byte {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
 	raw, err := base64.StdEncoding.DecodeString(b64)
@@ -390,7 +391,7 @@ func picture(f *object, b64 string) []byte {
 		f.bad(name, "must be base64")
 		return nil
 	}
-	png, err := seal.CheckPNG(raw)
+	png, err := pictures.Check(raw)
 	if err != nil {
 		f.bad(name, "%s", err.Error())
 		return nil

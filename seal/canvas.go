@@ -36,6 +36,7 @@ type canvas struct {
 	w, h    float64
 	b       []byte
 	xobject pdf.Dict
+	backed  bool // a backing was drawn
 	err     error
 }
 
@@ -46,6 +47,9 @@ func (c *canvas) resources() pdf.Value {
 	d := pdf.Dict{{Key: "Font", Value: c.t.font.Value()}}
 	if len(c.xobject) > 0 {
 		d.Set("XObject", c.xobject.Value())
+	}
+	if c.backed {
+		d.Set("ExtGState", pdf.Value("<</B<</ca "+backingAlpha+">>>>"))
 	}
 	return d.Value()
 }
@@ -67,6 +71,19 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.fill(col)
 	c.op("re", x, c.h-y-h, w, h)
 	c.op("f")
+}
+
+// backingAlpha is how much a backing covers: dark ink is read on black, and a
+// signature line of the form is still seen.
+const backingAlpha = "0.75"
+
+// backing lays white under what is drawn next, where it could not be read on
+// what the page paints there.
+func (c *canvas) backing(x, y, w, h float64) {
+	c.backed = true
+	c.b = append(c.b, "q /B gs\n"...)
+	c.rect(x, y, w, h, colour{1, 1, 1})
+	c.op("Q")
 }
 
 // rule strokes a straight line.
@@ -183,10 +200,15 @@ func (c *canvas) fail(err error) {
 
 // form writes what was drawn as a form XObject (8.10).
 func (c *canvas) form(extra ...pdf.Entry) (pdf.Ref, error) {
+	return c.formOf(box(0, 0, c.w, c.h), extra...)
+}
+
+// formOf is form of a part of the canvas.
+func (c *canvas) formOf(bbox pdf.Value, extra ...pdf.Entry) (pdf.Ref, error) {
 	d := append(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/XObject")},
 		{Key: "Subtype", Value: pdf.Value("/Form")},
-		{Key: "BBox", Value: box(0, 0, c.w, c.h)},
+		{Key: "BBox", Value: bbox},
 		{Key: "Resources", Value: c.resources()},
 	}, extra...)
 	return c.t.w.AddStream(d, c.b), c.err

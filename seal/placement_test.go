@@ -129,7 +129,7 @@ func near(t *testing.T, want, got image.Rectangle) {
 // visible.
 func TestTransparency(t *testing.T) {
 	t.Parallel()
-	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]", content: "0 0 0 rg 100 100 80 80 re f"}}}))
+	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]", content: "0 0 0 rg 100 100 40 40 re f"}}}))
 	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 60, Y: 100, W: 200, H: 120, PNG: scrawl(t, 400, 240)}}
 	file, _ := sealed(t, newKeys(t).sealer(t), j)
 	out := filepath.Join(t.TempDir(), "p")
@@ -143,7 +143,7 @@ func TestTransparency(t *testing.T) {
 		require.NoError(t, err)
 		img, err := png.Decode(bytes.NewReader(b))
 		require.NoError(t, err)
-		near(t, image.Rect(100, 120, 180, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
+		near(t, image.Rect(100, 160, 140, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
 		ink := inkBox(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 })
 		require.False(t, ink.Empty(), "the signature's ink, as %s draws it", draw[0])
 	}

@@ -33,6 +33,7 @@ func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	if err != nil {
 		return err
 	}
+	a.rehearsal = true
 	if err := a.build(nil); err != nil {
 		return err
 	}

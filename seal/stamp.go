@@ -92,14 +92,18 @@ func fitText(lib *text.Library, s string, w, h float64) ([]text.Line, float64, e
 	return one, size, nil
 }
 
-// sealLine makes the form with the line that stands at the foot of each page.
-func (t *typesetter) sealLine(job *Job, service string) (form pdf.Ref, width float64, err error) {
+// sealLine makes the form with the line that stands at the foot of each page, for
+// dark pages on a backing.
+func (t *typesetter) sealLine(job *Job, service string, backed bool) (form pdf.Ref, width float64, err error) {
 	s := fmt.Sprintf("Sealed by %s · Envelope %s · SHA-256 of the original %s", service, job.Envelope.ID, job.OriginalSHA256)
 	f := face{text.Sans, sealLineSize, grey}
 	measure := t.canvas(0, 0)
 	width = measure.width(f, s)
-	c := t.canvas(width, sealLineSize*1.6)
+	c := t.canvas(width, sealLineSize*sealLineHeight)
 	c.b = append(c.b, "/Artifact<</Type/Pagination/Subtype/Footer>>BDC\n"...)
+	if backed {
+		c.backing(0, 0, c.w, c.h)
+	}
 	c.line(f, 0, sealLineSize*1.15, s)
 	c.b = append(c.b, "EMC\n"...)
 	form, err = c.form()
@@ -108,6 +112,7 @@ func (t *typesetter) sealLine(job *Job, service string) (form pdf.Ref, width flo
 
 const (
 	sealLineSize   = 5.5
+	sealLineHeight = 1.6
 	sealLineMargin = 14.0
 	sealLineFoot   = 5.0
 )

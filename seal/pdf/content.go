@@ -1,66 +1,162 @@
 package pdf
 
 import (
-	"errors"
-	"slices"
+	"io"
+	"math"
 )
 
-// maxBalance bounds the decoded content that Unbalanced reads of one page.
-const maxBalance = 4 << 20
+// Content is what matters of a page's content to whoever draws after it.
+type Content struct {
+	// Open is how many q operators lack their Q (8.4.2), Surplus how many Q their
+	// q. Readers ignore a Q too many; between q and Q they would not.
+	Open, Surplus int
+	// Dark tells of each box whether dark ink might not be readable on what the
+	// content paints there.
+	Dark []bool
+	// Size is how many decoded bytes were read.
+	Size int64
+}
 
-// Unbalanced returns how many q operators of a page's content lack their Q
-// (8.4.2). Whoever draws after such content must first restore what it left
-// behind. Content that is too large or cannot be decoded counts as balanced.
-func (f *File) Unbalanced(contents []Value) (int, error) {
-	var all []byte
-	for _, c := range contents {
-		ref, ok := c.Ref()
+// MaxContent bounds the decoded content that is read of one page.
+const MaxContent = 16 << 20
+
+// ReadContent reads a page's content streams as far as they can be decoded, at
+// most so many bytes of them. What cannot be read counts as balanced and light.
+func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most int64) (Content, error) {
+	data, whole, err := f.contentData(contents, min(most, MaxContent))
+	if err != nil {
+		return Content{}, err
+	}
+	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data))}
+	if !whole {
+		return c, nil
+	}
+	r := &contentReader{f: f, work: maxContentWork, data: most}
+	for _, b := range boxes {
+		r.addPoints(b)
+	}
+	if err := r.run(data, resources, newGraphics(), 0); err != nil {
+		return c, err
+	}
+	c.Open, c.Surplus = r.depth+r.surplus, r.surplus
+	for i := range boxes {
+		dark := 0
+		for _, p := range r.points[i*pointsPerBox : (i+1)*pointsPerBox] {
+			if p.dark {
+				dark++
+			}
+		}
+		c.Dark[i] = dark*10 >= 3*pointsPerBox // more than a line through it, or a border
+	}
+	return c, nil
+}
+
+// contentData decodes content streams and joins them, with a line feed between.
+func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
+	for _, v := range contents {
+		ref, ok := v.Ref()
 		if !ok {
 			continue
 		}
 		o, err := f.Object(ref)
 		if err != nil {
-			return 0, err
+			return nil, false, err
 		}
 		if !o.IsStream() {
 			continue
 		}
-		b, err := f.streamData(o, maxBalance-int64(len(all)))
-		switch {
-		case errors.Is(err, ErrFilter), errors.Is(err, ErrLimit), errors.Is(err, ErrDamaged):
-			return 0, nil
-		case err != nil:
-			return 0, err
+		b := f.decodeSome(o, most-int64(len(data)))
+		data = append(append(data, b...), '\n')
+		if int64(len(data)) > most {
+			return nil, false, nil
 		}
-		all = append(append(all, b...), '\n')
 	}
-	return openStates(all), nil
+	return data, true, nil
 }
 
-// openStates counts the graphics states that content leaves open.
-func openStates(b []byte) int {
-	b = append(slices.Clip(b), " endobj "...)
-	depth := 0
-	for i := skipSpace(b, 0); i < len(b)-len(" endobj "); i = skipSpace(b, i) {
-		end, err := skipValue(b, i, 0)
-		if err != nil || end <= i {
-			i++ // a stray delimiter
-			continue
-		}
-		switch string(b[i:end]) {
-		case "q":
-			depth++
-		case "Q":
-			depth = max(depth-1, 0) // readers ignore a Q too many
-		case "ID": // an inline image: its data end at EI between white space (8.9.7)
-			for end++; end+3 < len(b); end++ {
-				if isSpace(b[end-1]) && b[end] == 'E' && b[end+1] == 'I' && isSpace(b[end+2]) {
-					end += 2
-					break
-				}
-			}
-		}
-		i = end
+// decodeSome returns what can be decoded of a stream.
+func (f *File) decodeSome(o Object, most int64) []byte {
+	r, err := f.streamReader(o)
+	if err != nil || f.decoded > f.maxDecoded() {
+		return nil
 	}
-	return depth
+	b, _ := io.ReadAll(io.LimitReader(r, most+1)) // readers show what comes before an error
+	f.decoded += int64(len(b))
+	return b
+}
+
+// contentReader interprets content streams: the graphics state, paths and
+// pictures, but no text.
+type contentReader struct {
+	f       *File
+	points  []point
+	depth   int // of q; negative: of surplus Q
+	surplus int
+	work    int   // that may still be done
+	data    int64 // bytes of forms that may still be read
+}
+
+const (
+	maxContentWork = 20_000_000 // comparisons of a point with a path's segment, roughly
+	maxForms       = 8          // nested
+	gridX, gridY   = 5, 5
+	pointsPerBox   = gridX * gridY
+)
+
+// point is a place and whether what was painted last there is dark, or unknown.
+type point struct {
+	x, y float64
+	dark bool
+}
+
+func (r *contentReader) addPoints(b Box) {
+	for i := range gridX {
+		for j := range gridY {
+			r.points = append(r.points, point{
+				x: b.X0 + (b.X1-b.X0)*(float64(i)+0.5)/gridX, y: b.Y0 + (b.Y1-b.Y0)*(float64(j)+0.5)/gridY,
+			})
+		}
+	}
+}
+
+// graphics is the part of the graphics state (8.4) that is followed.
+type graphics struct {
+	ctm   Matrix
+	clip  Box
+	exact bool    // the clip is just that box, and paint covers what is below
+	light float64 // of the fill colour, 0 to 1; NaN: unknown
+	space string  // of the fill colour
+}
+
+func newGraphics() graphics {
+	return graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
+}
+
+// darkBelow is the lightness under which a colour is dark.
+const darkBelow = 0.55
+
+// paint marks the points in a path.
+func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
+	isDark := math.IsNaN(g.light) || g.light < darkBelow
+	if !isDark && !g.exact {
+		return // perhaps it does not cover what is below
+	}
+	for i := range r.points {
+		p := &r.points[i]
+		if p.dark != isDark && p.x >= g.clip.X0 && p.x <= g.clip.X1 && p.y >= g.clip.Y0 && p.y <= g.clip.Y1 && in(p.x, p.y) {
+			p.dark = isDark
+		}
+	}
+}
+
+// run interprets one stream. Of a form only what it paints matters: it cannot
+// end the states of the page.
+func (r *contentReader) run(b []byte, resources Value, g graphics, level int) error {
+	s := &stream{reader: r, resources: resources, level: level, g: g}
+	tokens(b, s.operand, func(op string) bool {
+		s.operator(op)
+		s.operands = s.operands[:0]
+		return s.err == nil && (r.work > 0 || level == 0)
+	}, s.inlineImage)
+	return s.err
 }

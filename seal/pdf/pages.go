@@ -335,3 +335,17 @@ func (g Geometry) ToUser() Matrix {
 	}
 	return Matrix{s, 0, 0, s, b.X0, b.Y0}
 }
+
+// Box returns the box in user space of one in points from the bottom-left of the
+// page as shown.
+func (g Geometry) Box(x0, y0, x1, y1 float64) Box {
+	m := g.ToUser()
+	ax, ay := m.apply(x0, y0)
+	bx, by := m.apply(x1, y1)
+	return Box{min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)}
+}
+
+// Overlaps reports whether two boxes have more than an edge in common.
+func (b Box) Overlaps(c Box) bool {
+	return b.X0 < c.X1 && c.X0 < b.X1 && b.Y0 < c.Y1 && c.Y0 < b.Y1
+}

@@ -1,0 +1,431 @@
+package pdf
+
+import "math"
+
+// tokens splits a content stream (7.8.2) into operands and operators; it ends
+// when operator returns false.
+func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage func()) {
+	b = append(b[:len(b):len(b)], " endobj "...) // tells a token at the end from one cut off
+	end := len(b) - len(" endobj ")
+	for i := skipSpace(b, 0); i < end; i = skipSpace(b, i) {
+		c := b[i]
+		switch {
+		case c == '(' || c == '<' || c == '[' || c == '/':
+			next, err := skipValue(b, i, 0)
+			if err != nil || next <= i {
+				i++
+				continue
+			}
+			operand(b[i:next])
+			i = next
+		case isDelimiter(c):
+			i++ // stray
+		default:
+			start := i
+			for isRegular(b[i]) {
+				i++
+			}
+			token := b[start:i]
+			if c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
+				operand(token)
+				continue
+			}
+			if string(token) == "ID" { // an inline image: its data end at EI between white space (8.9.7)
+				inlineImage()
+				for i++; i+3 < len(b); i++ {
+					if isSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (isSpace(b[i+2]) || isDelimiter(b[i+2])) {
+						i += 2
+						break
+					}
+				}
+				continue
+			}
+			if !operator(string(token)) {
+				return
+			}
+		}
+	}
+}
+
+// stream is a content stream being interpreted.
+type stream struct {
+	reader    *contentReader
+	resources Value
+	dict      Dict // of resources, read when first needed
+	level     int
+	g         graphics
+	saved     []graphics
+	path      []subpath
+	clipping  bool
+	operands  []Value
+	nums      [6]float64
+	err       error
+}
+
+// subpath is part of a path; its last point is joined to its first.
+type subpath [][2]float64
+
+const (
+	maxOperands = 64
+	maxSaved    = 1024
+	maxSegments = 100_000
+)
+
+func (s *stream) operand(v Value) {
+	if len(s.operands) < maxOperands {
+		s.operands = append(s.operands, v)
+	}
+}
+
+// numbers returns the last n operands, at most six, valid until the next call.
+func (s *stream) numbers(n int) ([]float64, bool) {
+	if len(s.operands) < n || n > len(s.nums) {
+		return nil, false
+	}
+	for i, v := range s.operands[len(s.operands)-n:] {
+		var ok bool
+		if s.nums[i], ok = decimal(v); !ok {
+			return nil, false
+		}
+	}
+	return s.nums[:n], true
+}
+
+// decimal reads a number of a content stream.
+func decimal(v Value) (n float64, ok bool) {
+	negative, scale := false, 0.0
+	for i, c := range v {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + float64(c-'0')
+			scale *= 10
+			ok = true
+		case c == '.' && scale == 0:
+			scale = 1
+		case c == '-' && i == 0:
+			negative = true
+		case c == '+' && i == 0:
+		default:
+			return 0, false
+		}
+	}
+	if scale > 1 {
+		n /= scale
+	}
+	if negative {
+		n = -n
+	}
+	return n, ok && math.Abs(n) <= 1e9
+}
+
+func (s *stream) operator(op string) {
+	switch op {
+	case "q":
+		s.save()
+	case "Q":
+		s.restore()
+	case "cm":
+		if n, ok := s.numbers(6); ok {
+			s.g.ctm = Matrix(n).times(s.g.ctm)
+		}
+	case "m", "l", "v", "y", "c", "re":
+		s.construct(op)
+	case "W", "W*":
+		s.clipping = true
+	case "f", "F", "B", "b", "f*", "B*", "b*":
+		s.fill(len(op) == 2)
+		s.endPath()
+	case "n", "s", "S":
+		s.endPath()
+	case "g", "rg", "k", "cs", "sc", "scn":
+		s.colour(op)
+	case "gs":
+		s.extGState()
+	case "sh":
+		light := s.g.light
+		s.g.light = math.NaN()
+		s.reader.paint(&s.g, func(_, _ float64) bool { return true })
+		s.g.light = light
+	case "Do":
+		s.do()
+	}
+}
+
+func (s *stream) save() {
+	if s.level == 0 {
+		s.reader.depth++
+	}
+	if len(s.saved) < maxSaved {
+		s.saved = append(s.saved, s.g)
+	}
+}
+
+func (s *stream) restore() {
+	if s.level == 0 {
+		s.reader.depth--
+		s.reader.surplus = max(s.reader.surplus, -s.reader.depth)
+	}
+	if n := len(s.saved); n > 0 {
+		s.g, s.saved = s.saved[n-1], s.saved[:n-1]
+	}
+}
+
+func (s *stream) construct(op string) {
+	if s.reader.work -= 1; s.reader.work < 0 {
+		return
+	}
+	add := func(x, y float64) {
+		px, py := s.g.ctm.apply(x, y)
+		last := len(s.path) - 1
+		s.path[last] = append(s.path[last], [2]float64{px, py})
+	}
+	want := 2
+	switch op {
+	case "re", "v", "y":
+		want = 4
+	case "c":
+		want = 6
+	}
+	n, ok := s.numbers(want)
+	if !ok || len(s.path) > maxSegments {
+		return
+	}
+	if op == "re" {
+		s.path = append(s.path, nil)
+		add(n[0], n[1])
+		add(n[0]+n[2], n[1])
+		add(n[0]+n[2], n[1]+n[3])
+		add(n[0], n[1]+n[3])
+		return
+	}
+	if op == "m" || len(s.path) == 0 {
+		s.path = append(s.path, nil)
+	}
+	for i := 0; i < want; i += 2 { // of curves, the control points are taken for corners
+		add(n[i], n[i+1])
+	}
+}
+
+// bounds returns the box around the path, and whether the path is that box.
+func (s *stream) bounds() (b Box, exact bool) {
+	b = Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, sub := range s.path {
+		for _, p := range sub {
+			b = Box{min(b.X0, p[0]), min(b.Y0, p[1]), max(b.X1, p[0]), max(b.Y1, p[1])}
+		}
+	}
+	if len(s.path) != 1 {
+		return b, false
+	}
+	for _, p := range s.path[0] {
+		if p[0] != b.X0 && p[0] != b.X1 || p[1] != b.Y0 && p[1] != b.Y1 {
+			return b, false
+		}
+	}
+	return b, len(s.path[0]) >= 4
+}
+
+func (s *stream) fill(evenOdd bool) {
+	segments := 0
+	for _, sub := range s.path {
+		segments += len(sub)
+	}
+	if s.reader.work -= segments * len(s.reader.points) / 4; s.reader.work < 0 || segments == 0 {
+		return
+	}
+	b, exact := s.bounds()
+	s.reader.paint(&s.g, func(x, y float64) bool {
+		if x < b.X0 || x > b.X1 || y < b.Y0 || y > b.Y1 {
+			return false
+		}
+		if exact {
+			return true
+		}
+		n := winding(s.path, x, y)
+		return n != 0 && (!evenOdd || n%2 != 0)
+	})
+}
+
+// winding is how often a path goes around a point.
+func winding(path []subpath, x, y float64) int {
+	n := 0
+	for _, sub := range path {
+		for i, p := range sub {
+			q := sub[(i+1)%len(sub)]
+			if (p[1] > y) == (q[1] > y) || x >= (q[0]-p[0])*(y-p[1])/(q[1]-p[1])+p[0] {
+				continue
+			}
+			if q[1] > p[1] {
+				n++
+			} else {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+func (s *stream) endPath() {
+	if s.clipping {
+		b, exact := s.bounds()
+		c := &s.g.clip
+		*c = Box{max(c.X0, b.X0), max(c.Y0, b.Y0), min(c.X1, b.X1), min(c.Y1, b.Y1)}
+		s.g.exact = s.g.exact && exact
+		s.clipping = false
+	}
+	s.path = s.path[:0]
+}
+
+// colour follows the fill colour as far as its lightness goes.
+func (s *stream) colour(op string) {
+	switch op {
+	case "cs":
+		if len(s.operands) > 0 {
+			s.g.space, _ = s.operands[len(s.operands)-1].Name()
+		}
+		s.g.light = 0
+		return
+	case "g":
+		s.g.space = "DeviceGray"
+	case "rg":
+		s.g.space = "DeviceRGB"
+	case "k":
+		s.g.space = "DeviceCMYK"
+	}
+	n, ok := s.numbers(len(s.operands))
+	s.g.light = math.NaN()
+	if !ok {
+		return // a pattern
+	}
+	switch len(n) {
+	case 1:
+		if s.g.space == "DeviceGray" { // else perhaps a tint: 1 is dark
+			s.g.light = n[0]
+		}
+	case 3:
+		s.g.light = 0.3*n[0] + 0.59*n[1] + 0.11*n[2]
+	case 4:
+		s.g.light = (1 - n[3]) * (1 - min(1, 0.3*n[0]+0.59*n[1]+0.11*n[2]))
+	}
+}
+
+// resource returns a resource by kind and name.
+func (s *stream) resource(kind string) Value {
+	if len(s.operands) == 0 {
+		return nil
+	}
+	name, ok := s.operands[len(s.operands)-1].Name()
+	if !ok {
+		return nil
+	}
+	if s.dict == nil {
+		v, err := s.reader.f.Resolve(s.resources)
+		if err != nil || !v.IsDict() {
+			return nil
+		}
+		if s.dict, err = v.Dict(); err != nil {
+			return nil
+		}
+	}
+	v, err := s.reader.f.Resolve(s.dict.Get(kind))
+	if err != nil || !v.IsDict() {
+		return nil
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil
+	}
+	return d.Get(name)
+}
+
+// extGState takes note of paint that lets through what is below (11.6).
+func (s *stream) extGState() {
+	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
+	if err != nil || !v.IsDict() {
+		return
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return
+	}
+	if ca, ok := d.Get("ca").Float(); ok && ca < 1 {
+		s.g.exact = false
+	}
+	if mode := d.Get("BM"); mode != nil && !mode.IsName("Normal") {
+		s.g.exact = false
+	}
+	if mask := d.Get("SMask"); mask != nil && !mask.IsName("None") {
+		s.g.exact = false
+	}
+}
+
+func (s *stream) inlineImage() {
+	s.picture()
+	s.operands = s.operands[:0]
+}
+
+// picture paints an image: it may be dark.
+func (s *stream) picture() {
+	light := s.g.light
+	s.g.light = math.NaN()
+	s.path = append(s.path[:0], nil)
+	for _, p := range [][2]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
+		x, y := s.g.ctm.apply(p[0], p[1])
+		s.path[0] = append(s.path[0], [2]float64{x, y})
+	}
+	s.fill(false)
+	s.path, s.g.light = s.path[:0], light
+}
+
+// do paints an XObject (8.8).
+func (s *stream) do() {
+	ref, ok := s.resource("XObject").Ref()
+	if !ok {
+		return
+	}
+	o, err := s.reader.f.Object(ref)
+	if err != nil || !o.IsStream() {
+		return
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return
+	}
+	switch {
+	case d.Get("Subtype").IsName("Image"):
+		if !d.Get("ImageMask").Bool() || s.g.light < darkBelow {
+			s.picture()
+		}
+		return
+	case !d.Get("Subtype").IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
+		return
+	}
+	b := s.reader.f.decodeSome(o, s.reader.data)
+	s.reader.data -= int64(len(b))
+	g := s.g
+	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {
+		var m Matrix
+		for i := range m {
+			m[i], _ = a[i].Float()
+		}
+		g.ctm = m.times(g.ctm)
+	}
+	resources := d.Get("Resources")
+	if resources == nil {
+		resources = s.resources // as old files have it
+	}
+	s.err = s.reader.run(b, resources, g, s.level+1)
+}
+
+// times returns the matrix that applies first m, then n (8.3.4).
+func (m Matrix) times(n Matrix) Matrix {
+	return Matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+func (m Matrix) apply(x, y float64) (float64, float64) {
+	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
+}
