@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -106,7 +107,7 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, verifyAtOnce), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
+	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, runtime.NumCPU()), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = seal.DefaultLimits()
 	}

@@ -20,7 +20,6 @@ import (
 
 const (
 	verifyPerMinute = 30 // and address
-	verifyAtOnce    = 2  // it is work for the processor
 	verifyWait      = 10 * time.Second
 	verifyLimit     = 30 * time.Second
 )
@@ -52,15 +51,31 @@ func (s *Server) verify(c *gin.Context) error {
 	opt := seal.VerifyOptions{Trust: policy, Now: s.Now}
 	work, stop := context.WithTimeout(c.Request.Context(), verifyLimit)
 	defer stop()
-	report, err := seal.Verify(work, f, size, opt)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyLimit)
-	}
+	found, err := s.examineSealed(work, f, size)
 	if err != nil {
-		return fmt.Errorf("verify document: %w", err)
+		return err
 	}
-	c.JSON(http.StatusOK, report)
+	c.JSON(http.StatusOK, found.Report(opt))
 	return nil
+}
+
+// examineSealed looks at a foreign file, in a process of its own where there is one.
+func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *seal.Examination, err error) {
+	if s.Admission.Validators != nil {
+		found, err = s.Admission.Validators.Examine(ctx, f, size)
+	} else {
+		found, err = seal.Examine(ctx, f, size)
+	}
+	var refusal *seal.Refusal
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyLimit)
+	case errors.As(err, &refusal):
+		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
+	case err != nil:
+		return nil, fmt.Errorf("verify document: %w", err)
+	}
+	return found, nil
 }
 
 // trust is whom a verdict trusts: this installation's own sealing certificates

@@ -25,8 +25,9 @@ import (
 // end and nothing else. A process examines one file at a time; it is kept for a
 // moment, because starting one takes longer than examining a usual file.
 //
-// Each file goes to the process's standard input as its size, eight octets, big
-// endian, and its content; the answer comes as a line of JSON.
+// Each file goes to the process's standard input as an octet that says what is to
+// be done with it, its size, eight octets, big endian, and its content; the answer
+// comes as a line of JSON.
 type Validators struct {
 	command []string
 
@@ -42,6 +43,12 @@ const (
 	maxFiles   = 100              // examined by one process
 	reuseBytes = 1 << 20          // a larger file may leave much behind: its process ends with it
 	maxAnswer  = 64 << 10
+)
+
+// What a process does with a file.
+const (
+	taskValidate = 'v' // as an upload
+	taskExamine  = 'x' // as a sealed document
 )
 
 // NewValidators makes processes by a command line that calls RunValidator: the
@@ -61,17 +68,26 @@ func (v *Validators) Close() {
 
 // validate examines one file.
 func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, lim Limits) error {
-	p, err := v.take(ctx, bounds{lim.MaxMemory, lim.Timeout})
+	var answer validatorAnswer
+	if err := v.run(ctx, bounds{lim.MaxMemory, lim.Timeout}, taskValidate, r, size, &answer, maxAnswer); err != nil {
+		return err
+	}
+	return answer.err()
+}
+
+// run has one file examined, and reads the answer, a line of at most so many bytes.
+func (v *Validators) run(ctx context.Context, b bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
+	p, err := v.take(ctx, b)
 	if err != nil {
 		return err
 	}
 	known := p.files > 0
-	answer, err := p.ask(ctx, r, size)
+	line, err := p.ask(ctx, task, r, size, most)
 	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // perhaps not by this file
 		if p, err = v.start(ctx, p.bounds); err != nil {
 			return err
 		}
-		answer, err = p.ask(ctx, r, size)
+		line, err = p.ask(ctx, task, r, size, most)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -84,11 +100,8 @@ func (v *Validators) validate(ctx context.Context, r io.ReaderAt, size int64, li
 		return err
 	}
 	v.give(p, size)
-	if answer.Refusal != nil {
-		return answer.Refusal
-	}
-	if answer.Error != "" {
-		return fmt.Errorf("seal: validator: %s", answer.Error)
+	if err := json.Unmarshal(line, answer); err != nil {
+		return fmt.Errorf("seal: answer of the validator: %w", err)
 	}
 	return nil
 }
@@ -189,7 +202,7 @@ var (
 )
 
 // ask has one file examined. After an error the process is gone.
-func (p *validator) ask(ctx context.Context, r io.ReaderAt, size int64) (answer validatorAnswer, err error) {
+func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer func() {
 		if !stop() && err == nil {
@@ -204,22 +217,18 @@ func (p *validator) ask(ctx context.Context, r io.ReaderAt, size int64) (answer 
 			}
 		}
 	}()
-	head := binary.BigEndian.AppendUint64(nil, uint64(size)) //nolint:gosec // a size
+	head := binary.BigEndian.AppendUint64([]byte{task}, uint64(size)) //nolint:gosec // a size
 	file := &source{r: io.NewSectionReader(r, 0, size)}
 	if _, err := io.Copy(p.in, io.MultiReader(bytes.NewReader(head), file)); err != nil {
 		if file.err != nil {
-			return answer, file.err
+			return nil, file.err
 		}
-		return answer, errValidatorEnded
+		return nil, errValidatorEnded
 	}
-	line, err := readLine(p.out)
-	if err != nil {
-		return answer, errValidatorEnded
+	if line, err = readLine(p.out, most); err != nil {
+		return nil, errValidatorEnded
 	}
-	if err := json.Unmarshal(line, &answer); err != nil {
-		return answer, fmt.Errorf("seal: answer of the validator: %w", err)
-	}
-	return answer, nil
+	return line, nil
 }
 
 // source tells an error of reading the file from one of writing to the process.
@@ -237,19 +246,17 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func readLine(r *bufio.Reader) ([]byte, error) {
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
-	for len(line) < maxAnswer {
-		b, err := r.ReadByte()
-		if err != nil {
-			return nil, err
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > most {
+			return nil, bufio.ErrTooLong
 		}
-		if b == '\n' {
-			return line, nil
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
 		}
-		line = append(line, b)
 	}
-	return nil, bufio.ErrTooLong
 }
 
 // The validator's answer.
@@ -258,7 +265,24 @@ type validatorAnswer struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// RunValidator is the other side of Validators: it validates the PDFs that come
+func (a *validatorAnswer) err() error {
+	if a.Refusal != nil {
+		return a.Refusal
+	}
+	if a.Error != "" {
+		return fmt.Errorf("seal: validator: %s", a.Error)
+	}
+	return nil
+}
+
+// set keeps an error of the file or of reading it.
+func (a *validatorAnswer) set(err error) {
+	if err != nil && !errors.As(err, &a.Refusal) {
+		a.Error = "the file could not be read"
+	}
+}
+
+// RunValidator is the other side of Validators: it examines the PDFs that come
 // on in, writes an answer to each on out, and returns the exit status when in
 // ends. It ends the process when a file takes more memory or time of the
 // processors than its environment allows.
@@ -276,11 +300,11 @@ func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 	go spent.watch()
 	runtime.Gosched()
 	for {
-		var head [8]byte
+		var head [9]byte
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return 0
 		}
-		size := binary.BigEndian.Uint64(head[:])
+		size := binary.BigEndian.Uint64(head[1:])
 		if size > uint64(lim.MaxBytes)*4 { //nolint:gosec // positive
 			return 1
 		}
@@ -288,10 +312,16 @@ func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 		if _, err := io.ReadFull(in, b); err != nil {
 			return 1
 		}
-		var answer validatorAnswer
-		err := validateWithPDFCPU(ctx, bytes.NewReader(b), int64(len(b)), lim)
-		if err != nil && !errors.As(err, &answer.Refusal) {
-			answer.Error = "the file could not be read"
+		var answer any
+		switch head[0] {
+		case taskValidate:
+			var a validatorAnswer
+			a.set(validateWithPDFCPU(ctx, bytes.NewReader(b), int64(len(b)), lim))
+			answer = a
+		case taskExamine:
+			answer = examineForAnswer(ctx, b)
+		default:
+			return 1
 		}
 		spent.check()
 		spent.before.Store(int64(cpuTime()))
