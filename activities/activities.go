@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS and Anchors are needed.
+// Activities does the work. All fields but SMS, Anchors and Random are needed.
 type Activities struct {
 	Store    *store.Store
 	Blobs    blob.Store
@@ -58,6 +58,8 @@ type Activities struct {
 	ReminderInterval time.Duration
 	Now              func() time.Time
 	NewID            func() uuid.UUID
+	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
+	Random func(n int64) int64
 }
 
 func (a *Activities) act() models.Act {
@@ -70,6 +72,8 @@ type Plan struct {
 	Signers       []PlanSigner  `json:"signers"`
 	Deadline      *time.Time    `json:"deadline"`
 	ReminderEvery time.Duration `json:"reminderEvery"`
+	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
+	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
 
 // PlanSigner is a signer's place in the routing.
@@ -89,7 +93,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (P
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: settings.Reminders(a.ReminderInterval)}
+	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: settings.Reminders(a.ReminderInterval), RenewAt: e.NextRenewal()}
 	for _, s := range e.Signers {
 		p.Signers = append(p.Signers, PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
 	}

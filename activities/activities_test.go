@@ -253,6 +253,85 @@ func TestRemind(t *testing.T) {
 	})
 }
 
+// TestLinksAreRenewedByTheTenantsSettings: a reminder carries a fresh link
+// where the next one, by the tenant's interval, would come too late; without
+// reminders the link is replaced by itself.
+func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		const day = 24 * time.Hour
+		ctx, weekly := h.t.Context(), 24*7
+		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{AppID: h.app.ID, ReminderIntervalHours: &weekly}))
+		e, in := h.sent("a@example.com", "b@example.com")
+		h.change(e, func(e *models.Envelope) error { // it has no deadline
+			e.ExpiresAt = nil
+			for _, s := range e.Signers {
+				until := s.LinkIssuedAt.Add(models.LinkLifetime)
+				s.LinkExpiresAt = &until
+			}
+			return nil
+		})
+		plan, err := h.LoadPlan(ctx, in)
+		require.NoError(h.t, err)
+		require.NotNil(h.t, plan.RenewAt)
+		links := func() (out []uuid.UUID) {
+			got, err := h.Store.Envelope(ctx, h.app.ID, e.ID)
+			require.NoError(h.t, err)
+			for _, s := range got.Signers {
+				out = append(out, *s.LinkID)
+			}
+			return out
+		}
+		first := links()
+		for round := 1; round <= 3; round++ { // day 7, 14 and 21: the link ends on day 30
+			h.clock.Add(7 * day)
+			if round == 3 {
+				break
+			}
+			require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: round}))
+			require.Equal(h.t, first, links(), "day %d", 7*round)
+		}
+		require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: 3}))
+		second := links()
+		require.NotEqual(h.t, first[0], second[0], "the next reminder would come after the day of renewal")
+		require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: 3}))
+		require.Equal(h.t, second, links(), "an activity may run again: the mailed link stays good")
+
+		next, err := h.RenewLinks(ctx, in)
+		require.NoError(h.t, err)
+		require.Equal(h.t, second, links(), "nothing is due")
+		require.WithinDuration(h.t, h.clock.Now().Add(27*day), *next, time.Minute)
+		h.clock.Add(27*day + time.Hour)
+		next, err = h.RenewLinks(ctx, in)
+		require.NoError(h.t, err)
+		third := links()
+		require.NotEqual(h.t, second[0], third[0])
+		require.NotEqual(h.t, second[1], third[1])
+		require.WithinDuration(h.t, h.clock.Now().Add(27*day), *next, time.Minute)
+		assert.Equal(h.t, 2, h.events(e, models.EventLinkRenewed), "each is invited anew")
+		_, err = h.RenewLinks(ctx, in)
+		require.NoError(h.t, err)
+		require.Equal(h.t, third, links(), "an activity may run again")
+	})
+}
+
+// TestLinksThatTheDeadlineEndsStay: there is nothing to renew.
+func TestLinksThatTheDeadlineEndsStay(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	until, later := at.AddDate(0, 0, 20), at.AddDate(0, 0, 31)
+	link := at.Add(models.LinkLifetime)
+	s := &models.Signer{Status: models.SignerSent, LinkExpiresAt: &until}
+	e := &models.Envelope{Status: models.StatusSent, ExpiresAt: &until, Signers: []*models.Signer{s}}
+	require.Nil(t, e.NextRenewal())
+	s.LinkExpiresAt, e.ExpiresAt = &link, &later
+	require.Equal(t, link.Add(-models.RenewBefore), *e.NextRenewal())
+	s.Status = models.SignerSigned
+	require.Nil(t, e.NextRenewal())
+	s.Status, e.Status = models.SignerViewed, models.StatusVoided
+	require.Nil(t, e.NextRenewal())
+}
+
 func TestSealOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *house) {

@@ -48,7 +48,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
 		URL: job.URL, Endpoint: job.Delivery.WebhookID.String(), Failing: job.FailingSince != nil,
-		EventID: job.Event.ID.String(), Body: job.Event.Body, Secret: job.Secret, PreviousSecrets: job.PreviousSecrets, At: at,
+		EventID: job.Event.ID.String(), Body: job.Event.Body, Secrets: job.Secrets, At: at,
 	})
 	if res.Wait > 0 {
 		activity.RecordHeartbeat(ctx, idle+1)
@@ -80,8 +80,17 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	if last {
 		return notDelivered(nil)
 	}
-	next := max(in.Delays[attempt], res.RetryAfter)
+	next := max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
 	return notDelivered(&next)
+}
+
+// jitter is up to a tenth of a delay, so that deliveries that failed together do
+// not come back together.
+func (a *Activities) jitter(delay time.Duration) time.Duration {
+	if a.Random == nil || delay < 10 {
+		return 0
+	}
+	return time.Duration(a.Random(int64(delay / 10)))
 }
 
 // attempts is the number of this attempt, from 1, and how many starts of the

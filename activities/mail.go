@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -101,17 +102,23 @@ func (a *Activities) Remind(ctx context.Context, in RemindInput) error {
 	if !e.Status.Open() {
 		return nil
 	}
+	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	every := settings.Reminders(a.ReminderInterval)
 	var failed error
 	for _, s := range e.Signers {
 		if s.Awaited() {
-			failed = errors.Join(failed, a.remind(ctx, in, e, s, sender))
+			failed = errors.Join(failed, a.remind(ctx, in, e, s, sender, every))
 		}
 	}
 	return failed
 }
 
-func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, sender string) error {
-	if s.LinkExpiresAt.Sub(a.Now()) < a.ReminderInterval && !e.Due(s.LinkExpiresAt.UTC()) {
+func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, sender string, every time.Duration) error {
+	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
+	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(every+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
 		if models.IsRefusal(err) {
 			return nil // acted meanwhile

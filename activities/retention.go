@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,13 +71,13 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	seen := make(map[string]bool, len(e.Signers))
 	var failed error
 	for _, s := range e.Signers {
-		key := strings.ToLower(s.Email)
+		key := models.EmailKey(s.Email)
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
 		for _, d := range e.Sealed() {
-			if downloaded[s.ID] || d.PurgeStatus == models.PurgePurged {
+			if downloaded[fetched{key, d.ID}] || d.PurgeStatus == models.PurgePurged {
 				continue
 			}
 			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, sender, in.Days, *until))
@@ -111,20 +110,31 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 	return err
 }
 
-// downloads finds, in the audit trail, who has downloaded.
-func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[uuid.UUID]bool, error) {
+// fetched is a document that the person of an address has downloaded.
+type fetched struct {
+	email    string
+	document uuid.UUID
+}
+
+// downloads finds, in the audit trail, who has downloaded what.
+func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[fetched]bool, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]bool)
+	out := make(map[fetched]bool)
 	for _, ev := range events {
 		if ev.Name != models.EventDocumentDownloaded {
 			continue
 		}
+		text, _ := ev.Detail["documentId"].(string)
+		document, err := uuid.Parse(text)
+		if err != nil {
+			continue
+		}
 		for _, s := range e.Signers {
 			if ev.Actor == models.SignerActor(s.ID) {
-				out[s.ID] = true
+				out[fetched{models.EmailKey(s.Email), document}] = true
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (s *Server) createClientSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	s.note(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
-	c.JSON(http.StatusCreated, gin.H{"clientId": app.ID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
+	c.JSON(http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
 	return nil
 }
 

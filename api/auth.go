@@ -92,15 +92,18 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
+	app, err := s.admit(c, in.User.AppID)
+	if err != nil {
+		return caller{}, err
+	}
 	if !in.User.Role.Allows(r.role) {
 		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", r.role, in.User.Role)
 	}
 	if !r.lacking && !in.Factor && s.ConsoleTOTP.Requires(in.User.Role) {
 		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
 	}
-	app, err := s.admit(c, in.User.AppID)
 	app.user, app.session, app.factor = in.User, id, in.Factor
-	return app, err
+	return app, nil
 }
 
 func (s *Server) admit(c *gin.Context, id uuid.UUID) (caller, error) {
@@ -224,7 +227,7 @@ func (s *Server) token(c *gin.Context) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	app, err := guarded(c, s, "token", id, func() (*models.App, error) {
+	app, err := withAttemptLimit(c, s, "token", id, func() (*models.App, error) {
 		return s.Store.Authenticate(c.Request.Context(), id, secret)
 	})
 	if errors.Is(err, models.ErrNotFound) {

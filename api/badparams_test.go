@@ -197,6 +197,9 @@ func TestBadIdempotencyKeys(t *testing.T) {
 		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {
 			return
 		}
+		if a := c.call(method, at.Replace(path), nil); a.status == http.StatusForbidden && a.str("error") == "user_required" {
+			c = s.person(t, models.RoleAdmin)
+		}
 		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\tb", "\xff"} {
 			a := c.with("Idempotency-Key", key).call(method, at.Replace(path), nil).refused(400, "validation_error")
 			require.Contains(t, a.body["errors"], "Idempotency-Key", "%s %s", method, path)

@@ -41,7 +41,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	email, name, password, role := o.str("email"), o.str("name"), o.str("password"), o.str("role")
+	email, name, password, role := o.str("email"), models.Visible(o.str("name")), o.str("password"), o.str("role")
 	if err := o.err(); err != nil {
 		return err
 	}

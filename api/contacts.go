@@ -2,6 +2,8 @@ package api
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,15 +27,26 @@ func viewContact(v *models.Contact) contactView {
 	return contactView{ID: v.ID, AppID: v.AppID, Name: v.Name, Email: v.Email, Phone: v.Phone, CreatedAt: v.CreatedAt.UTC()}
 }
 
+// listContacts answers a page of contacts by name. X-Total-Count says how many
+// match, and Link where the next page is (RFC 8288).
 func (s *Server) listContacts(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search := searchText(c, p)
+	page, size := query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", store.MaxContactPage, store.MaxContactPage)
 	if err := p.Err(); err != nil {
 		return err
 	}
-	found, err := s.Store.Contacts(c.Request.Context(), app.ID, search)
+	found, total, err := s.Store.Contacts(c.Request.Context(), app.ID, search, page, size)
 	if err != nil {
 		return err
+	}
+	c.Header("X-Total-Count", strconv.Itoa(total))
+	if page*size < total {
+		next := url.Values{"page": {strconv.Itoa(page + 1)}, "pageSize": {strconv.Itoa(size)}}
+		if search != "" {
+			next.Set("search", search)
+		}
+		c.Header("Link", "<"+s.BaseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
 	}
 	out := make([]contactView, 0, len(found))
 	for i := range found {
@@ -43,20 +56,22 @@ func (s *Server) listContacts(c *gin.Context, app caller) error {
 	return nil
 }
 
-// saveContact creates the contact, or updates the one with that address.
+// saveContact creates the contact, or updates the one with that address. A phone
+// number that the request does not mention stays; null removes it.
 func (s *Server) saveContact(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
 		return err
 	}
 	in := models.SignerInput{
-		Name: o.str("name"), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
+		Name: models.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
 	in.Check(o.p, "") // a contact is somebody who can be a signer
 	if err := o.err(); err != nil {
 		return err
 	}
-	v, err := s.Store.SaveContact(c.Request.Context(), models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone})
+	promiseMade(c, http.StatusOK, func(v *models.Contact) any { return viewContact(v) })
+	v, err := s.Store.SaveContact(c.Request.Context(), models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone}, !o.has("phone"))
 	if err != nil {
 		return err
 	}
@@ -82,7 +97,7 @@ func (s *Server) usage(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	limits, _ := app.Plan.Limits()
+	limits := s.Store.PlanLimits(app.Plan)
 	start := store.PeriodStart(s.Now())
 	var limit *int
 	if limits.EnvelopesPerMonth > 0 {
@@ -101,10 +116,13 @@ type settingsView struct {
 	RetentionDays         *int           `json:"retentionDays"`
 	FieldOrigin           *models.Origin `json:"fieldOrigin"`
 	SenderName            *string        `json:"senderName"`
+	Language              *string        `json:"language"`
+	ReplyTo               *string        `json:"replyTo"`
+	NotifyEmail           *string        `json:"notifyEmail"`
 }
 
 func viewSettings(v models.Settings) settingsView {
-	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName}
+	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
 }
 
 func tenantQuery(p models.Problems, tenant string) {
@@ -157,7 +175,8 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 	}
 	v := models.Settings{
 		AppID: app.ID, TenantID: tenant, DefaultExpiryDays: o.optInt("defaultExpiryDays"), ReminderIntervalHours: o.optInt("reminderIntervalHours"),
-		RetentionDays: o.optInt("retentionDays"), SenderName: o.optStr("senderName"),
+		RetentionDays: o.optInt("retentionDays"), SenderName: visible(o.optStr("senderName")),
+		Language: o.optStr("language"), ReplyTo: o.optStr("replyTo"), NotifyEmail: o.optStr("notifyEmail"),
 	}
 	if text := o.optStr("fieldOrigin"); text != nil {
 		origin := models.Origin(*text)

@@ -40,31 +40,59 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 // object reads the JSON part of a multipart body, or its flat form fields.
 func (p *parts) object() (*object, error) {
 	if data, ok := p.text["data"]; ok {
-		return parseObject([]byte(data), "data")
+		return parseObject([]byte(data[0]), "data")
 	}
 	o := &object{m: make(map[string]any), p: models.Problems{}}
-	for name, text := range p.text {
+	for name, texts := range p.text {
 		switch name {
-		case "signers", "fields", "expiresInDays":
-			v, err := parseJSON([]byte(text), name)
+		case "signers", "fields":
+			o.m[name] = jsonList(o, name, texts)
+		case "expiresInDays":
+			v, err := parseJSON([]byte(texts[0]), name)
 			if err != nil {
 				o.bad(name, "must be JSON")
 				continue
 			}
 			o.m[name] = v
 		default:
-			o.m[name] = text
+			o.m[name] = texts[0]
 		}
 	}
 	return o, nil
 }
 
+// jsonList joins the form fields of one name: each is a JSON array, or one
+// element of it, as HTML forms and curl -F repeat them.
+func jsonList(o *object, name string, texts []string) any {
+	all := []any{}
+	for _, text := range texts {
+		v, err := parseJSON([]byte(text), name)
+		if err != nil {
+			o.bad(name, "must be JSON")
+			return nil
+		}
+		switch v := v.(type) {
+		case []any:
+			all = append(all, v...)
+		case map[string]any:
+			all = append(all, v)
+		default:
+			if len(texts) == 1 {
+				return v // of the wrong type, or null
+			}
+			o.bad(name, "must be JSON objects, or arrays of them")
+			return nil
+		}
+	}
+	return all
+}
+
 func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) error {
 	in := models.EnvelopeInput{
-		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.optStr("subject"), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
+		AppID: app.ID, TenantID: o.str("tenantId"), Subject: visible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
 	}
 	if by := o.optStr("createdBy"); by != nil {
-		in.CreatedBy = *by
+		in.CreatedBy = models.Visible(*by)
 	}
 	var signers []models.SignerInput
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
@@ -132,9 +160,9 @@ func (s *Server) settings(c *gin.Context, app caller, tenant string) (models.Set
 
 // defaults are what holds where neither tenant nor app have chosen.
 func (s *Server) defaults(app caller) models.Settings {
-	hours, origin := int(s.ReminderInterval/time.Hour), models.OriginTopLeft
+	hours, origin, language := int(s.ReminderInterval/time.Hour), models.OriginTopLeft, "en"
 	return models.Settings{
-		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: &hours, FieldOrigin: &origin, SenderName: &app.Name,
+		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: &hours, FieldOrigin: &origin, SenderName: &app.Name, Language: &language,
 	}
 }
 
@@ -153,7 +181,7 @@ func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, sign
 		}
 	}
 	if file != nil {
-		limits, _ := app.Plan.Limits()
+		limits := s.Store.PlanLimits(app.Plan)
 		file.BlobKey = originalKey(e, s.NewID())
 		if _, err := e.AddDocument(act, file.DocumentInput, limits.Documents); err != nil {
 			return nil, err
@@ -175,7 +203,7 @@ func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, sign
 // signerInput reads a signer request.
 func (s *Server) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
-		Name: o.str("name"), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
+		Name: models.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
 	}
 	if n := o.optInt("routingOrder"); n != nil {
 		in.RoutingOrder = *n

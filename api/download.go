@@ -27,7 +27,7 @@ func (s *Server) downloadable(c *gin.Context) (credential.DownloadLink, *models.
 	if d == nil || d.Kind != models.DocumentSealed {
 		return l, nil, nil, invalid
 	}
-	if d.PurgeStatus == models.PurgePurged {
+	if until := e.RetainedUntil(); d.PurgeStatus == models.PurgePurged || until != nil && !s.Now().Before(*until) {
 		return l, nil, nil, models.ErrPurged
 	}
 	return l, e, d, nil
@@ -38,9 +38,23 @@ func (s *Server) download(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	available := true
+	f, err := s.openFile(c.Request.Context(), e, d)
+	switch {
+	case isUnavailable(err):
+		available = false
+	case err != nil:
+		return err
+	default:
+		_ = f.Close() // read only
+	}
+	until := l.Until
+	if end := e.RetainedUntil(); end != nil && end.Before(until) {
+		until = *end
+	}
 	c.JSON(http.StatusOK, gin.H{
-		"envelopeId": e.ID, "available": true, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
-		"expiresAt": stamp(&l.Until),
+		"envelopeId": e.ID, "available": available, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
+		"expiresAt": stamp(&until),
 	})
 	return nil
 }
@@ -55,8 +69,11 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
+	if c.Request.Method == http.MethodHead {
+		return serveFile(c, e, d, f, "attachment")
+	}
 	_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
-		return e.Downloaded(s.act(c, models.SignerActor(l.Recipient)), l.Document)
+		return e.Downloaded(s.act(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
 	})
 	if err != nil {
 		return err

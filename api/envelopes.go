@@ -107,7 +107,7 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	message := o.optStr("message")
+	message := visible(o.optStr("message"))
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	reason := o.optStr("reason")
+	reason := visible(o.optStr("reason"))
 	if err := o.err(); err != nil {
 		return err
 	}

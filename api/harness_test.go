@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +73,20 @@ func (p *post) Send(_ context.Context, m notify.Mail) error {
 }
 
 func (p *post) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
+
+// code is the one-time code that was mailed last.
+func (p *post) code(t *testing.T) string {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range slices.Backward(p.mails) {
+		if m.Kind == "code" {
+			return regexp.MustCompile(`\b[0-9]{6}\b`).FindString(m.Text)
+		}
+	}
+	require.Fail(t, "no code was mailed")
+	return ""
+}
 
 func (p *post) count() int {
 	p.mu.Lock()
@@ -172,7 +188,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	var secret string
 	s.app, secret, err = s.store.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 	require.NoError(t, err)
-	s.id, s.pass = s.app.ID.String(), secret
+	s.id, s.pass = s.app.ClientID.String(), secret
 	return s
 }
 

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +39,33 @@ const (
 	keepAnswers = 24 * time.Hour
 	keepTokens  = credential.AccessLifetime / 2
 	keepLimit   = 10 * time.Second
+	// keepLeast is how long a key is remembered whose process died.
+	keepLeast = time.Minute
 )
 
-// kept are the headers that are part of an answer. All others are the request's own.
-var kept = []string{"Content-Type", "Location"}
+// perRequest are the headers that belong to a request and not to its answer:
+// those that every request gets anew, whoever answers it.
+var perRequest = map[string]bool{
+	"X-Request-Id": true, "X-Ratelimit-Limit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Date": true, replayedHeader: true,
+	"Cache-Control": true, "Referrer-Policy": true, "X-Content-Type-Options": true, "Content-Security-Policy": true, "X-Frame-Options": true,
+	"Strict-Transport-Security": true,
+}
+
+// answerHeader is what of a header is part of the answer.
+func answerHeader(h http.Header) http.Header {
+	out := make(http.Header)
+	for name, v := range h {
+		if !perRequest[name] {
+			out[name] = slices.Clone(v)
+		}
+	}
+	return out
+}
 
 // once runs fn, or answers as the first request with the same Idempotency-Key
-// was answered. scope says whose key it is.
+// was answered. scope says whose key it is, keep how long answers are kept: 0,
+// where they hold what is shown once, makes the key only keep two requests from
+// being worked on at the same time.
 //
 // redeem renders an answer that was promised by where it is found, and nil where
 // no handler promises such.
@@ -63,18 +85,16 @@ func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn
 	}
 	defer discard()
 	ctx := c.Request.Context()
-	id, answer, err := s.Store.TakeRequest(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, keep)
+	id, answer, err := s.Store.TakeRequest(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, keepLeast))
 	if err != nil {
 		return err
 	}
-	if answer != nil && len(answer.Body) == 0 && answer.Header[envelopeAt] != "" {
+	if answer != nil && len(answer.Body) == 0 && answer.Header.Get(envelopeAt) != "" {
 		c.Header(replayedHeader, "true")
-		return s.first(c, id, func() error { return redeem(answer) })
+		return s.first(c, id, keep, func() error { return redeem(answer) })
 	}
 	if answer != nil {
-		for name, v := range answer.Header {
-			c.Header(name, v)
-		}
+		maps.Copy(c.Writer.Header(), answer.Header)
 		c.Header(replayedHeader, "true")
 		c.Status(answer.Status)
 		if len(answer.Body) > 0 {
@@ -82,12 +102,13 @@ func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn
 		}
 		return err
 	}
-	return s.first(c, id, fn)
+	return s.first(c, id, keep, fn)
 }
 
-// first runs fn for the first request with a key and keeps its answer. What
-// failed on our side, or was refused for a while, can be sent again.
-func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
+// first runs fn for the first request with a key. It keeps the answer if the
+// request took effect (2xx). Otherwise the key is free again, also for another
+// body: a refusal is judged again.
+func (s *Server) first(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
 	rec := &recorder{ResponseWriter: c.Writer}
 	c.Writer = rec
 	request := c.Request
@@ -113,20 +134,14 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, fn func() error) error {
 	c.Writer, c.Request = rec.ResponseWriter, request
 	status := rec.Status()
 	var err error
-	if c.GetBool(noAnswerKey) {
+	a := store.Answer{Status: status, Header: answerHeader(rec.Header()), Body: rec.body.Bytes()}
+	switch {
+	case status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
+		err = s.Store.GiveBack(keep, id, false) // what was committed is not done twice
+	case keepFor == 0 || c.GetBool(noAnswerKey) || status < 200 || status > 299:
 		err = s.Store.GiveBack(keep, id, true)
-	} else if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || rec.lost || !rec.Written() && status == http.StatusOK {
-		err = s.Store.GiveBack(keep, id, status == http.StatusServiceUnavailable)
-	} else {
-		a := store.Answer{Status: status, Header: map[string]string{}, Body: rec.body.Bytes()}
-		for _, name := range kept {
-			if v := rec.Header().Get(name); v != "" {
-				a.Header[name] = v
-			}
-		}
-		if promise == nil || promise.Status != a.Status || !bytes.Equal(promise.Body, a.Body) {
-			err = s.Store.KeepAnswer(keep, id, a)
-		}
+	case promise == nil || promise.Status != a.Status || !bytes.Equal(promise.Body, a.Body) || !maps.EqualFunc(promise.Header, a.Header, slices.Equal):
+		err = s.Store.KeepAnswer(keep, id, a)
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
 		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
@@ -250,9 +265,10 @@ func part(h hash.Hash, text string) {
 	h.Write([]byte(text))
 }
 
-// tokenScope is whose key it is at the token endpoint, where nobody has been
-// let in yet. The credentials themselves are in the fingerprint.
-func tokenScope(c *gin.Context) string {
+// publicScope is whose key it is where nobody has been let in: the caller's
+// network, and the credentials in the header. Those in the body are in the
+// fingerprint.
+func publicScope(c *gin.Context) string {
 	sum := sha256.Sum256([]byte(c.GetHeader("Authorization")))
-	return "token:" + hex.EncodeToString(sum[:8]) + ":" + c.ClientIP()
+	return "public:" + hex.EncodeToString(sum[:8]) + ":" + callerNetwork(c)
 }

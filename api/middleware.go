@@ -47,6 +47,7 @@ func (s *Server) observe(c *gin.Context) {
 	c.Next()
 	level := slog.LevelDebug
 	switch status := c.Writer.Status(); {
+	case status == http.StatusNotImplemented: // an answer as planned
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
@@ -72,7 +73,7 @@ func endSpan(c *gin.Context, span trace.Span) {
 	if id := c.GetString(keyEnvelope); id != "" {
 		span.SetAttributes(attribute.String(tracing.EnvelopeID, id))
 	}
-	if c.Writer.Status() >= http.StatusInternalServerError {
+	if status := c.Writer.Status(); status >= http.StatusInternalServerError && status != http.StatusNotImplemented {
 		span.SetStatus(codes.Error, "")
 	}
 	span.End()

@@ -141,6 +141,16 @@ func (o *object) optStr(name string) *string {
 	return nil
 }
 
+// visible is a text without invisible characters, which people paste without
+// knowing; nil stays nil.
+func visible(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	v := models.Visible(*text)
+	return &v
+}
+
 // num is a required number.
 func (o *object) num(name string) float64 {
 	switch v := o.get(name).(type) {

@@ -44,13 +44,13 @@ func answerOf(status int, v any) (*store.Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("promise an answer: %w", err)
 	}
-	return &store.Answer{Status: status, Header: map[string]string{"Content-Type": "application/json; charset=utf-8"}, Body: b}, nil
+	return &store.Answer{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: b}, nil
 }
 
 // promiseNothing promises an answer without a body.
 func promiseNothing(c *gin.Context) {
 	c.Set(promiseKey, promiser(func(any) (*store.Answer, error) {
-		return &store.Answer{Status: http.StatusNoContent, Header: map[string]string{}}, nil
+		return &store.Answer{Status: http.StatusNoContent, Header: http.Header{}}, nil
 	}))
 }
 
@@ -61,7 +61,7 @@ const envelopeAt = "Content-Location"
 // promiseEnvelope promises the whole envelope.
 func promiseEnvelope(c *gin.Context, status int, id uuid.UUID) {
 	c.Set(promiseKey, promiser(func(any) (*store.Answer, error) {
-		return &store.Answer{Status: status, Header: map[string]string{envelopeAt: "/v1/envelopes/" + id.String()}}, nil
+		return &store.Answer{Status: status, Header: http.Header{envelopeAt: {"/v1/envelopes/" + id.String()}}}, nil
 	}))
 }
 
@@ -77,7 +77,7 @@ func promised(c *gin.Context, made any) (*store.Answer, error) {
 
 // redeem renders a promised envelope.
 func (s *Server) redeem(c *gin.Context, app caller, a *store.Answer) error {
-	id, err := uuid.Parse(strings.TrimPrefix(a.Header[envelopeAt], "/v1/envelopes/"))
+	id, err := uuid.Parse(strings.TrimPrefix(a.Header.Get(envelopeAt), "/v1/envelopes/"))
 	if err != nil {
 		return fmt.Errorf("promised answer: %w", err)
 	}

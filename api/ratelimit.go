@@ -1,9 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,17 +99,50 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 	return a.left + a.own, start.Add(window)
 }
 
-// limitAddress counts requests without a bearer per address; those with one are
-// counted per app once it is known.
+// limitAddress counts requests by the address they come from. On a route that
+// asks for a bearer token, a request with one waits until the token has been
+// looked at: a good one is counted for its app, any other for the address.
 func (s *Server) limitAddress(c *gin.Context) {
-	scheme, _, _ := strings.Cut(c.GetHeader("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") || c.FullPath() == "/healthz" || c.FullPath() == "/readyz" {
+	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
 		s.rateHeaders(c, s.limits.limit, s.Now().Truncate(window).Add(window))
 		return
 	}
-	if err := s.limit(c, "address:"+c.ClientIP()); err != nil {
+	if err := s.limit(c, addressKey(c)); err != nil {
 		s.fail(c, err)
 	}
+}
+
+// countRejected counts a request whose bearer token was not accepted for its
+// address. It returns why the request is refused: the limit, where that is
+// reached, else err.
+func (s *Server) countRejected(c *gin.Context, err error) error {
+	var refused *models.Error
+	if !hasBearer(c) || !errors.As(err, &refused) || refused.Kind != models.KindUnauthorized {
+		return err
+	}
+	return cmp.Or(s.limit(c, addressKey(c)), err)
+}
+
+func hasBearer(c *gin.Context) bool {
+	scheme, _, _ := strings.Cut(c.GetHeader("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+// addressKey is what a caller without an account is counted by.
+func addressKey(c *gin.Context) string { return "address:" + callerNetwork(c) }
+
+// callerNetwork is the caller's address; for IPv6 its /64 network, which one
+// subscriber has to himself.
+func callerNetwork(c *gin.Context) string {
+	addr, err := netip.ParseAddr(c.ClientIP())
+	if err != nil || addr.Unmap().Is4() {
+		return c.ClientIP()
+	}
+	network, err := addr.WithZone("").Prefix(64)
+	if err != nil {
+		return c.ClientIP()
+	}
+	return network.String()
 }
 
 func (s *Server) limit(c *gin.Context, key string) error {
@@ -126,56 +160,4 @@ func (s *Server) rateHeaders(c *gin.Context, left int, reset time.Time) {
 	c.Header("X-RateLimit-Limit", strconv.Itoa(s.limits.limit))
 	c.Header("X-RateLimit-Remaining", strconv.Itoa(max(left, 0)))
 	c.Header("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
-}
-
-// throttle counts in the database, exactly and for all processes, what must not
-// be tried too often: at most limit in a minute.
-func (s *Server) throttle(c *gin.Context, key string, limit int) error {
-	start := s.Now().UTC().Truncate(window)
-	taken, _, err := s.Store.TakeFrom(c.Request.Context(), key, start, window, 1, limit)
-	if err != nil {
-		return err
-	}
-	if taken == 0 {
-		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many tries; please wait.")
-		e.RetryAfter = max(start.Add(window).Sub(s.Now()), time.Second)
-		return e
-	}
-	return nil
-}
-
-// How many wrong tries a minute an account may see, and an address may make.
-const (
-	wrongPerAccount = 20
-	wrongPerAddress = 60
-)
-
-// guarded lets try check a credential, and counts wrong ones for the account and
-// for the caller's address: a try is taken beforehand, so that many at the same
-// time cannot exceed the limit, and given back if it was right.
-func guarded[T any](c *gin.Context, s *Server, what, account string, try func() (T, error)) (T, error) {
-	var none T
-	start := s.Now().UTC().Truncate(window)
-	// Strangers write what they like: it is kept as a hash.
-	sum := sha256.Sum256([]byte(account))
-	account = hex.EncodeToString(sum[:16])
-	keys := []struct {
-		key   string
-		limit int
-	}{{what + "-account:" + account, wrongPerAccount}, {what + "-address:" + c.ClientIP(), wrongPerAddress}}
-	for _, k := range keys {
-		if err := s.throttle(c, k.key, k.limit); err != nil {
-			return none, err
-		}
-	}
-	v, err := try()
-	if err != nil {
-		return none, err
-	}
-	for _, k := range keys {
-		if _, _, err := s.Store.TakeFrom(c.Request.Context(), k.key, start, window, -1, k.limit); err != nil {
-			return none, err
-		}
-	}
-	return v, nil
 }

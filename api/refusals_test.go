@@ -1,10 +1,8 @@
 package api_test
 
 import (
-	"database/sql"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,48 +145,6 @@ func TestDatabaseIsGone(t *testing.T) {
 		require.NotContains(t, string(a.raw), "sql", name)
 		require.Contains(t, a.str("message"), a.header.Get("X-Request-Id"), name)
 	}
-}
-
-// TestEveryOperationCanBeRepeated: wherever there is an Idempotency-Key, a
-// repeat is answered as before, another request under that key is refused, and
-// so is one whose first is not answered yet.
-func TestEveryOperationCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	s := onSQLite(t, nil)
-	at := places(t, s)
-	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
-		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {
-			return
-		}
-		key := "once " + path
-		c = c.with("Idempotency-Key", key)
-		contentType, one, two := "application/json", []byte("{}"), []byte(`{"a":1}`)
-		switch path {
-		case "/oauth/token":
-			contentType, one, two = "application/x-www-form-urlencoded", form("a", "b"), form("a", "c")
-		case "/v1/envelopes/{id}/document":
-			contentType = "application/pdf"
-		case "/v1/embedded/builder-sessions": // never done, so never repeated: only another one under its key is
-			_, _, err := s.store.TakeRequest(t.Context(), store.Request{
-				Scope: models.AppActor(s.app.ID), Method: method, Path: path, Key: key, Fingerprint: []byte("another"),
-			}, time.Hour)
-			require.NoError(t, err)
-			c.send(method, path, contentType, two).refused(422, "idempotency_key_reused")
-			return
-		}
-		first := c.send(method, at.Replace(path), contentType, one)
-		require.Less(t, first.status, 500, "%s: %s", path, first.raw)
-		again := c.send(method, at.Replace(path), contentType, one).want(first.status)
-		require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), path)
-		require.Equal(t, first.raw, again.raw, path)
-		c.send(method, at.Replace(path), contentType, two).refused(422, "idempotency_key_reused")
-		_, err := db.ExecContext(t.Context(), "UPDATE idempotency_keys SET status = 0 WHERE key = ?", key)
-		require.NoError(t, err)
-		c.send(method, at.Replace(path), contentType, one).refused(409, "idempotency_in_flight")
-	})
 }
 
 // TestPlansOnEveryRoute: one document and five envelopes on the free plan, at

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,6 +23,27 @@ const (
 	signing               // a signer token in the path
 )
 
+// repeats says what a POST with the Idempotency-Key of an earlier one gets, once
+// that has taken effect.
+type repeats int
+
+const (
+	repeatAnswer repeats = iota // the same answer, for 24 hours
+	repeatToken                 // the same, for half an access token's life
+	repeatAnew                  // it is done again: the answer is a secret that is shown once, or nothing was changed
+)
+
+func (r repeats) duration() time.Duration {
+	switch r {
+	case repeatToken:
+		return keepTokens
+	case repeatAnew:
+		return 0
+	case repeatAnswer:
+	}
+	return keepAnswers
+}
+
 // route is one row of the table that lists every endpoint.
 type route struct {
 	method, path string
@@ -29,6 +51,7 @@ type route struct {
 	role         models.Role // console, person: the least that a user needs
 	lacking      bool        // console: also while the user's second factor is missing
 	ended        bool        // signing: also for a link that has expired
+	keep         repeats
 	public       func(*gin.Context) error
 	app          func(*gin.Context, caller) error
 	signer       func(*gin.Context, signerLink) error
@@ -51,6 +74,14 @@ func (s *Server) routes() []route {
 	ownAs := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/console" + path, access: person, role: role, app: h}
 	}
+	anew := func(r route) route {
+		r.keep = repeatAnew
+		return r
+	}
+	token := func(r route) route {
+		r.keep = repeatToken
+		return r
+	}
 	lacking := func(r route) route {
 		r.lacking = true
 		return r
@@ -70,7 +101,7 @@ func (s *Server) routes() []route {
 		pub(get, "/openapi.yaml", s.openAPI),
 		pub(get, "/docs", s.docs),
 		pub(get, "/.well-known/jwks.json", s.jwks),
-		pub(post, "/oauth/token", s.token),
+		token(pub(post, "/oauth/token", s.token)),
 
 		app(post, "/v1/envelopes", s.createEnvelope),
 		app(get, "/v1/envelopes", s.listEnvelopes),
@@ -86,15 +117,15 @@ func (s *Server) routes() []route {
 		app(post, "/v1/webhooks", s.createWebhook),
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
 
-		pub(post, "/v1/console/login", s.login),
+		anew(pub(post, "/v1/console/login", s.login)),
 		own(post, "/logout", s.logout),
 		own(get, "/sessions", s.listSessions),
 		own(post, "/sessions/end", s.endSessions),
 		own(post, "/password", s.changePassword),
 		own(get, "/totp", s.factor),
-		own(post, "/totp", s.enrol),
-		own(post, "/totp/confirm", s.confirmFactor),
-		own(post, "/totp/recovery-codes", s.renewRecovery),
+		anew(own(post, "/totp", s.enrol)),
+		anew(own(post, "/totp/confirm", s.confirmFactor)),
+		anew(own(post, "/totp/recovery-codes", s.renewRecovery)),
 		own(post, "/totp/remove", s.removeFactor),
 		lacking(con(viewer, get, "/me", s.me)),
 		con(admin, get, "/users", s.listUsers),
@@ -120,7 +151,7 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/app", s.getApp),
 		con(admin, patch, "/app", s.updateApp),
 		con(admin, get, "/client-secrets", s.listClientSecrets),
-		ownAs(admin, post, "/client-secrets", s.createClientSecret),
+		anew(ownAs(admin, post, "/client-secrets", s.createClientSecret)),
 		ownAs(admin, post, "/client-secrets/:id/end", s.endClientSecret),
 		con(viewer, get, "/webhooks", s.inspectWebhooks),
 		con(admin, post, "/webhooks", s.createConsoleWebhook),
@@ -141,7 +172,7 @@ func (s *Server) routes() []route {
 		pub(get, "/v1/embedded/sessions/:token", s.openSession),
 		pub(get, "/embed/:token", s.embedPage),
 
-		pub(post, "/v1/verify", s.verify),
+		anew(pub(post, "/v1/verify", s.verify)),
 
 		sig(get, "", s.signingContext),
 		sig(post, "/otp/request", s.requestCode),
@@ -239,15 +270,12 @@ func (s *Server) serve(c *gin.Context, r route) error {
 			app, err = s.authenticateConsole(c, r)
 		}
 		if err != nil {
-			return err
+			return s.countRejected(c, err)
 		}
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
-		if r.access == person { // secrets are shown once, not kept for a repeat
-			return r.app(c, app)
-		}
-		return s.once(c, app.actor(), path, keepAnswers, func() error { return r.app(c, app) },
+		return s.once(c, app.actor(), path, r.keep.duration(), func() error { return r.app(c, app) },
 			func(a *store.Answer) error { return s.redeem(c, app, a) })
 	case signing:
 		l, err := s.authenticateSigner(c, r.ended)
@@ -259,11 +287,8 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		}
 		concerns(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
-		return s.once(c, "link:"+l.ID.String(), c.FullPath(), keepAnswers, func() error { return r.signer(c, l) }, nil)
+		return s.once(c, "link:"+l.ID.String(), c.FullPath(), r.keep.duration(), func() error { return r.signer(c, l) }, nil)
 	case public:
 	}
-	if r.path == "/oauth/token" || r.path == "/v1/console/login" {
-		return s.once(c, tokenScope(c), path, keepTokens, func() error { return r.public(c) }, nil)
-	}
-	return r.public(c)
+	return s.once(c, publicScope(c), path, r.keep.duration(), func() error { return r.public(c) }, nil)
 }

@@ -82,9 +82,11 @@ type Config struct {
 	Tracer trace.Tracer
 	// Observe is told of every request that was answered, with the route's pattern; nil: nobody.
 	Observe func(method, route string, status int, took time.Duration)
-	Log     *slog.Logger
-	Now     func() time.Time
-	NewID   func() uuid.UUID
+	// FileMissing is told of a document's file that is gone; nil: nobody.
+	FileMissing func()
+	Log         *slog.Logger
+	Now         func() time.Time
+	NewID       func() uuid.UUID
 }
 
 // Server is the HTTP handler of the whole service.
@@ -94,12 +96,14 @@ type Server struct {
 	admitting chan struct{} // a slot for each PDF that is examined at the moment
 	drawing   chan struct{} // a slot for each reading copy that is made at the moment
 
-	files    *blob.Reader
-	log      *slog.Logger
-	limits   *limiter
-	engine   *gin.Engine
-	apps     apps
-	docsPage func() ([]byte, error)
+	files  *blob.Reader
+	log    *slog.Logger
+	limits *limiter
+	engine *gin.Engine
+	apps   apps
+	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
+	bearerRoutes map[string]bool
+	docsPage     func() ([]byte, error)
 	// verifying holds a place for each document that is being verified.
 	verifying chan struct{}
 }
@@ -126,8 +130,16 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
 	s.engine.Use(s.observe, s.recoverPanic, s.secureHeaders, s.limitAddress)
+	s.bearerRoutes = make(map[string]bool)
 	for _, r := range s.routes() {
-		s.engine.Handle(r.method, r.path, s.handle(r))
+		methods := []string{r.method}
+		if r.method == http.MethodGet { // net/http leaves out the body (RFC 9110 §9.3.2)
+			methods = append(methods, http.MethodHead)
+		}
+		for _, m := range methods {
+			s.engine.Handle(m, r.path, s.handle(r))
+			s.bearerRoutes[m+" "+r.path] = r.access == bearer || r.access == console || r.access == person
+		}
 	}
 	s.engine.NoRoute(func(c *gin.Context) {
 		if cfg.Pages != nil && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) && !isAPI(c.Request.URL.Path) {

@@ -27,7 +27,7 @@ func (s *Server) login(c *gin.Context) error {
 		return err
 	}
 	ctx := c.Request.Context()
-	user, err := guarded(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
+	user, err := withAttemptLimit(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.Store.Login(ctx, email, password)
 	})
 	if isNotFound(err) {
@@ -76,7 +76,7 @@ const (
 )
 
 // takeCode uses up a code of a user's second factor. A try is taken beforehand,
-// as by guarded.
+// as by withAttemptLimit.
 func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
 	ctx, key, start := c.Request.Context(), "factor:"+user.String(), s.Now().UTC().Truncate(codeWindow)
 	taken, _, err := s.Store.TakeFrom(ctx, key, start, codeWindow, 1, wrongCodes)
@@ -105,7 +105,7 @@ func (s *Server) confirmed(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	who, err := guarded(c, s, "login", models.EmailKey(app.user.Email), func() (*models.ConsoleUser, error) {
+	who, err := withAttemptLimit(c, s, "login", models.EmailKey(app.user.Email), func() (*models.ConsoleUser, error) {
 		return s.Store.Login(c.Request.Context(), app.user.Email, password)
 	})
 	switch {

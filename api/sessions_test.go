@@ -206,7 +206,7 @@ func TestSignInsAreLogged(t *testing.T) {
 	for _, line := range []string{
 		"console user signed in\" user=" + id + " secondFactor=false", "second factor confirmed\" user=" + id, "route=/v1/console/login envelope=\"\" status=401",
 		"console user signed in\" user=" + id + " secondFactor=true", "console user signed out\" user=" + id, "second factor removed\" user=" + id,
-		"console password changed\" user=" + id, "access token issued\" app=" + s.id,
+		"console password changed\" user=" + id, "access token issued\" app=" + s.app.ID.String(),
 	} {
 		require.Contains(t, text, line)
 	}

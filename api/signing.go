@@ -102,7 +102,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		return err
 	}
 	confirmed := signer.Confirmed(act)
-	if signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest {
+	if c.Request.Method != http.MethodHead && (signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest) {
 		e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
 			if confirmed = err == nil && signer.Confirmed(act); confirmed {
@@ -322,11 +322,15 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 const maxSign = 12 << 20
 
 func (s *Server) sign(c *gin.Context, l signerLink) error {
+	mine, err := s.fieldsToSign(c, l)
+	if err != nil {
+		return err
+	}
 	o, err := readObject(c, maxSign, false)
 	if err != nil {
 		return err
 	}
-	sub := submission(o)
+	sub := submission(o, mine)
 	invalid := o.err()
 	receipt, err := s.Tokens.Receipt(l)
 	if err != nil {
@@ -357,9 +361,29 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	return nil
 }
 
-// submission reads a sign request: pictures are decoded, checked and
-// re-encoded, texts must be drawable.
-func submission(o *object) models.Submission {
+// fieldsToSign are the fields of a link that may sign now, so that nothing of a
+// request is worked on for one that may not.
+func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]models.FieldType, error) {
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	if err != nil {
+		return nil, hideNotFound(err)
+	}
+	if err := e.MaySign(s.signerAct(c, l), l.Link); err != nil {
+		return nil, err
+	}
+	mine := make(map[uuid.UUID]models.FieldType)
+	for _, f := range e.Fields {
+		if f.SignerID == l.SignerID {
+			mine[f.ID] = f.Type
+		}
+	}
+	return mine, nil
+}
+
+// submission reads a sign request: texts must be drawable; pictures are decoded,
+// checked and re-encoded, one for each of the signer's fields that takes one.
+// What is given for another field is refused when it is signed.
+func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
 		o.bad("shown", "must be the digest that the signing context gives: 64 lower-case hexadecimal digits")
@@ -376,12 +400,20 @@ func submission(o *object) models.Submission {
 			}
 		}
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
-			in.Image = picture(&pictures, f, *b64)
+			if mine[in.FieldID].Image() {
+				in.Image = picture(&pictures, f, *b64)
+				delete(mine, in.FieldID)
+			} else {
+				in.Image = notDecoded
+			}
 		}
 		sub.Fields = append(sub.Fields, in)
 	}
 	return sub
 }
+
+// notDecoded stands for a picture that is refused whatever it shows.
+var notDecoded = []byte{0}
 
 func picture(pictures *seal.Pictures, f *object, b64 string) []byte {
 	const name = "signatureImageBase64"
@@ -404,7 +436,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	reason := o.optStr("reason")
+	reason := visible(o.optStr("reason"))
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ const (
 // parts is a multipart body: the admitted file and the other parts as text.
 type parts struct {
 	file *upload
-	text map[string]string
+	text map[string][]string // more than one only of signers and fields
 }
 
 // readParts reads a multipart body as it arrives. The caller discards the file.
@@ -153,7 +153,7 @@ func (s *Server) readParts(c *gin.Context) (*parts, error) {
 	if err != nil {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
 	}
-	out := &parts{text: make(map[string]string)}
+	out := &parts{text: make(map[string][]string)}
 	for n := 0; ; n++ {
 		part, err := mr.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -185,7 +185,8 @@ func (s *Server) readPart(c *gin.Context, out *parts, part *multipart.Part) erro
 		out.file = u
 		return err
 	}
-	if _, given := out.text[name]; given {
+	repeatable := name == "signers" || name == "fields"
+	if given := out.text[name]; len(given) > 0 && !repeatable {
 		p := models.Problems{}
 		p.Add(clean(name), "must be given once")
 		return p.Err()
@@ -197,7 +198,7 @@ func (s *Server) readPart(c *gin.Context, out *parts, part *multipart.Part) erro
 	if len(b) > maxJSON {
 		return models.Refuse(models.KindTooLarge, "request_too_large", "The part %s is larger than %d bytes.", clean(name), maxJSON)
 	}
-	out.text[name] = string(b)
+	out.text[name] = append(out.text[name], string(b))
 	return nil
 }
 
@@ -223,7 +224,7 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err
 	}
-	limits, _ := app.Plan.Limits()
+	limits := s.Store.PlanLimits(app.Plan)
 	var d *models.Document
 	promise(c, status, func() any { return view(d) })
 	_, err = s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
@@ -301,10 +302,20 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, models.ErrPurged
 	}
 	f, err := s.files.Open(ctx, store.RecordOf(d))
-	if errors.Is(err, fs.ErrNotExist) { // it may have been purged since e was loaded
-		if fresh, err := s.Store.Envelope(ctx, e.AppID, e.ID); err == nil && fresh.Document(d.ID).PurgeStatus == models.PurgePurged {
+	if errors.Is(err, fs.ErrNotExist) {
+		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
+		if err1 != nil {
+			return nil, err1
+		}
+		now := fresh.Document(d.ID)
+		if now == nil || now.PurgeStatus == models.PurgePurged {
 			return nil, models.ErrPurged
 		}
+		if now.BlobKey != d.BlobKey {
+			*d = *now
+			return s.openFile(ctx, fresh, d)
+		}
+		return nil, s.fileMissing(ctx, e, d)
 	}
 	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
 		s.log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
@@ -314,6 +325,24 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, fmt.Errorf("document %s: %w", d.ID, err)
 	}
 	return f, nil
+}
+
+// errFileMissing is the answer where a file is gone that should be there.
+var errFileMissing = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
+
+// isUnavailable reports a document whose file is gone or not the one that was recorded.
+func isUnavailable(err error) bool {
+	var e *models.Error
+	return errors.As(err, &e) && e.Kind == models.KindUnavailable
+}
+
+// fileMissing tells the operator of a file that is gone.
+func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.Document) error {
+	s.log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
+	if s.FileMissing != nil {
+		s.FileMissing()
+	}
+	return errFileMissing
 }
 
 func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {

@@ -26,7 +26,7 @@ const (
 
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
 func (s *Server) verify(c *gin.Context) error {
-	if err := s.throttle(c, "verify:"+c.ClientIP(), verifyPerMinute); err != nil {
+	if err := s.throttle(c, "verify:"+callerNetwork(c), verifyPerMinute); err != nil {
 		return err
 	}
 	f, size, err := s.spool(c)

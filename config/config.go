@@ -73,6 +73,11 @@ type Config struct {
 	UploadLimit int64 `env:"UPLOAD_LIMIT"`
 	// ClamdURL is ClamAV's daemon, which examines uploads: tcp://host:3310 or unix:///path; empty: nobody does.
 	ClamdURL string `env:"CLAMD_URL"`
+	// PlanFree, PlanPro and PlanEnterprise are what an app of that plan may do:
+	// documents per envelope, envelopes per month, and whether more are let through.
+	PlanFree       models.PlanLimits `env:"PLAN_FREE"`
+	PlanPro        models.PlanLimits `env:"PLAN_PRO"`
+	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
 	// DefaultExpiryDays is the deadline where an envelope names none.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
@@ -165,7 +170,9 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
 // Default is what holds where nothing is set.
 func Default() Config {
+	plans := models.DefaultPlans()
 	return Config{
+		PlanFree: plans.Free, PlanPro: plans.Pro, PlanEnterprise: plans.Enterprise,
 		Listen: "127.0.0.1:8080", DataDir: "./data", TemporalAddress: "127.0.0.1:7233", TemporalNamespace: "default",
 		MailFrom:        "Countersign <no-reply@localhost>",
 		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
@@ -325,6 +332,11 @@ func (c *Config) check() []error {
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out
+}
+
+// Plans are the limits of the apps' plans.
+func (c Config) Plans() models.Plans {
+	return models.Plans{Free: c.PlanFree, Pro: c.PlanPro, Enterprise: c.PlanEnterprise}
 }
 
 // WorkflowsURL begins the addresses of workflows in the Temporal UI; empty if

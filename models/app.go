@@ -17,29 +17,11 @@ const (
 	PlanEnterprise Plan = "enterprise"
 )
 
-// PlanLimits is what a plan allows. EnvelopesPerMonth 0 means without limit.
-type PlanLimits struct {
-	Documents         int
-	EnvelopesPerMonth int
-	Overage           bool
-}
-
-// Limits returns the plan's limits, false for a plan that does not exist.
-func (p Plan) Limits() (PlanLimits, bool) {
-	switch p {
-	case PlanFree:
-		return PlanLimits{Documents: 1, EnvelopesPerMonth: 5}, true
-	case PlanPro:
-		return PlanLimits{Documents: MaxDocuments, EnvelopesPerMonth: 100, Overage: true}, true
-	case PlanEnterprise:
-		return PlanLimits{Documents: MaxDocuments, Overage: true}, true
-	}
-	return PlanLimits{}, false
-}
-
-// App is an API client. Its id is its client_id.
+// App is an API client. Its id stands in audit trails and sealed documents;
+// what it logs in with does not.
 type App struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
+	ClientID  uuid.UUID // its client_id
 	Name      string
 	Plan      Plan
 	Tenants   []string `gorm:"serializer:json"` // empty: all

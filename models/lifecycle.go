@@ -1,6 +1,7 @@
 package models
 
 import (
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -237,14 +238,28 @@ func (e *Envelope) Purge(act Act) error {
 // ErrPurged is the answer to who asks for a document that is not kept any more.
 var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
+// DownloadWindow is how long after a recorded download of the same document by
+// the same recipient another one is not recorded.
+const DownloadWindow = time.Hour
+
 // Downloaded records that a recipient fetches a sealed document.
-func (e *Envelope) Downloaded(act Act, document uuid.UUID) error {
+func (e *Envelope) Downloaded(act Act, recipient, document uuid.UUID) error {
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentSealed {
 		return ErrNotFound
 	}
 	if d.PurgeStatus == PurgePurged {
 		return ErrPurged
+	}
+	if s := e.Signer(recipient); s != nil {
+		if last, ok := s.Downloads[document]; ok && act.At.Sub(last).Abs() < DownloadWindow {
+			return nil
+		}
+		s.Downloads = maps.Clone(s.Downloads) // the loaded one is what the row is compared with
+		if s.Downloads == nil {
+			s.Downloads = make(map[uuid.UUID]time.Time)
+		}
+		s.Downloads[document] = act.At
 	}
 	e.record(act, EventDocumentDownloaded, uuid.Nil, Detail{"documentId": d.ID.String(), "sha256": d.SHA256})
 	return nil

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +18,9 @@ type Settings struct {
 	RetentionDays         *int // 0: keep for ever
 	FieldOrigin           *Origin
 	SenderName            *string // in mails, instead of the app's name
+	Language              *string // of mails and text messages, one of Languages
+	ReplyTo               *string // e-mail address that answers to mails go to
+	NotifyEmail           *string // e-mail address told of declines, failed invitations and stuck sealing
 	UpdatedAt             time.Time
 }
 
@@ -29,6 +34,9 @@ func (s Settings) Over(lower Settings) Settings {
 	s.RetentionDays = first(s.RetentionDays, lower.RetentionDays)
 	s.FieldOrigin = first(s.FieldOrigin, lower.FieldOrigin)
 	s.SenderName = first(s.SenderName, lower.SenderName)
+	s.Language = first(s.Language, lower.Language)
+	s.ReplyTo = first(s.ReplyTo, lower.ReplyTo)
+	s.NotifyEmail = first(s.NotifyEmail, lower.NotifyEmail)
 	return s
 }
 
@@ -55,6 +63,26 @@ func (s *Settings) Check(p Problems) {
 	if s.SenderName != nil {
 		CheckText(p, "senderName", *s.SenderName, 1, 255)
 	}
+	if s.Language != nil && !slices.Contains(Languages, *s.Language) {
+		p.Add("language", "must be one of %s", strings.Join(Languages, ", "))
+	}
+	if s.ReplyTo != nil {
+		CheckEmail(p, "replyTo", *s.ReplyTo)
+	}
+	if s.NotifyEmail != nil {
+		CheckEmail(p, "notifyEmail", *s.NotifyEmail)
+	}
+}
+
+// Languages are those of mails, text messages and signing pages.
+var Languages = []string{"en", "de", "fr", "es", "pt", "ja", "ar"}
+
+// In is the language of mails, English where nothing is chosen.
+func (s *Settings) In() string {
+	if s.Language == nil {
+		return "en"
+	}
+	return *s.Language
 }
 
 // Reminders is the time between reminders, fallback where nothing is chosen.

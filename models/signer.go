@@ -79,6 +79,8 @@ type Signer struct {
 	Shown          string
 	ShownSigners   []uuid.UUID `gorm:"serializer:json"`
 	ShownConfirmed bool        // the request to sign named the digest
+	// Downloads is when the newest download of each sealed document was recorded.
+	Downloads map[uuid.UUID]time.Time `gorm:"serializer:json"`
 }
 
 // SignerInput is what a signer is made from.
@@ -208,6 +210,31 @@ func (e *Envelope) openOrder() (int, bool) {
 
 // LinkLifetime is how long a link is good where no deadline ends it sooner.
 const LinkLifetime = 30 * 24 * time.Hour
+
+// RenewBefore is how long before its end a link is replaced, if the envelope is
+// open for longer.
+const RenewBefore = 3 * 24 * time.Hour
+
+// RenewLinkAt is when the link of an awaited signer is to be replaced; nil where
+// the deadline ends it.
+func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
+	if !e.Status.Open() || !s.Awaited() || s.LinkExpiresAt == nil || e.Due(s.LinkExpiresAt.UTC()) {
+		return nil
+	}
+	at := s.LinkExpiresAt.Add(-RenewBefore)
+	return &at
+}
+
+// NextRenewal is when the first link is to be replaced; nil where none is.
+func (e *Envelope) NextRenewal() *time.Time {
+	var next *time.Time
+	for _, s := range e.Signers {
+		if at := e.RenewLinkAt(s); at != nil && (next == nil || at.Before(*next)) {
+			next = at
+		}
+	}
+	return next
+}
 
 // issueLink gives the signer a new link. The old one, its code and its
 // verification end at once.

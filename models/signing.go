@@ -255,13 +255,13 @@ func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Si
 	at := act.At
 	e.move(ActionDecline)
 	s.Status, s.DeclinedAt = SignerDeclined, &at
-	detail := reasonDetail(reason)
-	if detail == nil {
-		detail = Detail{}
+	for _, name := range []EventName{EventSignerDeclined, EventEnvelopeDeclined} {
+		detail := Detail{"signerId": s.ID.String()}
+		if reason != nil && *reason != "" {
+			detail["reason"] = *reason
+		}
+		e.record(act, name, s.ID, detail)
 	}
-	detail["signerId"] = s.ID.String()
-	e.record(act, EventSignerDeclined, s.ID, detail)
-	e.record(act, EventEnvelopeDeclined, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
 }
 

@@ -25,7 +25,7 @@ const (
 func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
 	p := models.Problems{}
 	models.CheckText(p, "name", name, 1, 255)
-	if _, ok := plan.Limits(); !ok {
+	if !plan.Known() {
 		p.Add("plan", "must be free, pro or enterprise")
 	}
 	for i, t := range tenants {
@@ -34,7 +34,7 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 	if err := p.Err(); err != nil {
 		return nil, "", err
 	}
-	a := &models.App{ID: s.newID(), Name: name, Plan: plan, Tenants: append([]string{}, tenants...), CreatedAt: s.now()}
+	a := &models.App{ID: s.newID(), ClientID: uuid.New(), Name: name, Plan: plan, Tenants: append([]string{}, tenants...), CreatedAt: s.now()}
 	secret, cs, err := s.newSecret(a.ID)
 	if err != nil {
 		return nil, "", err
@@ -80,7 +80,7 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 			a.Contact = *c.Contact
 		}
 		if c.Plan != nil {
-			if _, ok := c.Plan.Limits(); !ok {
+			if !c.Plan.Known() {
 				p.Add("plan", "must be free, pro or enterprise")
 			}
 			a.Plan = *c.Plan
@@ -140,6 +140,18 @@ func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
 	}, nil
 }
 
+// PlanLimits is what a plan allows.
+func (s *Store) PlanLimits(plan models.Plan) models.PlanLimits { return s.plans.Limits(plan) }
+
+// AppOf finds an app by its client id, or by its own id.
+func (s *Store) AppOf(ctx context.Context, id uuid.UUID) (*models.App, error) {
+	a := &models.App{}
+	if err := s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'").Take(a, "client_id = ? OR id = ?", id, id).Error; err != nil {
+		return nil, fmt.Errorf("find app %s: %w", id, found(err))
+	}
+	return a, unseal(s, a)
+}
+
 // App loads an app.
 func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a := &models.App{}
@@ -158,8 +170,8 @@ func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*mod
 	id, err := uuid.Parse(clientID)
 	var secrets []models.ClientSecret
 	if err == nil {
-		now := s.now()
-		err = s.db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", id, now).Find(&secrets).Error
+		err = s.db.WithContext(ctx).Joins("JOIN apps ON apps.id = client_secrets.app_id").
+			Where("apps.client_id = ? AND (expires_at IS NULL OR expires_at > ?)", id, s.now()).Find(&secrets).Error
 		if err != nil {
 			return nil, fmt.Errorf("load client secrets: %w", err)
 		}
@@ -170,19 +182,30 @@ func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*mod
 	}
 	for _, cs := range secrets {
 		if bcrypt.CompareHashAndPassword(cs.Hash, []byte(secret)) == nil {
-			return s.App(ctx, id)
+			return s.App(ctx, cs.AppID)
 		}
 	}
 	return nil, models.ErrNotFound
 }
 
-// clientSecret is the app's newest live secret, in clear.
-func (s *Store) clientSecret(ctx context.Context, db *gorm.DB, app uuid.UUID) ([]byte, error) {
-	var cs models.ClientSecret
+// clientSecrets are the app's live secrets, in clear, the newest first.
+func (s *Store) clientSecrets(ctx context.Context, db *gorm.DB, app uuid.UUID) ([][]byte, error) {
+	var rows []models.ClientSecret
 	err := db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).
-		Order("created_at DESC").Take(&cs).Error
-	if err != nil {
-		return nil, fmt.Errorf("load client secret: %w", found(err))
+		Order("created_at DESC, id DESC").Find(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = models.ErrNotFound
 	}
-	return s.vault.Open(cs.Cipher, labelClientSecret)
+	if err != nil {
+		return nil, fmt.Errorf("load client secrets: %w", err)
+	}
+	out := make([][]byte, 0, len(rows))
+	for _, cs := range rows {
+		plain, err := s.vault.Open(cs.Cipher, labelClientSecret)
+		if err != nil {
+			return nil, fmt.Errorf("open client secret %s: %w", cs.ID, err)
+		}
+		out = append(out, plain)
+	}
+	return out, nil
 }

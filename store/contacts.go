@@ -15,21 +15,22 @@ import (
 	"countersign/models"
 )
 
-// Contacts are sealed, so that their lists are made here and not by the
-// database: an app has MaxContacts at most, and maxContacts of them are answered.
+// Contacts are encrypted, so that their lists are made here and not by the
+// database: an app has MaxContacts at most, and a page MaxContactPage.
 const (
-	MaxContacts = 50_000
-	maxContacts = 1000
+	MaxContacts    = 50_000
+	MaxContactPage = 1000
 )
 
 // errRace says that another transaction made the row first.
 var errRace = errors.New("store: another was first")
 
-// SaveContact creates the contact, or updates the one with the same address.
-func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Contact, error) {
-	err := s.saveContact(ctx, &c)
+// SaveContact creates the contact, or updates the one with the same address,
+// whose phone number stays with keepPhone.
+func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
+	err := s.saveContact(ctx, &c, keepPhone)
 	if errors.Is(err, errRace) { // now it is there
-		err = s.saveContact(ctx, &c)
+		err = s.saveContact(ctx, &c, keepPhone)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("save contact: %w", err)
@@ -37,10 +38,9 @@ func (s *Store) SaveContact(ctx context.Context, c models.Contact) (*models.Cont
 	return &c, nil
 }
 
-func (s *Store) saveContact(ctx context.Context, c *models.Contact) error {
+func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
 	keys := s.contactKeys(c.AppID, c.Email)
-	// A request that saves a contact can be done twice, so that none is noted.
-	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	return s.tx(making(ctx, c), func(tx *gorm.DB) error {
 		var old []models.Contact
 		if err := s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id").Limit(1).Find(&old).Error; err != nil {
 			return err
@@ -48,6 +48,12 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact) error {
 		c.EmailKey = keys[0]
 		if len(old) > 0 {
 			c.ID, c.CreatedAt = old[0].ID, old[0].CreatedAt
+			if keepPhone {
+				if err := unseal(s, &old[0]); err != nil {
+					return err
+				}
+				c.Phone = old[0].Phone
+			}
 			row := sealed(s, c)
 			return tx.Model(row).Select("*").Updates(row).Error
 		}
@@ -67,33 +73,36 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact) error {
 	})
 }
 
-// Contacts lists an app's contacts by name, at most 1,000; search matches any
-// part of name and address.
-func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string) ([]models.Contact, error) {
+// Contacts lists a page of an app's contacts by name, and tells how many there
+// are; search matches any part of name and address. Pages count from 1.
+func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = fold(search)
 	var list []listed
 	var page []models.Contact
-	err := s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, maxContacts, func(*gorm.DB, int) error {
+	first, end := (pageNumber-1)*size, pageNumber*size
+	err = s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, MaxContactPage, func(*gorm.DB, int) error {
 		for _, c := range page {
 			if err := unseal(s, &c); err != nil {
 				return err
 			}
 			if text := fold(c.Name, c.Email); strings.Contains(text, search) {
 				list = append(list, listed{text, c})
+				total++
 			}
 		}
 		slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(a.text, b.text) })
-		list = list[:min(len(list), maxContacts)]
+		list = list[:min(len(list), end)]
 		return nil
 	}).Error
 	if err != nil {
-		return nil, fmt.Errorf("list contacts: %w", err)
+		return nil, 0, fmt.Errorf("list contacts: %w", err)
 	}
+	list = list[min(first, len(list)):]
 	out := make([]models.Contact, 0, len(list))
 	for _, v := range list {
 		out = append(out, v.contact)
 	}
-	return out, nil
+	return out, total, nil
 }
 
 // listed is a contact with the text that it is found and ordered by.

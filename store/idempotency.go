@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,11 +25,11 @@ type Request struct {
 // Answer is what was answered to a request.
 type Answer struct {
 	Status int // 0: not answered yet
-	Header map[string]string
+	Header http.Header
 	Body   []byte
 }
 
-// idempotencyKey is a request that was taken, and its answer. The body is
+// idempotencyKey is a request that was taken, and its answer. Header and body are
 // encrypted: answers hold credentials.
 type idempotencyKey struct {
 	ID          uuid.UUID `gorm:"primaryKey"`
@@ -37,7 +40,7 @@ type idempotencyKey struct {
 	Fingerprint []byte
 	Committed   bool // what it asked for was done
 	Status      int
-	Header      map[string]string `gorm:"serializer:json"`
+	Header      string // encrypted JSON; "{}": not answered yet
 	Body        []byte
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
@@ -71,7 +74,7 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		now := s.now()
 		row := idempotencyKey{
-			ID: s.newID(), Scope: r.Scope, Method: r.Method, Path: r.Path, Key: r.Key, Fingerprint: r.Fingerprint, Header: map[string]string{},
+			ID: s.newID(), Scope: r.Scope, Method: r.Method, Path: r.Path, Key: r.Key, Fingerprint: r.Fingerprint, Header: "{}",
 			CreatedAt: now, ExpiresAt: now.Add(keep),
 		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
@@ -96,8 +99,8 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 		case !same:
 			return errKeyReused
 		case old.Status != 0:
-			id, answer = old.ID, &Answer{Status: old.Status, Header: old.Header}
-			answer.Body, err = s.vault.Open(old.Body, labelIdempotency)
+			id = old.ID
+			answer, err = s.openAnswer(&old)
 			return err
 		case now.Sub(old.CreatedAt).Abs() < inFlight: // a clock set back makes nothing wait
 			return errInFlight
@@ -114,9 +117,42 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 	return id, answer, nil
 }
 
+func (s *Store) encryptAnswer(row *idempotencyKey, a Answer) error {
+	header, err := json.Marshal(a.Header)
+	if err != nil {
+		return fmt.Errorf("keep answer: %w", err)
+	}
+	row.Status = a.Status
+	row.Header = base64.StdEncoding.EncodeToString(s.vault.Seal(header, labelIdempotency+" header"))
+	row.Body = s.vault.Seal(a.Body, labelIdempotency)
+	return nil
+}
+
+func (s *Store) openAnswer(row *idempotencyKey) (*Answer, error) {
+	a := &Answer{Status: row.Status}
+	sealed, err := base64.StdEncoding.DecodeString(row.Header)
+	if err != nil {
+		return nil, fmt.Errorf("kept answer: %w", err)
+	}
+	header, err := s.vault.Open(sealed, labelIdempotency+" header")
+	if err == nil {
+		err = json.Unmarshal(header, &a.Header)
+	}
+	if err == nil {
+		a.Body, err = s.vault.Open(row.Body, labelIdempotency)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kept answer: %w", err)
+	}
+	return a, nil
+}
+
 // KeepAnswer stores the answer to a request that was taken.
 func (s *Store) KeepAnswer(ctx context.Context, id uuid.UUID, a Answer) error {
-	row := idempotencyKey{Status: a.Status, Header: a.Header, Body: s.vault.Seal(a.Body, labelIdempotency)}
+	row := idempotencyKey{}
+	if err := s.encryptAnswer(&row, a); err != nil {
+		return err
+	}
 	err := s.db.WithContext(ctx).Model(&idempotencyKey{}).Where("id = ?", id).Select("Status", "Header", "Body").Updates(&row).Error
 	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
@@ -171,7 +207,9 @@ func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {
 			return err
 		}
 		if a != nil {
-			row.Status, row.Header, row.Body = a.Status, a.Header, s.vault.Seal(a.Body, labelIdempotency)
+			if err := s.encryptAnswer(&row, *a); err != nil {
+				return err
+			}
 			columns = append(columns, "Status", "Header", "Body")
 		}
 	}

@@ -50,6 +50,7 @@ func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
 		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSaved) },
 		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSigners) },
+		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSettings) },
 	} {
 		if err := rewrap(ctx); err != nil {
 			return n, fmt.Errorf("rewrap: %w", err)

@@ -45,6 +45,10 @@ func sealedRowOf(row any) sealedRow {
 		return sealedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []sealedColumn{
 			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: own(&v.FontLabel)},
 		}}
+	case *models.Settings:
+		return sealedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []sealedColumn{
+			{name: "reply_to", text: own(&v.ReplyTo)}, {name: "notify_email", text: own(&v.NotifyEmail)},
+		}}
 	case *models.WebhookEvent:
 		return sealedRow{"webhook_events", v.ID.String(), []sealedColumn{{name: "body", data: &v.Body}}}
 	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent

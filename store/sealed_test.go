@@ -85,7 +85,7 @@ func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
 	require.NoError(t, err)
 	w.user, err = s.CreateUser(ctx, f.app.ID, "Clerk@staff.example", "Clerk", "correct horse", models.RoleViewer)
 	require.NoError(t, err)
-	w.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number})
+	w.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number}, false)
 	require.NoError(t, err)
 	_, err = s.CreateWebhook(ctx, f.app.ID, "https://hooks.example.com", models.WebhookEvents, "")
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func (w *world) check(s *store.Store) {
 	assert.Equal(t, user.Email, users[0].Email)
 
 	for _, search := range []string{"", "GRACE", "Hopper", "navy", ".h@n"} {
-		contacts, err := s.Contacts(ctx, w.app.ID, search)
+		contacts, _, err := s.Contacts(ctx, w.app.ID, search, 1, 1000)
 		require.NoError(t, err)
 		require.Len(t, contacts, 1, search)
 		assert.Equal(t, "Grace Hopper", contacts[0].Name)
@@ -355,7 +355,7 @@ func TestReplacedMasterKey(t *testing.T) {
 
 			_, err = both.CreateUser(ctx, w.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
 			require.ErrorContains(t, err, "user_exists")
-			again, err := both.SaveContact(ctx, *w.contact)
+			again, err := both.SaveContact(ctx, *w.contact, false)
 			require.NoError(t, err)
 			assert.Equal(t, w.contact.ID, again.ID)
 			assert.Equal(t, w.contact.CreatedAt.UTC(), again.CreatedAt.UTC())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"countersign/models"
@@ -16,6 +17,9 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 	var rows []models.Settings
 	if err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}).Find(&rows).Error; err != nil {
 		return own, effective, fmt.Errorf("load settings: %w", err)
+	}
+	if err := unsealAll(s, pointers(rows)); err != nil {
+		return own, effective, err
 	}
 	own = models.Settings{AppID: app, TenantID: tenant}
 	var general models.Settings
@@ -41,8 +45,42 @@ func (s *Store) SaveSettings(ctx context.Context, v models.Settings) error {
 		return err
 	}
 	v.UpdatedAt = s.now()
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&v).Error; err != nil {
+	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(sealed(s, &v)).Error; err != nil {
 		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil
+}
+
+// settingsKey is the key of a tenant's settings; the zero key of an app's own is
+// never one, because no app has the zero id.
+type settingsKey struct {
+	app    uuid.UUID
+	tenant string
+}
+
+// rewrapSettings looks at the settings after one and returns the last.
+func (s *Store) rewrapSettings(ctx context.Context, after settingsKey) (last settingsKey, n int, err error) {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		var rows []*models.Settings
+		q := s.locked(tx).Where("(app_id, tenant_id) > (?, ?)", after.app, after.tenant)
+		if err := q.Order("app_id, tenant_id").Limit(rewrapPage).Find(&rows).Error; err != nil {
+			return err
+		}
+		for _, row := range rows {
+			last = settingsKey{row.AppID, row.TenantID}
+			if !s.stale(sealedRowOf(row)) {
+				continue
+			}
+			if err := unseal(s, row); err != nil {
+				return err
+			}
+			fresh := sealed(s, row)
+			if err := tx.Model(fresh).Select("reply_to", "notify_email").Updates(fresh).Error; err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return last, n, err
 }

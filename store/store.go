@@ -40,9 +40,11 @@ type Config struct {
 	PasswordCost int
 	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
 	LeakedPasswords string
-	Vault           *vault.Vault
-	Now             func() time.Time
-	NewID           func() uuid.UUID
+	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
+	Plans models.Plans
+	Vault *vault.Vault
+	Now   func() time.Time
+	NewID func() uuid.UUID
 }
 
 // Store is safe for concurrent use.
@@ -56,6 +58,7 @@ type Store struct {
 	newID    func() uuid.UUID
 	cost     int // bcrypt's for passwords
 	leaked   string
+	plans    models.Plans
 	wake     chan struct{}
 	schemas  sync.Map // what GORM knows of each model, for what is read without it
 }
@@ -68,7 +71,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), leaked: cfg.LeakedPasswords,
-		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
+		plans: cmp.Or(cfg.Plans, models.DefaultPlans()),
+		now:   func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {
 		return nil, err

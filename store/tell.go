@@ -144,10 +144,10 @@ func (s *Store) countEnvelope(tx *gorm.DB, app uuid.UUID, at time.Time) error {
 	if err := tx.Take(&a, "id = ?", app).Error; err != nil {
 		return fmt.Errorf("load app: %w", found(err))
 	}
-	limits, ok := a.Plan.Limits()
-	if !ok {
+	if !a.Plan.Known() {
 		return fmt.Errorf("app %s has unknown plan %q", app, a.Plan)
 	}
+	limits := s.plans.Limits(a.Plan)
 	var used int
 	err := tx.Raw(`INSERT INTO usage (app_id, period_start, envelopes) VALUES (?, ?, 1)
 		ON CONFLICT (app_id, period_start) DO UPDATE SET envelopes = usage.envelopes + 1 RETURNING envelopes`,

@@ -76,10 +76,10 @@ func TestWebhooksMatchEvents(t *testing.T) {
 			assert.Equal(t, e.ID, body.Data.EnvelopeID)
 			if job.Delivery.WebhookID != all.ID {
 				assert.Equal(t, models.EventEnvelopeVoided, body.Event)
-				assert.Equal(t, []byte("own secret"), job.Secret)
+				assert.Equal(t, [][]byte{[]byte("own secret")}, job.Secrets)
 				assert.Equal(t, reason, *body.Data.Reason)
 			} else {
-				assert.True(t, strings.HasPrefix(string(job.Secret), "cs_"), "without a secret of its own the client secret signs")
+				assert.True(t, strings.HasPrefix(string(job.Secrets[0]), "cs_"), "without a secret of its own the client secret signs")
 			}
 		}
 		assert.Equal(t, len(want), perHook[all.ID])
@@ -160,11 +160,12 @@ func TestCredentials(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
 		app, secret, err := s.CreateApp(t.Context(), "A", models.PlanFree, []string{"t1"})
 		require.NoError(t, err)
-		got, err := s.Authenticate(t.Context(), app.ID.String(), secret)
+		require.NotEqual(t, app.ID, app.ClientID, "the id in records is not what one logs in with")
+		got, err := s.Authenticate(t.Context(), app.ClientID.String(), secret)
 		require.NoError(t, err)
 		assert.Equal(t, app.ID, got.ID)
 		assert.Equal(t, []string{"t1"}, got.Tenants)
-		for _, c := range [][2]string{{app.ID.String(), "wrong"}, {uuid.NewString(), secret}, {"nonsense", secret}, {"", ""}} {
+		for _, c := range [][2]string{{app.ClientID.String(), "wrong"}, {app.ID.String(), secret}, {uuid.NewString(), secret}, {"nonsense", secret}, {"", ""}} {
 			_, err := s.Authenticate(t.Context(), c[0], c[1])
 			require.ErrorIs(t, err, models.ErrNotFound)
 		}

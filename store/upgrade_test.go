@@ -89,7 +89,7 @@ func TestUpgradeFromPlain(t *testing.T) {
 				u, err := s.Login(ctx, "CLERK@staff.example", "correct horse")
 				require.NoError(t, err)
 				assert.Equal(t, "Clerk@staff.example", u.Email)
-				contacts, err := s.Contacts(ctx, app, "HOPPER")
+				contacts, _, err := s.Contacts(ctx, app, "HOPPER", 1, 1000)
 				require.NoError(t, err)
 				require.Len(t, contacts, 1)
 				assert.Equal(t, "Grace.H@navy.example +12025550143", contacts[0].Email+" "+*contacts[0].Phone)
@@ -113,11 +113,11 @@ func TestUpgradeFromPlain(t *testing.T) {
 			check(1)
 			_, err = s.CreateUser(ctx, app, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
 			require.ErrorContains(t, err, "user_exists")
-			kept, err := s.SaveContact(ctx, models.Contact{AppID: app, Name: "Grace Hopper", Email: "grace.h@navy.example"})
+			kept, err := s.SaveContact(ctx, models.Contact{AppID: app, Name: "Grace Hopper", Email: "grace.h@navy.example"}, false)
 			require.NoError(t, err)
 			assert.Equal(t, contact, kept.ID)
 			number := "+12025550143"
-			_, err = s.SaveContact(ctx, models.Contact{AppID: app, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number})
+			_, err = s.SaveContact(ctx, models.Contact{AppID: app, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number}, false)
 			require.NoError(t, err)
 			owed := func(copies int) {
 				t.Helper()

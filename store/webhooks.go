@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,10 +73,10 @@ type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
 	URL      string
-	Secret   []byte
-	// PreviousSecrets are still accepted by the receiver while it changes to Secret.
-	PreviousSecrets [][]byte
-	FailingSince    *time.Time
+	// Secrets sign it, the newest first. While a secret is replaced there are
+	// several: receivers may still know the oldest alone.
+	Secrets      [][]byte
+	FailingSince *time.Time
 }
 
 // DeliveryJob loads a pending delivery. It returns models.ErrNotFound if the
@@ -98,22 +99,39 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
 	}
 	j.URL, j.FailingSince = w.URL, w.FailingSince
-	if w.PreviousSecret != nil && w.PreviousUntil != nil && s.now().Before(*w.PreviousUntil) {
-		old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
-		if err != nil {
-			return nil, fmt.Errorf("previous secret of delivery %s: %w", id, err)
-		}
-		j.PreviousSecrets = [][]byte{old}
-	}
-	if w.Secret != nil {
-		j.Secret, err = s.vault.Open(w.Secret, labelWebhookSecret)
-	} else {
-		j.Secret, err = s.clientSecret(ctx, db, w.AppID)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("secret of delivery %s: %w", id, err)
+	if j.Secrets, err = s.webhookSecrets(ctx, db, &w); err != nil {
+		return nil, fmt.Errorf("secrets of delivery %s: %w", id, err)
 	}
 	return j, nil
+}
+
+// webhookSecrets are what an endpoint's deliveries are signed with, the newest
+// first: its own secret or else the app's client secrets, and until the end of a
+// rotation the one before.
+func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webhook) ([][]byte, error) {
+	var out [][]byte
+	if w.Secret != nil {
+		own, err := s.vault.Open(w.Secret, labelWebhookSecret)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, own)
+	} else {
+		shared, err := s.clientSecrets(ctx, db, w.AppID)
+		if err != nil {
+			return nil, err
+		}
+		out = shared
+	}
+	if w.PreviousSecret == nil || w.PreviousUntil == nil || !s.now().Before(*w.PreviousUntil) {
+		return out, nil
+	}
+	old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
+	if err != nil {
+		return nil, err
+	}
+	out = slices.DeleteFunc(out, func(secret []byte) bool { return string(secret) == string(old) })
+	return append(out, old), nil
 }
 
 // Outcome is what a try at a delivery means.
@@ -262,11 +280,11 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 		}
 		old := w.Secret
 		if old == nil {
-			plain, err := s.clientSecret(ctx, tx, app)
+			plain, err := s.clientSecrets(ctx, tx, app)
 			if err != nil {
 				return err
 			}
-			old = s.vault.Seal(plain, labelWebhookSecret)
+			old = s.vault.Seal(plain[len(plain)-1], labelWebhookSecret)
 		}
 		until := s.now().Add(overlap)
 		change := map[string]any{"secret": nil, "previous_secret": old, "previous_until": until}

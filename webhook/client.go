@@ -52,10 +52,12 @@ type Request struct {
 	Failing bool
 	EventID string
 	Body    []byte
-	Secret  []byte
-	// PreviousSecrets are still accepted by the receiver during a rotation. They
-	// sign webhook-signature beside Secret; X-Service-Signature has room for one.
-	PreviousSecrets [][]byte
+	// Secrets sign it, the newest first; there is one at least. While a secret is
+	// replaced there are several: X-Service-Signature has room for one signature
+	// and keeps the oldest secret's, so that receivers need not change before the
+	// rotation ends, and X-Service-Signature-Next carries the newest's.
+	// webhook-signature carries all.
+	Secrets [][]byte
 	// At is the moment of the attempt; it becomes webhook-timestamp.
 	At time.Time
 }
@@ -159,9 +161,14 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	if err != nil {
 		return Result{Err: ErrURL}
 	}
-	secrets := append([][]byte{req.Secret}, req.PreviousSecrets...)
-	post.Header = StandardHeaders(req.EventID, req.At, req.Body, secrets...)
-	post.Header.Set(SignatureHeader, Sign(req.Secret, req.Body))
+	if len(req.Secrets) == 0 {
+		return Result{Err: ErrNoSecret}
+	}
+	post.Header = StandardHeaders(req.EventID, req.At, req.Body, req.Secrets...)
+	post.Header.Set(SignatureHeader, Sign(req.Secrets[len(req.Secrets)-1], req.Body))
+	if len(req.Secrets) > 1 {
+		post.Header.Set(NextSignatureHeader, Sign(req.Secrets[0], req.Body))
+	}
 	post.Header.Set("Content-Type", "application/json")
 	post.Header.Set("User-Agent", c.userAgent)
 

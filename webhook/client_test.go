@@ -21,7 +21,7 @@ import (
 
 func request(url string) webhook.Request {
 	return webhook.Request{
-		URL: url, EventID: "evt_1", Body: []byte(`{"event":"envelope.sent"}`), Secret: []byte("secret"),
+		URL: url, EventID: "evt_1", Body: []byte(`{"event":"envelope.sent"}`), Secrets: [][]byte{[]byte("secret")},
 		At: time.Unix(1_800_000_000, 0),
 	}
 }
@@ -51,7 +51,7 @@ func TestDeliver(t *testing.T) {
 		_, _ = io.WriteString(w, "thanks")
 	})
 	req := request(s.URL + "/hook?x=1")
-	req.PreviousSecrets = [][]byte{[]byte("older")}
+	req.Secrets = append(req.Secrets, []byte("older"))
 	res := client(t, webhook.ClientConfig{AllowPrivate: true}).Deliver(t.Context(), req)
 	require.NoError(t, res.Err)
 	assert.True(t, res.OK())
@@ -64,7 +64,8 @@ func TestDeliver(t *testing.T) {
 	assert.Equal(t, req.Body, body)
 	assert.Equal(t, "application/json", got.Header.Get("Content-Type"))
 	assert.Equal(t, "Countersign-Webhooks/1", got.Header.Get("User-Agent"))
-	assert.Equal(t, webhook.Sign(req.Secret, req.Body), got.Header.Get(webhook.SignatureHeader))
+	assert.Equal(t, webhook.Sign([]byte("older"), req.Body), got.Header.Get(webhook.SignatureHeader), "receivers need not change before the rotation ends")
+	assert.Equal(t, webhook.Sign([]byte("secret"), req.Body), got.Header.Get("X-Service-Signature-Next"))
 	assert.Equal(t, "evt_1", got.Header.Get("webhook-id"))
 	assert.Equal(t, "1800000000", got.Header.Get("webhook-timestamp"))
 	assert.Equal(t, webhook.StandardHeaders("evt_1", req.At, req.Body, []byte("secret"), []byte("older")).Get("webhook-signature"),

@@ -18,6 +18,7 @@ import (
 // may be stored and shown.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
+	ErrNoSecret          = errors.New("there is no secret to sign with")
 	ErrAddressNotAllowed = errors.New("address not allowed")
 	ErrTimeout           = errors.New("timeout")
 	ErrNameNotFound      = errors.New("name not found")

@@ -17,6 +17,10 @@ import (
 // SignatureHeader is the fixed header that carries Sign's value.
 const SignatureHeader = "X-Service-Signature"
 
+// NextSignatureHeader carries, while a secret is replaced, Sign's value under
+// the new secret.
+const NextSignatureHeader = "X-Service-Signature-Next"
+
 // Headers of the Standard Webhooks specification.
 const (
 	StandardIDHeader        = "Webhook-Id"

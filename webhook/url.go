@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,10 +82,18 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	if allowPrivate {
 		return nil
 	}
-	if len(labels) == 1 || labels[len(labels)-1] == "localhost" {
+	if len(labels) == 1 || slices.Contains(privateSuffixes, labels[len(labels)-1]) || strings.HasSuffix(name, ".home.arpa") || name == "home.arpa" {
 		return errors.New("the host is not a public name")
 	}
 	return nil
+}
+
+// privateSuffixes are top-level names that resolve on one machine or in one
+// network alone (RFC 6761, RFC 6762, RFC 9476, ICANN's "internal" and names that
+// it keeps out of the root because so many use them privately). Metadata services
+// of clouds are among them, such as metadata.google.internal.
+var privateSuffixes = []string{
+	"internal", "local", "localhost", "localdomain", "invalid", "onion", "alt", "home", "corp", "mail", "lan", "intranet", "private",
 }
 
 func checkLiteral(addr netip.Addr, allowPrivate bool) error {

@@ -161,9 +161,25 @@ func (w *envelope) wait(ctx workflow.Context) error {
 		return nil
 	case w.deadlinePassed(ctx):
 		return w.expire(ctx)
+	case w.renewalDue(ctx):
+		return w.renewLinks(ctx)
 	default:
 		return w.sendReminders(ctx)
 	}
+}
+
+// renewalDue reports that a link ends soon. Renewing comes before reminding: a
+// reminder then carries the new link.
+func (w *envelope) renewalDue(ctx workflow.Context) bool {
+	return w.plan.RenewAt != nil && !workflow.Now(ctx).Before(*w.plan.RenewAt)
+}
+
+// renewLinks replaces the links that end soon, whether or not there are
+// reminders, and learns when the next one does. Histories from before have no
+// time for it in their plan, so that they replay as they were.
+func (w *envelope) renewLinks(ctx workflow.Context) error {
+	w.plan.RenewAt = nil
+	return run(temporal.Untraced(ctx), options("Renew the links that end soon", time.Minute), acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt)
 }
 
 // arm starts the one timer, for the deadline or the next reminder, whichever
@@ -173,6 +189,9 @@ func (w *envelope) arm(ctx workflow.Context) {
 		return
 	}
 	at, summary := w.remind, "Next reminder"
+	if r := w.plan.RenewAt; r != nil && (at.IsZero() || r.Before(at)) {
+		at, summary = *r, "A link is to be renewed"
+	}
 	if d := w.plan.Deadline; d != nil && (at.IsZero() || d.Before(at)) {
 		at, summary = *d, "Deadline"
 	}

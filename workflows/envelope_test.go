@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -354,6 +355,47 @@ func TestStartedAnew(t *testing.T) {
 			h.signs(time.Hour, 1)
 			h.run(t)
 			assert.Equal(t, c.want, h.calls)
+		})
+	}
+}
+
+// TestLinksAreRenewed: a link that would end before the envelope does is
+// replaced in time, with reminders or without, again and again.
+func TestLinksAreRenewed(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, every := range map[string]time.Duration{"no reminders": 0, "weekly reminders": 7 * day} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, 1)
+			h.seals()
+			h.plan.ReminderEvery = every
+			first := h.begin.Add(27 * day)
+			h.plan.RenewAt = &first
+			renewals := 0
+			h.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+				renewals++
+				h.note(fmt.Sprintf("renew %d", renewals))
+				next := h.env.Now().Add(27 * day)
+				return &next, nil
+			})
+			h.signs(100*day, 0)
+			h.run(t)
+			assert.Equal(t, 3, renewals)
+			for i := range 3 {
+				assert.InDelta(t, float64(27*(i+1)), h.times[fmt.Sprintf("renew %d", i+1)].Hours()/24, 0.1)
+			}
+			reminders := 0
+			for _, c := range h.calls {
+				if c == "remind" {
+					reminders++
+				}
+			}
+			if every == 0 {
+				assert.Zero(t, reminders)
+			} else {
+				assert.Equal(t, 14, reminders)
+			}
 		})
 	}
 }

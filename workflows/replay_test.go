@@ -67,6 +67,10 @@ func (w *world) register(r sdkworker.Registry) {
 	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (activities.Plan, error) { return w.plan, nil })
 	register("Invite", func(context.Context, activities.SignerInput) error { return nil })
 	register("Remind", func(context.Context, activities.RemindInput) error { return nil })
+	register("RenewLinks", func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+		next := time.Now().Add(30 * 24 * time.Hour)
+		return &next, nil
+	})
 	register("Expire", func(context.Context, temporal.EnvelopeInput) (models.Status, error) { return models.StatusExpired, nil })
 	register("SendCopies", nothing)
 	register("SendClosing", nothing)
@@ -113,6 +117,12 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		p.Deadline, p.ReminderEvery = &deadline, time.Second
 		return p
 	}
+	renewed := func(p activities.Plan) activities.Plan {
+		p = due(p)
+		renew := time.Now().Add(500 * time.Millisecond)
+		p.RenewAt, p.ReminderEvery = &renew, 0
+		return p
+	}
 	delays := []time.Duration{time.Second, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}
 	for name, s := range map[string]struct {
 		world   world
@@ -126,6 +136,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"declined":         {world: world{plan: at(1, 2)}, signals: []string{"0", temporal.SignalSignerDeclined}},
 		"voided":           {world: world{plan: at(1)}, signals: []string{temporal.SignalVoided}},
 		"reminded-expired": {world: world{plan: due(at(1))}},
+		"renewed-expired":  {world: world{plan: renewed(at(1))}},
 		"delivered":        {world: world{takes: true}, start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}},
 		"anchored":         {typ: temporal.WorkflowAnchor},
 		"delivery-failed":  {start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}, fails: true},

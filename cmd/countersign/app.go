@@ -47,7 +47,7 @@ func (a appCreate) Run(ctx context.Context) error {
 				return err
 			}
 		}
-		return show(credentials{ClientID: app.ID.String(), ClientSecret: secret}, a.JSON)
+		return show(credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
 	})
 }
 
@@ -72,7 +72,7 @@ type appUpdate struct {
 
 // Run changes the app.
 func (a appUpdate) Run(ctx context.Context) error {
-	return a.with(ctx, func(s *store.Store) error {
+	return a.withApp(ctx, a.App, func(s *store.Store, app *models.App) error {
 		c := store.AppChange{Name: a.Name, Contact: a.Contact}
 		if a.Plan != nil {
 			plan := models.Plan(*a.Plan)
@@ -81,7 +81,7 @@ func (a appUpdate) Run(ctx context.Context) error {
 		if len(a.Tenant) > 0 || a.AllTenants {
 			c.Tenants = &a.Tenant
 		}
-		_, err := s.UpdateApp(ctx, a.App, c)
+		_, err := s.UpdateApp(ctx, app.ID, c)
 		return err
 	})
 }
@@ -96,11 +96,11 @@ type appSecret struct {
 
 // Run makes the secret.
 func (a appSecret) Run(ctx context.Context) error {
-	return a.with(ctx, func(s *store.Store) error {
-		secret, err := s.AddSecret(ctx, a.App, a.Overlap)
+	return a.withApp(ctx, a.App, func(s *store.Store, app *models.App) error {
+		secret, err := s.AddSecret(ctx, app.ID, a.Overlap)
 		if err != nil {
 			return err
 		}
-		return show(credentials{ClientID: a.App.String(), ClientSecret: secret}, a.JSON)
+		return show(credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
 	})
 }

@@ -218,7 +218,7 @@ func (d devCommand) demoApp(ctx context.Context, s *store.Store) (credentials, e
 	if err != nil {
 		return credentials{}, err
 	}
-	return credentials{ClientID: app.ID.String(), ClientSecret: secret}, nil
+	return credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, nil
 }
 
 func (d devCommand) greet(i demo, took time.Duration) {

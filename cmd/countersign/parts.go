@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -72,7 +73,9 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := store.Open(ctx, store.Config{URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, LeakedPasswords: cfg.LeakedPasswords, Vault: v, Now: now, NewID: newID})
+	s, err := store.Open(ctx, store.Config{
+		URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, LeakedPasswords: cfg.LeakedPasswords, Plans: cfg.Plans(), Vault: v, Now: now, NewID: newID,
+	})
 	return s, v, err
 }
 
@@ -192,7 +195,7 @@ func (p *parts) api() (http.Handler, error) {
 		DefaultExpiryDays: p.cfg.DefaultExpiryDays, ReminderInterval: p.cfg.ReminderInterval, ConsoleIdle: p.cfg.ConsoleIdle, ConsoleTOTP: p.cfg.ConsoleTOTP,
 		DeclineNeedsCode: p.cfg.DeclineNeedsCode, CodeBeforeReading: !p.cfg.ReadBeforeCode, AllowPrivateHooks: p.cfg.WebhookAllowPrivate,
 		Development: p.cfg.WebhookAllowPrivate, TrustedProxies: p.cfg.TrustedProxies, Trust: others,
-		Version: version, Observe: p.metrics.Request, Tracer: p.tracer, Log: p.log, Now: now, NewID: newID,
+		Version: version, Observe: p.metrics.Request, FileMissing: p.metrics.FileMissing, Tracer: p.tracer, Log: p.log, Now: now, NewID: newID,
 	})
 }
 
@@ -228,7 +231,7 @@ func (p *parts) workers(ctx context.Context) (worker.Workers, error) {
 		Store: p.store, Blobs: p.blobs, Tokens: p.tokens, Mail: p.mail, SMS: p.sms, Sealer: p.metrics.Sealer(sealer, now),
 		Webhooks: p.deliverer(), Anchors: p.anchorer(),
 		BaseURL: p.cfg.BaseURL, SigningURL: p.cfg.SigningURL, AttachmentLimit: p.cfg.EmailAttachmentLimit,
-		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID,
+		ReminderInterval: p.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
 	}, worker.Deployment{Name: p.cfg.WorkerDeployment, BuildID: cmp.Or(p.cfg.WorkerBuildID, version)}), nil
 }
 

@@ -47,6 +47,17 @@ func (d database) with(ctx context.Context, fn func(*store.Store) error) (err er
 	return fn(s)
 }
 
+// withApp is with for an app, which is named by its client id or its own.
+func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Store, *models.App) error) error {
+	return d.with(ctx, func(s *store.Store) error {
+		app, err := s.AppOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		return fn(s, app)
+	})
+}
+
 // withFiles runs fn on the store, which must be up to date, and on the files. The
 // service may be running.
 func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Encrypted) error) (err error) {
@@ -92,18 +103,21 @@ type tenantSet struct {
 	Retention *int    `help:"Days that sealed files are kept; 0: for ever."`
 	Origin    *string `help:"top-left or bottom-left: where y is counted from in requests that do not say."`
 	Sender    *string `help:"Sender's name in mails."`
+	Language  *string `help:"Language of mails and text messages, such as en or de."`
+	ReplyTo   *string `help:"E-mail address that answers to the mails go to."`
+	Notify    *string `help:"E-mail address that is told of declines, failed invitations and sealing that is stuck."`
 }
 
 // Run changes the settings.
 func (t tenantSet) Run(ctx context.Context) error {
-	return t.with(ctx, func(s *store.Store) error {
-		own, _, err := s.Settings(ctx, t.App, t.Tenant)
+	return t.withApp(ctx, t.App, func(s *store.Store, app *models.App) error {
+		own, _, err := s.Settings(ctx, app.ID, t.Tenant)
 		if err != nil {
 			return err
 		}
 		change := models.Settings{
-			AppID: t.App, TenantID: t.Tenant, DefaultExpiryDays: t.Expiry, ReminderIntervalHours: t.Reminders, RetentionDays: t.Retention,
-			SenderName: t.Sender,
+			AppID: app.ID, TenantID: t.Tenant, DefaultExpiryDays: t.Expiry, ReminderIntervalHours: t.Reminders, RetentionDays: t.Retention,
+			SenderName: t.Sender, Language: t.Language, ReplyTo: t.ReplyTo, NotifyEmail: t.Notify,
 		}
 		if t.Origin != nil {
 			origin := models.Origin(*t.Origin)
@@ -117,8 +131,8 @@ type tenantShow struct{ tenantOf }
 
 // Run shows the settings.
 func (t tenantShow) Run(ctx context.Context) error {
-	return t.with(ctx, func(s *store.Store) error {
-		own, effective, err := s.Settings(ctx, t.App, t.Tenant)
+	return t.withApp(ctx, t.App, func(s *store.Store, app *models.App) error {
+		own, effective, err := s.Settings(ctx, app.ID, t.Tenant)
 		if err != nil {
 			return err
 		}

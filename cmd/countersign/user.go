@@ -36,8 +36,8 @@ func (u userCreate) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return u.with(ctx, func(s *store.Store) error {
-		user, err := s.CreateUser(ctx, u.App, u.Email, u.Name, password, models.Role(u.Role))
+	return u.withApp(ctx, u.App, func(s *store.Store, app *models.App) error {
+		user, err := s.CreateUser(ctx, app.ID, u.Email, u.Name, password, models.Role(u.Role))
 		if err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ type userOf struct {
 
 // change runs fn for the user that is meant.
 func (u userOf) change(ctx context.Context, fn func(*store.Store, *models.ConsoleUser) error) error {
-	return u.with(ctx, func(s *store.Store) error {
-		users, err := s.Users(ctx, u.App)
+	return u.withApp(ctx, u.App, func(s *store.Store, app *models.App) error {
+		users, err := s.Users(ctx, app.ID)
 		if err != nil {
 			return err
 		}

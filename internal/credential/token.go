@@ -25,8 +25,8 @@ const (
 	audienceReceipt  = "countersign:receipt"
 )
 
-// DownloadLifetime is how long a download link is good where retention does not
-// end it sooner.
+// DownloadLifetime is how long a download link is good from its issue. Where
+// retention ends sooner there is nothing left to download.
 const DownloadLifetime = 365 * 24 * time.Hour
 
 // ReceiptLifetime is how long a signer who has signed may ask what became of it.
@@ -218,11 +218,11 @@ func (t *Tokens) link(token string, leeway time.Duration) (SigningLink, error) {
 
 // Download issues a link to one sealed document for one recipient.
 func (t *Tokens) Download(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
-	until := d.CreatedAt.Add(DownloadLifetime)
+	now := t.now()
 	return t.sign(claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Subject: d.ID.String(), Audience: jwt.ClaimStrings{audienceDownload},
-			IssuedAt: jwt.NewNumericDate(d.CreatedAt), ExpiresAt: jwt.NewNumericDate(until),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(DownloadLifetime)),
 		},
 		App: e.AppID, Envelope: e.ID, Signer: recipient,
 	})

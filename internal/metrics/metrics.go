@@ -27,6 +27,7 @@ type Metrics struct {
 	deliveries      *prometheus.CounterVec
 	deliverySeconds prometheus.Histogram
 	mails           *prometheus.CounterVec
+	filesMissing    prometheus.Counter
 }
 
 // New makes a registry that knows the process, the Go runtime and the version.
@@ -58,12 +59,15 @@ func New(version string) *Metrics {
 			Help: "Mails and text messages by kind; result is sent, refused (for good) or failed (tried again).",
 		}, []string{"kind", "result"}),
 	}
+	m.filesMissing = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document whose file is not in the file store.",
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.requests, m.requestSeconds, m.seals, m.deliveries, m.deliverySeconds, m.mails, m.temporal)
+		m.requests, m.requestSeconds, m.seals, m.deliveries, m.deliverySeconds, m.mails, m.filesMissing, m.temporal)
 	return m
 }
 
@@ -91,6 +95,13 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.requestSeconds.WithLabelValues(method, route).Observe(took.Seconds())
+}
+
+// FileMissing counts a request for a file that is gone.
+func (m *Metrics) FileMissing() {
+	if m != nil {
+		m.filesMissing.Inc()
+	}
 }
 
 // Database shows the connections of a pool.

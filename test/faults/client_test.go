@@ -149,7 +149,7 @@ func (c *client) post(path string, in any, want int, out any) error {
 // login gets an access token.
 func (w *world) login() {
 	w.t.Helper()
-	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {w.appID.String()}, "client_secret": {w.secret}}
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {w.clientID}, "client_secret": {w.secret}}
 	a, err := w.client.do(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()))
 	require.NoError(w.t, err)
 	require.Equal(w.t, http.StatusOK, a.status, "%s", a.body)

@@ -52,9 +52,10 @@ type world struct {
 	smtp  *relay // between the service and the inbox
 	hooks *sink
 
-	appID  uuid.UUID
-	secret string
-	client *client
+	appID    uuid.UUID // as records name it
+	clientID string
+	secret   string
+	client   *client
 
 	mu        sync.Mutex
 	log       strings.Builder // of all processes
@@ -99,13 +100,16 @@ func newWorld(t *testing.T, s setting) *world {
 	w.run("migrate")
 	var app struct{ ClientID, ClientSecret string }
 	require.NoError(t, json.Unmarshal(w.run("app", "create", "--name", "Faults", "--plan", "enterprise", "--json"), &app))
-	w.appID, w.secret = uuid.MustParse(app.ClientID), app.ClientSecret
+	w.clientID, w.secret = app.ClientID, app.ClientSecret
 
 	v, err := vault.New(master)
 	require.NoError(t, err)
 	w.store, err = store.Open(ctx, store.Config{URL: s.postgres, Vault: v, MaxConns: 4, Now: clock, NewID: uuid.New})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.store.Close() })
+	found, err := w.store.AppOf(ctx, uuid.MustParse(app.ClientID))
+	require.NoError(t, err)
+	w.appID = found.ID
 	w.db, err = pgxpool.New(ctx, s.postgres)
 	require.NoError(t, err)
 	t.Cleanup(w.db.Close)

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// How many wrong tries a minute are allowed. An address from which an account
+// was used lately has room of its own, so that strangers who guess at the
+// account, or share the address, do not lock it out.
+const (
+	wrongPerAccount = 20 // of all other addresses together
+	wrongPerAddress = 60 // for all accounts
+	wrongPerKnown   = 20 // at an account, from an address that is known for it
+	// knownAddress is how long an address is known for an account after a right try.
+	knownAddress = 30 * 24 * time.Hour
+)
+
+// attemptLimit is a counter of wrong tries and its limit.
+type attemptLimit struct {
+	key   string
+	limit int
+}
+
+// withAttemptLimit lets try check a credential of an account. A try is counted
+// beforehand, so that many at the same time cannot exceed the limit, and taken
+// back if it was right.
+func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, try func() (T, error)) (T, error) {
+	var none T
+	ctx, start := c.Request.Context(), s.Now().UTC().Truncate(window)
+	// Strangers write what they like: it is kept as a hash.
+	sum := sha256.Sum256([]byte(account))
+	account = hex.EncodeToString(sum[:16])
+	known := what + "-known:" + account + ":" + callerNetwork(c)
+	until, err := s.Store.CallerKnownUntil(ctx, known)
+	if err != nil {
+		return none, err
+	}
+	limits := []attemptLimit{{what + "-account:" + account, wrongPerAccount}, {what + "-address:" + callerNetwork(c), wrongPerAddress}}
+	if s.Now().Before(until) {
+		limits = []attemptLimit{{known, wrongPerKnown}}
+	}
+	for _, k := range limits {
+		if err := s.throttle(c, k.key, k.limit); err != nil {
+			return none, err
+		}
+	}
+	v, err := try()
+	if err != nil {
+		return none, err
+	}
+	for _, k := range limits {
+		if _, _, err := s.Store.TakeFrom(ctx, k.key, start, window, -1, k.limit); err != nil {
+			return none, err
+		}
+	}
+	if until.Sub(s.Now()) > knownAddress-24*time.Hour { // remembered today
+		return v, nil
+	}
+	return v, s.Store.RememberCaller(ctx, known, s.Now().Add(knownAddress))
+}
+
+// throttle counts in the database, exactly and for all processes, what must not
+// be tried too often: at most limit in a minute.
+func (s *Server) throttle(c *gin.Context, key string, limit int) error {
+	start := s.Now().UTC().Truncate(window)
+	taken, _, err := s.Store.TakeFrom(c.Request.Context(), key, start, window, 1, limit)
+	if err != nil {
+		return err
+	}
+	if taken == 0 {
+		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many tries; please wait.")
+		e.RetryAfter = max(start.Add(window).Sub(s.Now()), time.Second)
+		return e
+	}
+	return nil
+}

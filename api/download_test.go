@@ -1,0 +1,194 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/color"
+	"image/png"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/credential"
+)
+
+// TestDownloadLinksLiveFromTheirIssue: a link of the 300th day works on the
+// 600th; none outlives the retention, whose end is a 410.
+func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		const day = 24 * time.Hour
+		nobody := &client{t: t, s: s}
+		for _, days := range []int{0, 700} {
+			e, token := s.client(t).sent(contract())
+			s.client(t).signs(e, token)
+			first := s.completes(t, e.str("id"), days)
+			s.clock.advance(300 * day)
+			env, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
+			require.NoError(t, err)
+			again, err := s.cfg.Tokens.Download(env, env.Sealed()[0], env.Signers[0].ID)
+			require.NoError(t, err)
+			issued := s.clock.now()
+			shown, err := time.Parse(time.RFC3339Nano, nobody.get("/v1/download/"+again).want(200).str("expiresAt"))
+			require.NoError(t, err)
+			require.WithinDuration(t, issued.Add(credential.DownloadLifetime), shown, time.Minute)
+			s.clock.advance(300 * day)
+			nobody.get("/v1/download/"+first).refused(401, "download_link_invalid")
+			nobody.get("/v1/download/" + again).want(200)
+			nobody.get("/v1/download/" + again + "/document").want(200)
+			late, err := s.cfg.Tokens.Download(env, env.Sealed()[0], env.Signers[0].ID)
+			require.NoError(t, err)
+			if days > 0 {
+				shown, err = time.Parse(time.RFC3339Nano, nobody.get("/v1/download/"+late).want(200).str("expiresAt"))
+				require.NoError(t, err)
+				require.WithinDuration(t, *env.RetainedUntil(), shown, time.Second, "the retention ends sooner")
+			}
+			s.clock.advance(101 * day)
+			if days > 0 {
+				nobody.get("/v1/download/"+late).refused(410, "document_purged")
+				nobody.get("/v1/download/"+late+"/document").refused(410, "document_purged")
+			} else {
+				nobody.get("/v1/download/" + late).want(200)
+			}
+		}
+	})
+}
+
+// TestDownloadsAreRecordedOnceAnHour: what one recipient fetches again and again
+// adds one event.
+func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, token := c.sent(contract())
+		c.signs(e, token)
+		link := "/v1/download/" + s.completes(t, e.str("id"), 0)
+		events := func() int {
+			n := 0
+			for _, ev := range s.client(t).get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+				if ev.(object)["event"] == "document.downloaded" {
+					n++
+				}
+			}
+			return n
+		}
+		nobody.call(http.MethodHead, link+"/document", nil).want(200)
+		require.Zero(t, events(), "HEAD fetches nothing")
+		for range 50 {
+			nobody.get(link + "/document").want(200)
+		}
+		require.Equal(t, 1, events())
+		s.clock.advance(61 * time.Minute)
+		nobody.get(link + "/document").want(200)
+		nobody.get(link + "/document").want(200)
+		require.Equal(t, 2, events())
+	})
+}
+
+// TestMissingFile: a file that is gone is no 500 and no "available": the
+// operator is told, and the client that it may come back.
+func TestMissingFile(t *testing.T) {
+	t.Parallel()
+	missing := 0
+	var log bytes.Buffer
+	s := onSQLite(t, func(cfg *api.Config) {
+		cfg.FileMissing = func() { missing++ }
+		cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, token := c.sent(contract())
+	open, link := c.sent(contract())
+	c.signs(e, token)
+	portal := "/v1/download/" + s.completes(t, e.str("id"), 0)
+	require.Equal(t, true, nobody.get(portal).want(200).body["available"])
+	keys, err := s.cfg.Blobs.List(t.Context(), "envelopes/")
+	require.NoError(t, err)
+	for _, k := range keys {
+		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), k))
+	}
+	require.Equal(t, false, nobody.get(portal).want(200).body["available"])
+	doc := open.body["documents"].([]any)[0].(object)["id"].(string)
+	for path, caller := range map[string]*client{
+		portal + "/document": nobody, "/v1/signing/" + link + "/document": nobody, "/v1/signing/" + link + "/documents/" + doc: nobody,
+		"/v1/envelopes/" + e.str("id") + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document?kind=sealed": c,
+	} {
+		caller.get(path).refused(503, "file_missing")
+	}
+	require.Equal(t, 6, missing)
+	require.Contains(t, log.String(), "missing from the file store")
+	require.NotContains(t, log.String(), token)
+}
+
+// heavyPicture is small to send and long to decode.
+func heavyPicture(t *testing.T) string {
+	t.Helper()
+	img := image.NewNRGBA(image.Rect(0, 0, 2000, 2000))
+	img.Set(1, 1, color.Black)
+	var b bytes.Buffer
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, img))
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// TestPicturesAreDecodedForThoseWhoMaySign: a link that is over, and fields that
+// are not the signer's or take no picture, cost no decoding.
+func TestPicturesAreDecodedForThoseWhoMaySign(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	heavy := heavyPicture(t)
+	begin := time.Now()
+	one, err := base64.StdEncoding.DecodeString(heavy)
+	require.NoError(t, err)
+	_, err = png.Decode(bytes.NewReader(one))
+	require.NoError(t, err)
+	bound := max(5*time.Since(begin), 500*time.Millisecond) // for 40 of them
+
+	fields := func(id any) []object {
+		out := []object{}
+		for range 40 {
+			f := object{"fieldId": id, "signatureImageBase64": heavy}
+			out = append(out, f)
+		}
+		return out
+	}
+	e, token := c.sent(contract())
+	at := "/v1/signing/" + token
+	quickly := func(what string, status int, body object) {
+		t.Helper()
+		begin := time.Now()
+		nobody.post(at+"/sign", body).want(status)
+		require.Less(t, time.Since(begin), bound, what)
+	}
+	quickly("before consent", 401, object{"fields": fields(e.field(0)["id"])})
+	nobody.post(at+"/consent", nil).want(200)
+	quickly("others' fields", 400, object{"fields": fields(uuid.NewString())})
+	quickly("a text field", 400, object{"fields": fields(e.field(0)["id"])})
+	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
+	quickly("a voided link", 401, object{"fields": fields(e.field(0)["id"])})
+}
+
+// TestHead: HEAD answers as GET does, without the body and without noting
+// anything.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, token := c.sent(contract())
+	for path, caller := range map[string]*client{
+		"/healthz": nobody, "/v1/envelopes?tenantId=acme": c, "/v1/envelopes/" + e.str("id"): c, "/v1/envelopes/" + e.str("id") + "/document": c,
+		"/v1/signing/" + token: nobody, "/v1/signing/" + token + "/document": nobody, "/v1/webhooks": c,
+	} {
+		a := caller.call(http.MethodHead, path, nil).want(200)
+		require.Empty(t, a.raw, path)
+		require.NotEmpty(t, a.header.Get("Content-Type"), path)
+	}
+	require.Equal(t, "sent", c.get("/v1/envelopes/" + e.str("id")).want(200).body["status"], "nobody has opened the link")
+	nobody.call(http.MethodHead, "/v1/envelopes?tenantId=acme", nil).want(401)
+	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
+}

@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/models"
+)
+
+// limited is a service that lets an address make n requests a minute.
+func limited(t *testing.T, n int) *service {
+	t.Helper()
+	s := onSQLite(t, func(cfg *api.Config) {
+		cfg.RateLimit, cfg.TrustedProxies = n, []string{"127.0.0.1"} // tests come from where they like
+	})
+	now := s.clock.now()
+	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	return s
+}
+
+// TestForgedBearersAreCountedByAddress: a bearer token that was not verified
+// gives nobody more requests, on whatever route.
+func TestForgedBearersAreCountedByAddress(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/v1/receipts/x", "/v1/signing/x", "/v1/download/x", "/v1/envelopes?tenantId=acme", "/v1/console/usage", "/nowhere", "/v1/nowhere"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			s := limited(t, 20)
+			forged := (&client{t: t, s: s, token: "x"}).with("X-Forwarded-For", "203.0.113.7")
+			passed := 0
+			for range 60 {
+				if a := forged.get(path); a.status != http.StatusTooManyRequests {
+					passed++
+				}
+			}
+			require.Equal(t, 20, passed)
+			elsewhere := (&client{t: t, s: s, token: "x"}).with("X-Forwarded-For", "203.0.113.8")
+			require.NotEqual(t, http.StatusTooManyRequests, elsewhere.get(path).status)
+			good := s.client(t).with("X-Forwarded-For", "203.0.113.7")
+			for range 5 {
+				good.get("/v1/console/usage").want(200) // a verified bearer is counted for its app
+			}
+		})
+	}
+}
+
+// TestNetworksOfIPv6AreOneCaller: a subscriber has 2^64 addresses.
+func TestNetworksOfIPv6AreOneCaller(t *testing.T) {
+	t.Parallel()
+	s := limited(t, 3)
+	passed := 0
+	for _, ip := range []string{"2001:db8::1", "2001:db8::2", "2001:db8::ffff", "2001:db8:0:0:1::1", "2001:db8::5"} {
+		if (&client{t: t, s: s}).with("X-Forwarded-For", ip).get("/v1/receipts/x").status != http.StatusTooManyRequests {
+			passed++
+		}
+	}
+	require.Equal(t, 3, passed)
+	(&client{t: t, s: s}).with("X-Forwarded-For", "2001:db8:0:1::1").get("/v1/receipts/x").want(401)
+}
+
+// TestRefusedRolesAreCounted: a console user who may not do what is asked for
+// still counts for the app.
+func TestRefusedRolesAreCounted(t *testing.T) {
+	t.Parallel()
+	s := limited(t, 20)
+	viewer := s.person(t, models.RoleViewer)
+	limit := 0
+	for range 40 {
+		if viewer.get("/v1/console/users").status == http.StatusTooManyRequests {
+			limit++
+		}
+	}
+	require.Positive(t, limit)
+}
+
+// TestGuessesDoNotLockOut: strangers who guess at an account fill the room that
+// all unknown addresses share, and leave an address alone that the account was
+// used from.
+func TestGuessesDoNotLockOut(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		cfg := s.cfg
+		cfg.TrustedProxies = []string{"127.0.0.1"}
+		h, err := api.New(cfg)
+		require.NoError(t, err)
+		s.Config.Handler = h
+		from := func(ip, secret string) *answer {
+			return (&client{t: t, s: s}).with("X-Forwarded-For", ip).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
+				form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
+		}
+		now := s.clock.now()
+		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		from("198.51.100.1", s.pass).want(200)
+		for range 20 {
+			from("203.0.113.66", "guess").refused(401, "invalid_client")
+		}
+		from("203.0.113.66", "guess").refused(429, "rate_limited")
+		from("203.0.113.67", "guess").refused(429, "rate_limited")
+		from("203.0.113.68", s.pass).refused(429, "rate_limited") // an address that nobody knows waits
+		for range 25 {
+			from("198.51.100.1", s.pass).want(200)
+		}
+		// A known address is bounded by itself.
+		for range 20 {
+			from("198.51.100.1", "guess").refused(401, "invalid_client")
+		}
+		from("198.51.100.1", s.pass).refused(429, "rate_limited")
+		s.clock.advance(time.Minute)
+		from("198.51.100.1", s.pass).want(200)
+
+		// It is forgotten after a month without a right try.
+		s.clock.advance(31 * 24 * time.Hour)
+		now = s.clock.now()
+		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+		require.NoError(t, s.store.Housekeep(t.Context()))
+		for range 20 {
+			from("203.0.113.66", "guess").refused(401, "invalid_client")
+		}
+		from("198.51.100.1", s.pass).refused(429, "rate_limited")
+	})
+}

@@ -1,0 +1,281 @@
+package api_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// repeatable is a request that is done when it is sent for the first time.
+type repeatable struct {
+	c           *client
+	path        string
+	contentType string // "": JSON
+	body        []byte // nil: none
+	bad         []byte // a body that is refused; nil: none is
+	anew        bool   // a repeat is done again
+}
+
+// repeatables makes one request for every POST of the contract.
+func repeatables(t *testing.T, s *service) map[string]func() repeatable {
+	t.Helper()
+	c, nobody := s.client(t), &client{t: t, s: s}
+	hook := "/v1/console/webhooks/" + c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.created"}}).want(201).str("id")
+	asJSON := func(v any) []byte {
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		return b
+	}
+	broken := []byte(`{"no JSON`)
+	app := func(path string, body any) func() repeatable {
+		return func() repeatable {
+			r := repeatable{c: c, path: path}
+			if body != nil {
+				r.body, r.bad = asJSON(body), broken
+			}
+			return r
+		}
+	}
+	draft := func(tail string, body any) func() repeatable {
+		return func() repeatable { return app("/v1/envelopes/"+c.draft(contract()).str("id")+tail, body)() }
+	}
+	signer := func(tail string) func() repeatable {
+		return func() repeatable {
+			data := contract()
+			if strings.HasPrefix(tail, "/otp") {
+				data["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}
+			}
+			e, token := c.sent(data)
+			at := "/v1/signing/" + token
+			r := repeatable{c: nobody, path: at + tail}
+			switch tail {
+			case "/sign":
+				nobody.post(at+"/consent", nil).want(200)
+				r.body, r.bad = asJSON(object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}), asJSON(object{"fields": []object{}})
+			case "/page-view":
+				r.body, r.bad = asJSON(object{"documentId": e.body["documents"].([]any)[0].(object)["id"], "page": 1, "dwellMs": 5}), broken
+			case "/otp/verify":
+				nobody.post(at+"/otp/request", nil).want(200)
+				r.body, r.bad = asJSON(object{"code": s.post.code(t)}), asJSON(object{"code": "000000"})
+			case "/decline":
+				r.body, r.bad = asJSON(object{"reason": "no"}), broken
+			}
+			return r
+		}
+	}
+	own := func(tail string, body object, anew bool) func() repeatable {
+		return func() repeatable {
+			r := repeatable{c: s.person(t, models.RoleAdmin), path: "/v1/console" + tail, anew: anew, bad: broken}
+			switch tail {
+			case "/totp/confirm":
+				body = object{"code": s.code(t, r.c.post("/v1/console/totp", object{"password": password}).want(201).str("secret"))}
+			case "/totp/recovery-codes", "/totp/remove":
+				var recovery []any
+				r.c, _, recovery = s.enrolled(t, models.RoleAdmin)
+				body = object{"password": password, "code": recovery[0]}
+			case "/logout":
+				r.bad = nil
+				return r
+			}
+			r.body = asJSON(body)
+			return r
+		}
+	}
+	return map[string]func() repeatable{
+		"/oauth/token": func() repeatable {
+			f := func(secret string) []byte {
+				return form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret)
+			}
+			return repeatable{c: nobody, path: "/oauth/token", contentType: "application/x-www-form-urlencoded", body: f(s.pass), bad: f("guess")}
+		},
+		"/v1/envelopes":              app("/v1/envelopes", contract()),
+		"/v1/envelopes/{id}/send":    draft("/send", object{"message": "please"}),
+		"/v1/envelopes/{id}/void":    draft("/void", object{"reason": "wrong file"}),
+		"/v1/envelopes/{id}/signers": draft("/signers", object{"name": "B", "email": "b@example.com"}),
+		"/v1/envelopes/{id}/fields":  draft("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 9, "y": 9, "w": 90, "h": 20}),
+		"/v1/envelopes/{id}/document": func() repeatable {
+			r := draft("/document", nil)()
+			r.contentType, r.body, r.bad = "application/pdf", testkit.OnePage(), []byte("no PDF")
+			return r
+		},
+		"/v1/webhooks": app("/v1/webhooks", object{"url": "https://example.com/1", "events": []string{"envelope.created"}}),
+		"/v1/console/login": func() repeatable {
+			return repeatable{
+				c: nobody, path: "/v1/console/login", anew: true, body: asJSON(object{"email": s.person(t, models.RoleViewer).email(), "password": password}),
+				bad: asJSON(object{"email": "nobody@example.com", "password": password}),
+			}
+		},
+		"/v1/console/logout":              own("/logout", nil, false),
+		"/v1/console/sessions/end":        own("/sessions/end", object{"password": password}, false),
+		"/v1/console/password":            own("/password", object{"password": password, "newPassword": "another long one"}, false),
+		"/v1/console/totp":                own("/totp", object{"password": password}, true),
+		"/v1/console/totp/confirm":        own("/totp/confirm", nil, true),
+		"/v1/console/totp/recovery-codes": own("/totp/recovery-codes", nil, true),
+		"/v1/console/totp/remove":         own("/totp/remove", nil, false),
+		"/v1/console/users":               app("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": "correct horse battery", "role": "viewer"}),
+		"/v1/console/envelopes/{id}/documents": func() repeatable {
+			r := repeatable{c: c, path: "/v1/console/envelopes/" + c.draft(contract()).str("id") + "/documents"}
+			r.contentType, r.body = multipartBody(t, nil, testkit.OnePage())
+			return r
+		},
+		"/v1/console/envelopes/{id}/void": func() repeatable {
+			return app("/v1/console/envelopes/"+c.draft(contract()).str("id")+"/void", object{"reason": "x"})()
+		},
+		"/v1/console/envelopes/{id}/signers/{signerId}/resend": func() repeatable {
+			e, _ := c.sent(contract())
+			return app("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil)()
+		},
+		"/v1/console/contacts":             app("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}),
+		"/v1/console/webhooks/{id}/pause":  app(hook+"/pause", nil),
+		"/v1/console/webhooks/{id}/resume": app(hook+"/resume", nil),
+		"/v1/console/webhooks/{id}/secret": app(hook+"/secret", object{"secret": "another"}),
+		"/v1/console/webhooks/{id}/ping": func() repeatable {
+			c.post(hook+"/resume", nil).want(200)
+			return app(hook+"/ping", nil)()
+		},
+		"/v1/console/webhooks/{id}/resend": app(hook+"/resend", object{"since": "2026-01-02T03:04:05Z"}),
+		"/v1/console/webhook-deliveries/{id}/resend": func() repeatable {
+			c.post(hook+"/resume", nil).want(200)
+			c.draft(contract())
+			c.post(hook+"/pause", nil).want(200) // fails what is on its way
+			c.post(hook+"/resume", nil).want(200)
+			d := c.get("/v1/console/webhook-deliveries?status=failed").want(200).body["data"].([]any)[0].(object)
+			return app("/v1/console/webhook-deliveries/"+d["id"].(string)+"/resend", nil)()
+		},
+		"/v1/embedded/signing-sessions": func() repeatable {
+			e, _ := c.sent(contract())
+			return app("/v1/embedded/signing-sessions", object{
+				"envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "tenantId": "acme", "allowedOrigin": "https://app.example.com",
+			})()
+		},
+		"/v1/console/users/{id}/password": func() repeatable {
+			user := c.post("/v1/console/users", object{"email": "fresh@example.com", "name": "F", "password": "a long password", "role": "viewer"}).want(201)
+			return app("/v1/console/users/"+user.str("id")+"/password", object{"newPassword": "another long one"})()
+		},
+		"/v1/console/webhooks":       app("/v1/console/webhooks", object{"url": "https://example.com/2", "events": []string{"envelope.created"}}),
+		"/v1/console/client-secrets": own("/client-secrets", object{"password": password, "overlapHours": 24}, true),
+		"/v1/console/client-secrets/{id}/end": func() repeatable {
+			r := own("/client-secrets", object{"password": password}, false)()
+			for range 2 {
+				s.clock.advance(time.Second)
+				_, err := s.store.AddSecret(t.Context(), s.app.ID, 24*time.Hour)
+				require.NoError(t, err)
+			}
+			secrets, err := s.store.ClientSecrets(t.Context(), s.app.ID)
+			require.NoError(t, err)
+			r.path += "/" + secrets[1].ID.String() + "/end"
+			return r
+		},
+		"/v1/verify": func() repeatable {
+			return repeatable{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: testkit.OnePage(), anew: true}
+		},
+		"/v1/signing/{token}/otp/request": signer("/otp/request"),
+		"/v1/signing/{token}/otp/verify":  signer("/otp/verify"),
+		"/v1/signing/{token}/consent":     signer("/consent"),
+		"/v1/signing/{token}/sign":        signer("/sign"),
+		"/v1/signing/{token}/decline":     signer("/decline"),
+		"/v1/signing/{token}/page-view":   signer("/page-view"),
+	}
+}
+
+// TestEveryPostCanBeRepeated: one rule for every POST of the contract. Of
+// requests with one key only one is worked on at a time; one that took effect is
+// answered again as it was, unless it tells a secret that is shown once or
+// changes nothing; a refusal frees the key for any body.
+func TestEveryPostCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	exec := func(statement string) {
+		_, err := db.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	all := repeatables(t, s)
+	for _, r := range s.api.Routes() {
+		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/embedded/builder-sessions" { // never done, so never repeated
+			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
+		}
+	}
+	for path, prepare := range all {
+		t.Run(path, func(t *testing.T) {
+			r := prepare()
+			caller := *r.c
+			caller.t = t
+			do := func(key string, body []byte) *answer {
+				t.Helper()
+				contentType := r.contentType
+				if contentType == "" && body != nil {
+					contentType = "application/json"
+				}
+				return caller.with("Idempotency-Key", key).send(http.MethodPost, r.path, contentType, body)
+			}
+			if r.bad != nil {
+				refused := do("k", r.bad)
+				require.GreaterOrEqual(t, refused.status, 400, "%s", refused.raw)
+				require.Less(t, refused.status, 500, "%s", refused.raw)
+			}
+			first := do("k", r.body)
+			require.Less(t, first.status, 300, "%s", first.raw)
+			require.Empty(t, first.header.Get("Idempotency-Replayed"), "a refusal frees the key")
+			again := do("k", r.body)
+			switch {
+			case r.anew:
+				require.Empty(t, again.header.Get("Idempotency-Replayed"))
+				var kept int
+				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM idempotency_keys WHERE path = ? AND status <> 0", r.path).Scan(&kept))
+				require.Zero(t, kept, "nothing of the answer is kept")
+			case path == "/v1/console/logout":
+				again.refused(401, "unauthorized") // the token has ended, and that comes first
+				// So what is still worked on is somebody else's.
+				var fingerprint []byte
+				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
+				caller = *s.person(t, models.RoleAdmin)
+				caller.t = t
+				user := caller.me().body["user"].(object)["id"].(string)
+				for key, sum := range map[string][]byte{"same": fingerprint, "other": []byte("other")} {
+					_, _, err := s.store.TakeRequest(t.Context(), store.Request{
+						Scope: models.UserActor(uuid.MustParse(user)), Method: http.MethodPost, Path: r.path, Key: key, Fingerprint: sum,
+					}, time.Hour)
+					require.NoError(t, err)
+				}
+				do("same", nil).refused(409, "idempotency_in_flight")
+				do("other", nil).refused(422, "idempotency_key_reused")
+				return
+			default:
+				again.want(first.status)
+				require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+				require.True(t, bytes.Equal(first.raw, again.raw), "%s\n%s", first.raw, again.raw)
+				for _, name := range []string{"Content-Type", "Location", "Pragma", "Www-Authenticate"} {
+					require.Equal(t, first.header.Get(name), again.header.Get(name), name)
+				}
+				other := append(append([]byte{}, r.body...), '\n')
+				if strings.HasPrefix(r.contentType, "multipart") { // its parts count, not the bytes between
+					other = bytes.Replace(r.body, []byte("contract.pdf"), []byte("another.pdf"), 1)
+				}
+				do("k", other).refused(422, "idempotency_key_reused")
+				exec("UPDATE idempotency_keys SET status = 0")
+				do("k", r.body).refused(409, "idempotency_in_flight")
+			}
+			if r.anew { // as if the first were still worked on
+				exec("CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
+				defer exec("DROP TRIGGER stays")
+				do("busy", r.body)
+				do("busy", r.body).refused(409, "idempotency_in_flight")
+				do("busy", append(append([]byte{}, r.body...), '\n')).refused(422, "idempotency_key_reused")
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// PlanLimits is what a plan allows. EnvelopesPerMonth 0 means without limit.
+type PlanLimits struct {
+	Documents         int
+	EnvelopesPerMonth int
+	Overage           bool
+}
+
+// Plans holds the limits of every plan.
+type Plans struct{ Free, Pro, Enterprise PlanLimits }
+
+// DefaultPlans is what the plans allow unless settings say otherwise.
+func DefaultPlans() Plans {
+	return Plans{
+		Free:       PlanLimits{Documents: 1, EnvelopesPerMonth: 5},
+		Pro:        PlanLimits{Documents: MaxDocuments, EnvelopesPerMonth: 100, Overage: true},
+		Enterprise: PlanLimits{Documents: MaxDocuments, Overage: true},
+	}
+}
+
+// Limits returns a plan's limits. A plan that does not exist allows nothing.
+func (p Plans) Limits(plan Plan) PlanLimits {
+	switch plan {
+	case PlanFree:
+		return p.Free
+	case PlanPro:
+		return p.Pro
+	case PlanEnterprise:
+		return p.Enterprise
+	}
+	return PlanLimits{}
+}
+
+// Known reports whether there is such a plan.
+func (p Plan) Known() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
+
+// UnmarshalText reads limits as "documents=1,envelopes=5,overage=no": documents
+// per envelope, envelopes per month or "unlimited", and whether more may be sent
+// than that. All three must be there.
+func (l *PlanLimits) UnmarshalText(text []byte) error {
+	var out PlanLimits
+	given := make(map[string]bool)
+	for pair := range strings.SplitSeq(string(text), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if given[name] {
+			return fmt.Errorf("%s is given twice", name)
+		}
+		given[name] = true
+		n, err := strconv.Atoi(value)
+		switch name {
+		case "documents":
+			if err != nil || n < 1 || n > MaxDocuments {
+				return fmt.Errorf("documents must be between 1 and %d", MaxDocuments)
+			}
+			out.Documents = n
+		case "envelopes":
+			if value != "unlimited" && (err != nil || n < 1 || n > 1_000_000_000) {
+				return errors.New("envelopes must be 1 or more, or unlimited")
+			}
+			out.EnvelopesPerMonth = n
+		case "overage":
+			if value != "yes" && value != "no" {
+				return errors.New("overage must be yes or no")
+			}
+			out.Overage = value == "yes"
+		default:
+			return errors.New("must be like documents=1,envelopes=5,overage=no")
+		}
+	}
+	if len(given) != 3 {
+		return errors.New("must name documents, envelopes and overage, like documents=1,envelopes=5,overage=no")
+	}
+	*l = out
+	return nil
+}
+
+// String renders the limits as UnmarshalText reads them.
+func (l PlanLimits) String() string {
+	envelopes, overage := "unlimited", "no"
+	if l.EnvelopesPerMonth > 0 {
+		envelopes = strconv.Itoa(l.EnvelopesPerMonth)
+	}
+	if l.Overage {
+		overage = "yes"
+	}
+	return fmt.Sprintf("documents=%d,envelopes=%s,overage=%s", l.Documents, envelopes, overage)
+}
