@@ -12,6 +12,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/store"
 )
 
 // filledView is what somebody who has signed entered into a field, and where.
@@ -72,9 +73,13 @@ func (s *Server) filled(ctx context.Context, e *models.Envelope) ([]filledView, 
 // changedValues is the refusal of a signature for values that are not all by
 // now, with all of them. What it shows is noted as shown.
 func (s *Server) changedValues(c *gin.Context, l signerLink) error {
-	ctx := c.Request.Context()
+	ctx := store.WithoutRequest(c.Request.Context())
 	e, err := s.Store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
-		_, err := e.Show(s.signerAct(c, l), l.Link)
+		act := s.signerAct(c, l)
+		if err := e.MaySign(act, l.Link); err != nil {
+			return err // signed, or closed, since
+		}
+		_, err := e.Show(act, l.Link)
 		return err
 	})
 	if err != nil {

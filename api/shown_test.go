@@ -159,7 +159,8 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		third.post(hedy+"/sign", object{"shown": seen, "fields": []object{entry(e, 4, "Only on Sundays")}}).want(200)
 		second.post(grace+"/consent", nil).want(200)
 		sign := object{"shown": ctx.str("shown"), "fields": []object{entry(e, 3, "yes")}}
-		refused := second.post(grace+"/sign", sign).refused(409, "values_changed")
+		keyed := second.with("Idempotency-Key", "k")
+		refused := keyed.post(grace+"/sign", sign).refused(409, "values_changed")
 		details := refused.body["details"].(object)
 		require.Len(t, details["filled"], 4)
 		require.Contains(t, string(refused.raw), "Only on Sundays")

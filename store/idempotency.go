@@ -193,6 +193,12 @@ func WithRequest(ctx context.Context, id uuid.UUID, promise func(made any) (*Ans
 	return context.WithValue(ctx, requestKey{}, request{id, promise})
 }
 
+// WithoutRequest makes the transactions under ctx no part of what the request
+// asked for: it is answered with a refusal, and can be sent again.
+func WithoutRequest(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, nil)
+}
+
 // noteRequest runs inside every transaction. One whose request was taken over by
 // a repeat is undone.
 func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {

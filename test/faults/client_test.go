@@ -176,7 +176,8 @@ type envelope struct {
 	signers []signer
 
 	mu    sync.Mutex
-	acked []string // what was acknowledged: "sign 0", "decline 1", "void" …
+	acked []string                 // what was acknowledged: "sign 0", "decline 1", "void" …
+	shown map[[signers]bool]string // the digest of the values of each set of signers, as it was told
 }
 
 type signer struct {

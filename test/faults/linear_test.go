@@ -17,13 +17,16 @@ import (
 
 // call is what a client asks of an envelope, and seen what it is told.
 type call struct {
-	what   string // get, sign, decline or void
+	what   string // get, look, sign, agree, decline or void
 	signer int
+	shown  [signers]bool // agree: whose values the client names as shown
 }
 
 type seen struct {
-	code   int
-	status string // of a get
+	code    int
+	status  string        // of a get
+	shown   [signers]bool // of a look: whose values there were
+	changed bool          // of an agree: refused because somebody signed meanwhile
 }
 
 // state is the model of an envelope with four signers whose links are open.
@@ -53,8 +56,10 @@ func step(in, asked, out any) (bool, any) {
 	}
 	if o.code == http.StatusOK {
 		switch c.what {
-		case "sign":
-			ok := s.open() && !s.done(c.signer)
+		case "look":
+			return s.open() && !s.done(c.signer) && o.shown == s.signed, s
+		case "sign", "agree":
+			ok := s.open() && !s.done(c.signer) && (c.what == "sign" || c.shown == s.signed)
 			s.signed[c.signer] = true
 			return ok, s
 		case "decline":
@@ -68,6 +73,10 @@ func step(in, asked, out any) (bool, any) {
 	switch {
 	case c.what == "void":
 		return o.code == http.StatusBadRequest && !s.open(), s
+	case o.changed:
+		return o.code == http.StatusConflict && s.open() && !s.done(c.signer) && c.shown != s.signed, s
+	case c.what == "look" && s.done(c.signer):
+		return o.code == http.StatusGone, s
 	case s.done(c.signer):
 		return o.code == http.StatusConflict, s
 	default:
@@ -104,11 +113,16 @@ func TestLinearizable(t *testing.T) {
 			for c := range clients {
 				mine := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 				wg.Go(func() {
+					var known [signers][signers]bool // what each signer was shown last, in this client
 					for range calls {
-						in := call{"get", mine.IntN(signers)}
+						in := call{what: "get", signer: mine.IntN(signers)}
 						switch n := mine.IntN(100); {
-						case n < 50:
+						case n < 15:
 							in.what = "sign"
+						case n < 35:
+							in.what, in.shown = "agree", known[in.signer]
+						case n < 50:
+							in.what = "look"
 						case n < 54:
 							in.what = "decline"
 						case n < 57:
@@ -119,6 +133,9 @@ func TestLinearizable(t *testing.T) {
 						op.Output, op.Return = out, int64(time.Since(start))
 						if !noError(t, err) {
 							return
+						}
+						if in.what == "look" && out.code == http.StatusOK {
+							known[in.signer] = out.shown
 						}
 						mu.Lock()
 						histories[i] = append(histories[i], op)
@@ -145,6 +162,11 @@ func (e *envelope) ask(in call) (seen, error) {
 	switch in.what {
 	case "sign":
 		a, err = e.sign(in.signer)
+	case "agree":
+		a, err = e.agree(in.signer, in.shown)
+		return seen{code: a.status, changed: a.code() == "values_changed"}, err
+	case "look":
+		return e.look(in.signer)
 	case "decline":
 		a, err = e.decline(in.signer)
 	case "void":
@@ -155,7 +177,7 @@ func (e *envelope) ask(in call) (seen, error) {
 		}
 		var view struct{ Status string }
 		err = json.Unmarshal(a.body, &view)
-		return seen{a.status, view.Status}, err
+		return seen{code: a.status, status: view.Status}, err
 	}
 	return seen{code: a.status}, err
 }
@@ -176,22 +198,39 @@ func TestModelRefuses(t *testing.T) {
 	op := func(from, to int64, in call, out seen) porcupine.Operation {
 		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}
 	}
-	ok := seen{code: http.StatusOK}
+	ok, changed := seen{code: http.StatusOK}, seen{code: http.StatusConflict, changed: true}
+	of := func(who ...int) (out [signers]bool) {
+		for _, i := range who {
+			out[i] = true
+		}
+		return out
+	}
+	sign := func(i int) call { return call{what: "sign", signer: i} }
+	agree := func(i int, shown ...int) call { return call{what: "agree", signer: i, shown: of(shown...)} }
 	get := func(from, to int64, status string) porcupine.Operation {
-		return op(from, to, call{what: "get"}, seen{http.StatusOK, status})
+		return op(from, to, call{what: "get"}, seen{code: http.StatusOK, status: status})
 	}
 	for name, h := range map[string][]porcupine.Operation{
-		"signed twice":              {op(1, 2, call{"sign", 0}, ok), op(3, 4, call{"sign", 0}, ok)},
-		"signed after a void":       {op(1, 2, call{what: "void"}, ok), op(3, 4, call{"sign", 0}, ok)},
-		"two winners":               {op(1, 9, call{what: "void"}, ok), op(1, 9, call{"decline", 1}, ok)},
+		"signed twice":              {op(1, 2, sign(0), ok), op(3, 4, sign(0), ok)},
+		"signed after a void":       {op(1, 2, call{what: "void"}, ok), op(3, 4, sign(0), ok)},
+		"two winners":               {op(1, 9, call{what: "void"}, ok), op(1, 9, call{what: "decline", signer: 1}, ok)},
 		"a void that is not seen":   {op(1, 2, call{what: "void"}, ok), get(3, 4, "in_progress")},
-		"completed too early":       {op(1, 2, call{"sign", 0}, ok), get(3, 4, "completed")},
-		"refused without a reason":  {op(1, 2, call{"sign", 0}, seen{code: http.StatusUnauthorized})},
-		"a decline that comes back": {get(1, 2, "declined"), op(3, 4, call{"decline", 0}, ok)},
+		"completed too early":       {op(1, 2, sign(0), ok), get(3, 4, "completed")},
+		"refused without a reason":  {op(1, 2, sign(0), seen{code: http.StatusUnauthorized})},
+		"a decline that comes back": {get(1, 2, "declined"), op(3, 4, call{what: "decline"}, ok)},
+		"signed unseen":             {op(1, 2, sign(0), ok), op(3, 4, agree(1), ok)},
+		"seen and not there":        {op(1, 2, agree(1, 0), ok)},
+		"asked again for nothing":   {op(1, 2, sign(0), ok), op(3, 4, agree(1, 0), changed)},
+		"shown too little":          {op(1, 2, sign(0), ok), op(3, 4, call{what: "look", signer: 1}, ok)},
+		"a spent link that reads":   {op(1, 2, sign(0), ok), op(3, 4, call{what: "look"}, seen{code: http.StatusOK, shown: of(0)})},
 	} {
 		require.Equal(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(model, h, time.Minute), name)
 	}
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, []porcupine.Operation{
-		op(1, 9, call{"sign", 0}, ok), op(1, 9, call{what: "void"}, ok), op(1, 9, call{"sign", 1}, seen{code: http.StatusUnauthorized}), get(2, 3, "in_progress"),
+		op(1, 9, sign(0), ok), op(1, 9, call{what: "void"}, ok), op(1, 9, sign(1), seen{code: http.StatusUnauthorized}), get(2, 3, "in_progress"),
+	}, time.Minute))
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, []porcupine.Operation{
+		op(1, 2, call{what: "look", signer: 1}, ok), op(3, 9, sign(0), ok), op(3, 9, agree(1), ok), op(10, 11, agree(2, 0), changed),
+		op(12, 13, call{what: "look", signer: 2}, seen{code: http.StatusOK, shown: of(0, 1)}), op(14, 15, agree(2, 0, 1), ok),
 	}, time.Minute))
 }

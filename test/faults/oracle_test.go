@@ -64,6 +64,8 @@ func (w *world) checkEnvelope(e *envelope, paths []string) {
 	require.NoError(t, err)
 	require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead), "envelope %s", e.id)
 
+	checkShown(t, e.id, events)
+
 	n := map[string]int{}
 	var ends []models.Status
 	for _, ev := range events {

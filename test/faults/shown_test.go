@@ -1,0 +1,113 @@
+package faults_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gowebpki/jcs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// look asks for the signing context and tells whose values were in it.
+func (e *envelope) look(i int) (seen, error) {
+	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
+	if err != nil || a.status != http.StatusOK {
+		return seen{code: a.status}, err
+	}
+	var view struct {
+		Shown  string
+		Filled []struct{ SignerID, Value string }
+	}
+	if err := json.Unmarshal(a.body, &view); err != nil {
+		return seen{}, err
+	}
+	out := seen{code: a.status}
+	for _, f := range view.Filled {
+		n := slices.IndexFunc(e.signers, func(s signer) bool { return s.id == f.SignerID })
+		if n < 0 || f.Value != "" && f.Value != value(f.SignerID) {
+			return out, fmt.Errorf("signer %d was shown %+v", i, f)
+		}
+		out.shown[n] = true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shown == nil {
+		e.shown = map[[signers]bool]string{}
+	}
+	if was, ok := e.shown[out.shown]; ok && was != view.Shown {
+		return out, fmt.Errorf("the same values have the digests %s and %s", was, view.Shown)
+	}
+	e.shown[out.shown] = view.Shown
+	return out, nil
+}
+
+// agree signs for the values of those in shown; if it never saw these it makes
+// the digest up.
+func (e *envelope) agree(i int, shown [signers]bool) (answer, error) {
+	e.mu.Lock()
+	digest, ok := e.shown[shown]
+	e.mu.Unlock()
+	if !ok {
+		if shown != [signers]bool{} {
+			return answer{}, fmt.Errorf("nobody was shown %v", shown)
+		}
+		digest = shownDigest(e.id, nil)
+	}
+	return e.act(fmt.Sprintf("sign %d", i), e.path(i, "/sign"), object{"fields": e.signers[i].fields, "shown": digest})
+}
+
+// shownDigest is computed as the documentation says; values has the
+// valuesSha256 of signers.
+func shownDigest(envelope string, values map[string]string) string {
+	list := []object{}
+	for id, hash := range values {
+		list = append(list, object{"signerId": id, "valuesSha256": hash})
+	}
+	slices.SortFunc(list, func(a, b object) int { return strings.Compare(a["signerId"].(string), b["signerId"].(string)) })
+	b, err := json.Marshal(object{"envelopeId": envelope, "signers": list})
+	if err == nil {
+		b, err = jcs.Transform(b)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkShown wants every signature to be recorded with what the signer was
+// shown: the digest is that of the values which the chain has of those signers,
+// who signed before; and all of them, where the signer named it.
+func checkShown(t *testing.T, envelope string, events []models.Event) {
+	t.Helper()
+	before := map[string]string{}
+	for _, ev := range events {
+		if ev.Name != models.EventSignerSigned {
+			continue
+		}
+		id, values := fmt.Sprint(ev.Detail["signerId"]), fmt.Sprint(ev.Detail["valuesSha256"])
+		if ev.Detail["shown"] != nil {
+			covered := map[string]string{}
+			for s := range strings.SplitSeq(fmt.Sprint(ev.Detail["shownSigners"]), ",") {
+				if s != "" {
+					require.Contains(t, before, s, "%s was shown the values of somebody who signed later", id)
+					covered[s] = before[s]
+				}
+			}
+			assert.Equal(t, shownDigest(envelope, covered), ev.Detail["shown"], "what signer %s of %s was shown", id, envelope)
+			if ev.Detail["shownConfirmed"] == true {
+				assert.Equal(t, before, covered, "signer %s of %s agreed to all that was there", id, envelope)
+			}
+		}
+		before[id] = values
+	}
+}
