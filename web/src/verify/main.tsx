@@ -1,158 +1,151 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import "./verify.css";
 import { ask, Refusal } from "../ui/http";
-import type { Key, Translate } from "../ui/i18n";
-import { Icon, LanguageChoice, SealMark, Title, type IconName } from "../ui/parts";
+import type { Translate } from "../ui/i18n";
+import { Icon, LanguageChoice, SealMark, Title, Waiting, type IconName } from "../ui/parts";
 import { start, type Spoken } from "../ui/start";
-import { readManifest, type Manifest } from "./manifest";
+import { Events, Facts, Signers } from "./record";
+import { worstFirst, type Finding, type Report, type Status, type Verdict } from "./report";
+import { checks, sentences, words, type Say, type VerifyKey } from "./words";
 
-type Status = "passed" | "failed" | "untrusted" | "absent";
-
-interface Report {
-  verdict: "valid" | "altered" | "untrusted" | "broken" | "not_sealed";
-  findings: { check: string; status: Status; detail: string }[];
-  envelopeId?: string;
-  subject?: string;
-  originalSha256?: string;
-  events?: number;
-  sealedBy?: string;
-  sealedAt?: string;
-  stampedAt?: string;
-  level?: string;
-  sha256?: string;
-}
-
-const verdicts: Record<Report["verdict"], { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
-  valid: { icon: "check", tone: "good", title: "validTitle", text: "validText" },
-  untrusted: { icon: "question", tone: "", title: "untrustedTitle", text: "untrustedText" },
-  altered: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
-  broken: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
-  not_sealed: { icon: "cross", tone: "bad", title: "brokenTitle", text: "brokenText" },
+const verdicts: Record<Verdict, { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
+  valid: { icon: "check", tone: "good", text: "validText", advice: "validDo" },
+  untrusted: { icon: "question", tone: "", text: "untrustedText", advice: "untrustedDo" },
+  altered: { icon: "plus", tone: "bad", text: "alteredText", advice: "alteredDo" },
+  broken: { icon: "cross", tone: "bad", text: "brokenText", advice: "brokenDo" },
+  not_sealed: { icon: "minus", tone: "", text: "notSealedText", advice: "notSealedDo" },
 };
 
-const marks: Record<Status, { icon: IconName; word: Key }> = {
+const marks: Record<Status, { icon: IconName; word: VerifyKey }> = {
   passed: { icon: "check", word: "passed" }, failed: { icon: "cross", word: "failed" },
-  untrusted: { icon: "question", word: "notTrusted" }, absent: { icon: "minus", word: "absent" },
+  untrusted: { icon: "question", word: "unknown" }, absent: { icon: "minus", word: "absent" },
 };
 
 const tooLarge = 30e6; // bytes; the service would refuse it after the upload
 
-type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; report: Report; manifest: Manifest | null };
+type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
 
 function Verify({ speech, choose }: Spoken) {
-  const { t, locale } = speech;
+  const { t, locale, language } = speech;
+  const [say, setSay] = useState<Say | null>(null);
   const [state, setState] = useState<State>({ step: "choose" });
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  useEffect(() => { void words(language).then((w) => setSay(() => w)); }, [language]);
+  useEffect(() => { if (say) document.title = state.step === "told" ? `${say(state.report.verdict)} – ${state.name}` : say("title"); }, [say, state]);
+  if (!say) return <main><Waiting text={t("loading")} /></main>;
 
-  const examine = async (file: File | undefined) => {
+  const examine = async (file: Blob | undefined, name: string) => {
     if (!file) return;
     if (file.size > tooLarge) {
-      setState({ step: "choose", problem: t("verifyTooLarge") });
+      setState({ step: "choose", problem: say("tooLarge") });
       return;
     }
-    setState({ step: "busy", name: file.name });
+    setState({ step: "busy", name });
     try {
       const report = await ask<Report>("/v1/verify", { body: file, headers: { "Content-Type": "application/pdf" } });
-      // What a broken file says of itself is not worth showing.
-      const manifest = (report.verdict === "valid" || report.verdict === "untrusted") && report.envelopeId ? await readManifest(file) : null;
-      setState({ step: "told", name: file.name, report, manifest });
+      setState({ step: "told", name, file, report });
     } catch (e) {
-      setState({ step: "choose", problem: problemOf(e, t) });
+      setState({ step: "choose", problem: problemOf(e, t, say) });
     }
   };
+  const take = (file: File | undefined) => void examine(file, file?.name ?? "");
   const when = (s: string) => new Date(s).toLocaleString(locale, { dateStyle: "long", timeStyle: "long" });
 
   return (
     <main class={`narrow ${state.step === "told" ? "wide" : ""}`}>
       {state.step !== "told" && (
         <section class="card">
-          <Title>{t("verifyTitle")}</Title>
-          <p>{t("verifyText")}</p>
+          <Title>{say("title")}</Title>
+          <p>{say("lead")}</p>
           <label class={`drop ${over ? "over" : ""}`} onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)}
-            onDrop={(e) => { e.preventDefault(); setOver(false); void examine(e.dataTransfer?.files[0]); }}>
+            onDrop={(e) => { e.preventDefault(); setOver(false); take(e.dataTransfer?.files[0]); }}>
             <Icon name="file" size={28} />
-            <span>{state.step === "busy" ? t("verifyBusy", { name: state.name }) : t("verifyDrop")}</span>
-            <input ref={input} id="file" type="file" accept="application/pdf,.pdf" disabled={state.step === "busy"} onChange={(e) => void examine(e.currentTarget.files?.[0])} />
+            <span>{state.step === "busy" ? say("busy", { name: state.name }) : say("drop")}</span>
+            <input ref={input} id="file" type="file" accept="application/pdf,.pdf" disabled={state.step === "busy"} onChange={(e) => take(e.currentTarget.files?.[0])} />
           </label>
           <p class="notice bad" role="alert">{state.step === "choose" ? state.problem : ""}</p>
-          <p class="quiet small">{t("verifyPrivacy")}</p>
+          <p class="quiet small">{say("privacy")}</p>
         </section>
       )}
-      {state.step === "told" && (
-        <>
-          <section class="card">
-            <SealMark icon={verdicts[state.report.verdict].icon} tone={verdicts[state.report.verdict].tone} />
-            <Title>{t(verdicts[state.report.verdict].title)}</Title>
-            <p>{t(verdicts[state.report.verdict].text)}</p>
-            <dl class="facts">
-              <dt>{t("file")}</dt><dd><bdi>{state.name}</bdi></dd>
-              {state.report.verdict !== "broken" && (
-                <>
-                  {state.report.subject && <><dt>{t("subject")}</dt><dd><bdi>{state.report.subject}</bdi></dd></>}
-                  {state.report.sealedBy && <><dt>{t("sealedByWhom")}</dt><dd><bdi>{state.report.sealedBy}</bdi></dd></>}
-                  {state.report.sealedAt && <><dt>{t("sealedAt")}</dt><dd>{when(state.report.sealedAt)}</dd></>}
-                  {state.report.stampedAt && <><dt>{t("stampedAt")}</dt><dd>{when(state.report.stampedAt)}</dd></>}
-                  {state.report.envelopeId && <><dt>{t("envelope")}</dt><dd class="mono" dir="ltr">{state.report.envelopeId}</dd></>}
-                  {state.report.originalSha256 && <><dt>{t("fingerprint")}</dt><dd class="mono" dir="ltr">{state.report.originalSha256}</dd></>}
-                </>
-              )}
-            </dl>
-          </section>
-          {state.manifest && state.manifest.signers.length > 0 && (
-            <section class="card">
-              <h2>{t("signersTitle")}</h2>
-              <ul class="people">
-                {state.manifest.signers.map((s) => (
-                  <li key={s.id}><strong><bdi>{s.name}</bdi></strong> <span class="quiet"><bdi>{s.email}</bdi></span>{s.signedAt && <time dateTime={s.signedAt}>{when(s.signedAt)}</time>}</li>
-                ))}
-              </ul>
-            </section>
-          )}
-          <section class="card">
-            <h2>{t("checksTitle")}</h2>
-            <ul class="checks">
-              {state.report.findings.map((f) => (
-                <li key={f.check} class={f.status}>
-                  <Icon name={marks[f.status].icon} size={18} />
-                  <span><strong>{t(`check_${f.check}` as Key) || f.check}</strong> <span class="sr">{t(marks[f.status].word)}</span><br /><span class="quiet small" lang="en" dir="ltr">{f.detail}</span></span>
-                </li>
-              ))}
-            </ul>
-          </section>
-          {state.manifest && state.manifest.events.length > 0 && <Chain manifest={state.manifest} t={t} locale={locale} />}
-        </>
-      )}
+      {state.step === "told" && <Told {...state} say={say} when={when} onExtract={(part, name) => void examine(part, name)} />}
       <footer class="pagefoot noprint">
-        {state.step === "told" ? <button type="button" class="plain small" onClick={() => setState({ step: "choose" })}>{t("verifyAnother")}</button> : <span />}
+        {state.step === "told" ? <button type="button" class="plain small" onClick={() => setState({ step: "choose" })}>{say("another")}</button> : <span />}
         <LanguageChoice speech={speech} onChoose={choose} />
       </footer>
     </main>
   );
 }
 
-function Chain({ manifest, t, locale }: { manifest: Manifest; t: Translate; locale: string }) {
-  const names = new Map(manifest.signers.map((s) => [`signer:${s.id}`, s.name]));
+interface ToldProps { name: string; file: Blob; report: Report; say: Say; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
+
+/** The verdict, what it means and what to do; then what the verified record says, and how it was found out. */
+function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
+  const verdict = verdicts[r.verdict];
+  const by = r.record?.sealedBy ?? r.sealedBy ?? "";
+  const others = r.signatures ?? [];
+  const extract = () => {
+    const part = file.slice(0, r.additions?.from, "application/pdf");
+    const url = URL.createObjectURL(part);
+    Object.assign(document.createElement("a"), { href: url, download: `sealed ${name}` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    onExtract(part, `sealed ${name}`);
+  };
+  return (
+    <>
+      <section class={`card verdict ${r.verdict}`}>
+        <SealMark icon={verdict.icon} tone={verdict.tone} />
+        <Title>{say(r.verdict)}</Title>
+        <p>{say(verdict.text, { by })}</p>
+        <p><strong>{say(verdict.advice)}</strong></p>
+        {r.verdict === "altered" && r.additions && <p><button type="button" onClick={extract}>{say("extract")}</button></p>}
+        {r.record ? <Facts record={r.record} say={say} when={when} file={name} stampedAt={r.stampedAt} /> : <dl class="facts"><dt>{say("file")}</dt><dd><bdi>{name}</bdi></dd></dl>}
+        {others.length > 0 && (
+          <>
+            <p class="small">{say("others", { n: others.length })}</p>
+            <ul class="small">{others.map((s, i) => <li key={i}><bdi>{s.by ? say("otherBy", { by: s.by }) : say("otherUnknown")}</bdi>, {say(s.wholeFile ? "coversAll" : "coversPart")}</li>)}</ul>
+          </>
+        )}
+      </section>
+      {r.record && r.record.signers.length > 0 && <Signers record={r.record} say={say} when={when} />}
+      <Findings findings={r.findings} say={say} when={when} />
+      {r.record && r.record.events.length > 0 && <Events record={r.record} say={say} when={when} />}
+    </>
+  );
+}
+
+function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when: (s: string) => string }) {
+  const sentence = (f: Finding): string => {
+    const key = sentences[f.code];
+    if (!key) return "";
+    const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
+    return say(key, values);
+  };
   return (
     <section class="card">
-      <h2>{t("chainTitle")}</h2>
-      <p class="quiet small">{t("chainText", { n: manifest.events.length })}</p>
-      <ol class="chain" tabIndex={0} aria-label={t("chainTitle")}>
-        {manifest.events.map((e) => (
-          <li key={e.seq}>
-            <time class="quiet small" dateTime={e.timestamp}>{new Date(e.timestamp).toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" })}</time>
-            <span class="mono" dir="ltr">{e.event}</span>
-            <span><bdi>{names.get(e.actor) ?? e.actor}</bdi>{e.ip && <span class="quiet small" dir="ltr"> {e.ip}</span>}</span>
-          </li>
-        ))}
-      </ol>
+      <h2>{say("checks")}</h2>
+      <ul class="checks">
+        {worstFirst(findings).map((f, i) => {
+          const check = checks[f.check];
+          return (
+            <li key={`${f.code}${i}`} class={f.status}>
+              <Icon name={marks[f.status].icon} size={18} />
+              <span><strong>{check ? say(check) : f.check.replaceAll("_", " ")}</strong> <span class={sentences[f.code] ? "sr" : "quiet"}>{say(marks[f.status].word)}</span><br /><span class="small">{sentence(f)}</span></span>
+            </li>
+          );
+        })}
+      </ul>
+      <details>
+        <summary class="small">{say("technical")}</summary>
+        <ul class="technical mono" lang="en" dir="ltr" tabIndex={0} aria-label={say("technical")}>{findings.map((f, i) => <li key={i}>{f.code}: {f.detail}</li>)}</ul>
+      </details>
     </section>
   );
 }
 
-function problemOf(e: unknown, t: Translate): string {
+function problemOf(e: unknown, t: Translate, say: Say): string {
   if (!(e instanceof Refusal)) return t("unreachable");
-  if (e.status === 413) return t("verifyTooLarge");
+  if (e.status === 413) return say("tooLarge");
   if (e.status === 429 || e.status === 503) return t("busyText");
   return t("wentWrong", { message: e.message });
 }

@@ -1,0 +1,91 @@
+import type { SealRecord, RecordSigner, RecordValue } from "./report";
+import type { Say, VerifyKey } from "./words";
+import { en } from "./words/en";
+
+interface Shown { record: SealRecord; say: Say; when: (s: string) => string }
+
+/** What a finding, a value or an event is called, if there is a word for it. */
+const known = (key: string): VerifyKey | null => (key in en ? (key as VerifyKey) : null);
+
+/** What the document is, as its verified record says. */
+export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file: string; stampedAt?: string }) {
+  const { total, certificate } = r.pages;
+  return (
+    <dl class="facts">
+      <dt>{say("file")}</dt><dd><bdi>{file}</bdi></dd>
+      {r.subject && <><dt>{say("subject")}</dt><dd><bdi>{r.subject}</bdi></dd></>}
+      {r.document.of > 1 && <><dt>{say("document")}</dt><dd>{say("documentOf", { name: r.document.name || "–", order: r.document.order, of: r.document.of })}</dd></>}
+      {r.sender && <><dt>{say("sender")}</dt><dd><bdi>{r.sender}</bdi></dd></>}
+      <dt>{say("sealedBy")}</dt><dd><bdi>{r.sealedBy}</bdi></dd>
+      <dt>{say("sealedAt")}</dt><dd>{when(r.sealedAt)}</dd>
+      {stampedAt && <><dt>{say("stampedAt")}</dt><dd>{when(stampedAt)}</dd></>}
+      {certificate > 0 && <><dt>{say("pages")}</dt><dd>{say(certificate === total ? "pagesOne" : "pagesText", { total, from: certificate })}</dd></>}
+      <dt>{say("envelope")}</dt><dd class="mono" dir="ltr">{r.envelopeId}</dd>
+      <dt>{say("fingerprint")}</dt><dd class="mono" dir="ltr">{r.document.sha256}</dd>
+    </dl>
+  );
+}
+
+/** How the service knew who signed. */
+function identified(s: RecordSigner, say: Say): string {
+  if (!s.verifiedAt) return say("byLink");
+  return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
+}
+
+export function Signers({ record: r, say, when }: Shown) {
+  return (
+    <section class="card">
+      <h2>{say(r.confirmed ? "signers" : "signersClaimed")}</h2>
+      <ul class="people">
+        {r.signers.map((s) => {
+          const values = r.values.filter((v) => v.signerId === s.id);
+          return (
+            <li key={s.id}>
+              <strong><bdi>{s.name}</bdi></strong> <span class="quiet"><bdi>{s.email}</bdi></span>
+              <p class="small">{identified(s, say)}{s.verifiedAt && <> · {when(s.verifiedAt)}</>}</p>
+              {s.consentAt && <p class="small quiet">{say("consented")} · <time dateTime={s.consentAt}>{when(s.consentAt)}</time></p>}
+              {s.signedAt && <p class="small">{say("signed")} · <time dateTime={s.signedAt}>{when(s.signedAt)}</time>{s.ip && <span class="quiet"> {say("from", { ip: s.ip })}</span>}</p>}
+              {values.length > 0 && (
+                <details>
+                  <summary class="small">{say("entered")}</summary>
+                  <ul>{values.map((v) => <li key={v.fieldId} class="small"><span class="quiet">{word(v.kind, say)}, {say("onPage", { page: v.page })}:</span> <bdi>{entered(v, say)}</bdi></li>)}</ul>
+                </details>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+const word = (kind: string, say: Say): string => { const key = known(kind); return key ? say(key) : kind; };
+
+function entered(v: RecordValue, say: Say): string {
+  if (v.kind === "checkbox") return say(v.checked ? "ticked" : "unticked");
+  return v.text ?? say("picture");
+}
+
+/** The audit trail, in words. */
+export function Events({ record: r, say, when }: Shown) {
+  const names = new Map(r.signers.map((s) => [`signer:${s.id}`, s.name]));
+  const who = (actor: string) => names.get(actor) ?? say(actor.startsWith("app:") ? "application" : actor.startsWith("user:") ? "staff" : "service");
+  return (
+    <section class="card">
+      <h2>{say("events")}</h2>
+      <p class="quiet small">{say("eventsText", { n: r.events.length })}</p>
+      <ol class="chain" tabIndex={0} aria-label={say("events")}>
+        {r.events.map((e) => {
+          const key = known(`e_${e.event.replace(".", "_")}`);
+          return (
+            <li key={e.seq}>
+              <time class="quiet small" dateTime={e.timestamp}>{when(e.timestamp)}</time>
+              <span>{key ? say(key, { page: Number(e.detail?.page ?? 0) }) : <span lang="en">{e.event.replaceAll(/[._]/g, " ")}</span>}</span>
+              <span><bdi>{who(e.actor)}</bdi>{e.ip && <span class="quiet small" dir="ltr"> {e.ip}</span>}</span>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

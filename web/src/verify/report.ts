@@ -1,0 +1,29 @@
+/** What the service answers to a file: see VerifyReport in the contract. */
+export type Status = "passed" | "failed" | "untrusted" | "absent";
+export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed";
+
+export interface Finding { check: string; code: string; status: Status; detail: string; values?: Record<string, string> }
+
+export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
+export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string }
+export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
+export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
+
+/** What the seal covers, as the service read and verified it. */
+export interface SealRecord {
+  confirmed: boolean; sealedBy: string; sender?: string; envelopeId: string; subject?: string; sealedAt: string;
+  document: RecordDocument; documents: RecordDocument[]; signers: RecordSigner[]; values: RecordValue[]; events: RecordEvent[];
+  pages: { total: number; certificate: number };
+}
+
+export interface OtherSignature { by?: string; wholeFile: boolean }
+
+export interface Report {
+  verdict: Verdict; findings: Finding[]; sealedBy?: string; stampedAt?: string; record?: SealRecord;
+  additions?: { from: number; bytes: number; kind: string }; signatures?: OtherSignature[];
+}
+
+const order: Record<Status, number> = { failed: 0, untrusted: 1, passed: 2, absent: 3 };
+
+/** The findings with what is wrong first, otherwise in the order of the checks. */
+export const worstFirst = (findings: Finding[]): Finding[] => [...findings].sort((a, b) => order[a.status] - order[b.status]);

@@ -1,0 +1,57 @@
+import type { Language, Text, Words } from "../ui/i18n";
+import { translator } from "../ui/i18n";
+import { en } from "./words/en";
+
+export type VerifyKey = keyof typeof en;
+export type VerifyWords = Record<VerifyKey, Text>;
+export type Say = (key: VerifyKey, values?: Record<string, string | number>) => string;
+
+const loaders: Record<Language, () => Promise<VerifyWords>> = {
+  en: async () => en,
+  de: async () => (await import("./words/de")).de,
+  fr: async () => (await import("./words/fr")).fr,
+  es: async () => (await import("./words/es")).es,
+  pt: async () => (await import("./words/pt")).pt,
+  ar: async () => (await import("./words/ar")).ar,
+  ja: async () => (await import("./words/ja")).ja,
+};
+
+/** The page's own texts in a language; English where they cannot be loaded. */
+export async function words(language: Language): Promise<Say> {
+  let all: VerifyWords = en;
+  try {
+    all = await loaders[language]();
+  } catch {
+    language = "en";
+  }
+  return translator(all as unknown as Words, language) as unknown as Say;
+}
+
+/**
+ * What each finding's code means to people: the check that it belongs to, and a sentence. A code that is not here is
+ * told by its check and its outcome.
+ */
+export const sentences: Record<string, VerifyKey> = {
+  "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
+  "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.several": "sealSeveral",
+  "signature.malformed": "sealWrong", "signature.wrong": "sealWrong", "signature.sound": "sealSound",
+  "byte_range.whole": "coversFile", "byte_range.earlier": "coversSealed", "byte_range.malformed": "coversWrong", "byte_range.cut_off": "cutOff",
+  "digest.unchanged": "unchanged", "digest.changed": "changed",
+  "timestamp.confirmed": "timeConfirmed", "timestamp.absent": "timeOwn", "timestamp.malformed": "timeWrong", "timestamp.wrong": "timeWrong", "timestamp.missing": "timeRemoved",
+  "timestamp.untrusted": "timeUnknown",
+  "revocation.good": "notRevoked", "revocation.absent": "revocationUnknown", "revocation.not_offered": "revocationUnknown", "revocation.revoked": "revoked",
+  "later_changes.none": "nothingLater", "later_changes.archive": "ownLater", "later_changes.annotations": "laterComments", "later_changes.form": "laterForm",
+  "later_changes.signature": "laterSignature", "later_changes.pages": "laterPages", "later_changes.saved": "laterSaved", "later_changes.unknown": "laterUnknown",
+  "archive_timestamp.confirmed": "archived", "archive_timestamp.absent": "notArchived", "archive_timestamp.untrusted": "archiveUnknown",
+  "certificate.trusted": "sealerKnown", "certificate.untrusted": "sealerUnknown", "certificate.not_valid_then": "sealerThen",
+  "manifest.signed": "recordSound", "manifest.missing": "recordWrong", "manifest.malformed": "recordWrong", "manifest.contradiction": "recordContradicts",
+  "manifest_key.published": "keyKnown", "manifest_key.covered": "keyKnown", "manifest_key.unknown": "keyUnknown", "manifest_key.not_covered": "keyUnknown", "manifest_key.other": "keyOther",
+  "original.found": "originalThere", "original.missing": "originalWrong", "original.changed": "originalWrong",
+  "audit_chain.complete": "chainComplete", "audit_chain.missing": "chainBroken", "audit_chain.broken": "chainBroken",
+  "recorded.same": "recordedSame", "recorded.earlier": "recordedEarlier", "recorded.other": "recordedOther", "recorded.unknown": "recordedNone",
+};
+
+export const checks: Record<string, VerifyKey> = {
+  structure: "structure", signature: "sealSignature", byte_range: "byteRange", digest: "digest", certificate: "certificate", timestamp: "timestamp", revocation: "revocation",
+  later_changes: "laterChanges", archive_timestamp: "archive", manifest: "record", manifest_key: "recordKey", original: "original", audit_chain: "chain", recorded: "recorded",
+};
