@@ -55,7 +55,11 @@ func (s *Server) verify(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, found.Report(opt))
+	report := found.Report(opt)
+	if err := s.compareRecorded(c.Request.Context(), &report); err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, report)
 	return nil
 }
 

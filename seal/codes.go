@@ -107,6 +107,11 @@ var findings = []finding{
 	{"audit_chain.complete", Passed, "All {events} events are in order; the chain ends in {head}."},
 	{"audit_chain.missing", Failed, "There is no audit chain: the seal record is missing."},
 	{"audit_chain.broken", Failed, "The audit chain is broken: {reason}."},
+
+	{"recorded.same", Passed, "It is the file that this service keeps of the envelope."},
+	{"recorded.earlier", Passed, "The envelope, its original and its audit chain are those on record here; the file has other time-stamps than the one kept here."},
+	{"recorded.other", Failed, "This service has another original or another audit chain on record for this envelope."},
+	{"recorded.unknown", Absent, "This service has no record of the envelope."},
 }
 
 // Codes lists the codes in the order of the checks.

@@ -33,6 +33,7 @@ const (
 	CheckManifestKey  = "manifest_key"
 	CheckOriginal     = "original"
 	CheckAuditChain   = "audit_chain"
+	CheckRecorded     = "recorded" // by the service's own API alone
 )
 
 // Finding is the outcome of one check: by code and values for programs, and

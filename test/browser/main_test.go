@@ -72,7 +72,7 @@ func run(m *testing.M) (int, error) {
 
 // service is a development instance of the program, in a directory of its own.
 type service struct {
-	root, base, inbox, secret, client, bearer, log string
+	root, base, inbox, secret, client, bearer, log, data string
 
 	cmd *exec.Cmd
 }
@@ -97,6 +97,7 @@ func startService(dir string) (*service, error) {
 	}
 	defer func() { _ = out.Close() }()
 	data := filepath.Join(dir, "data")
+	s.data = data
 	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	// Every sealed copy comes by the download portal, webhooks give up soon, and all tests come from one address.

@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"bytes"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,45 +38,6 @@ func (b *tab) choose(selector, name string, content []byte) {
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
 	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})
-}
-
-func TestVerify(t *testing.T) {
-	t.Parallel()
-	_, sealed := svc.signedByAPI(t, "verify@example.com")
-	b := open(t, desktop)
-	b.visit(svc.base + "/verify")
-	b.see("Verify a document")
-	b.checked("verify")
-	b.choose("#file", "lease.pdf", sealed)
-	b.see("The seal is intact")
-	b.see("Grace Hopper")
-	b.see("envelope.created")
-	b.checked("verify-valid")
-
-	b.button("Verify another document")
-	tampered := bytes.Replace(sealed, []byte("The rent is 940"), []byte("The rent is 140"), 1)
-	require.NotEqual(t, sealed, tampered)
-	b.choose("#file", "lease.pdf", tampered)
-	b.see("The seal is broken")
-	b.checked("verify-broken")
-	b.calm()
-
-	p := open(t, look{width: 390, height: 844, touch: true, dark: true})
-	p.visit(svc.base + "/verify")
-	p.see("Verify a document")
-	p.choose("#file", "plain.pdf", lease())
-	p.see("The seal is broken")
-	p.accessible()
-	p.shot("broken-390")
-	p.button("Verify another document")
-	other, err := startService(t.TempDir())
-	require.NoError(t, err)
-	defer other.stop()
-	_, foreign := other.signedByAPI(t, "foreign@example.com")
-	p.choose("#file", "foreign.pdf", foreign)
-	p.see("Sealed, but not by a key known here")
-	p.checked("verify-foreign")
-	p.calm()
 }
 
 func TestDownload(t *testing.T) {

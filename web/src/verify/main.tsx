@@ -118,7 +118,7 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when
   const sentence = (f: Finding): string => {
     const key = sentences[f.code];
     if (!key) return "";
-    const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
+    const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : k === "name" ? commonName(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
     return say(key, values);
   };
   return (
@@ -142,6 +142,9 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when
     </section>
   );
 }
+
+/** Whom a certificate names, without the rest of the distinguished name (RFC 4514). */
+const commonName = (name: string): string => /(?:^|,)CN=((?:\\.|[^,\\])+)/.exec(name)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? name;
 
 function problemOf(e: unknown, t: Translate, say: Say): string {
   if (!(e instanceof Refusal)) return t("unreachable");

@@ -1,0 +1,33 @@
+package api
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"countersign/seal"
+)
+
+// compareRecorded holds a document that is sealed here against what the database
+// says of its envelope. Of others nothing is looked up: what they name is their word.
+func (s *Server) compareRecorded(ctx context.Context, r *seal.Report) error {
+	if r.Verdict != seal.VerdictValid && r.Verdict != seal.VerdictAltered {
+		return nil
+	}
+	envelope, err1 := uuid.Parse(r.EnvelopeID)
+	document, err2 := uuid.Parse(r.DocumentID)
+	if err1 != nil || err2 != nil {
+		r.CompareRecorded(nil)
+		return nil
+	}
+	rec, err := s.Store.SealRecord(ctx, envelope, document, r.Events)
+	if isNotFound(err) {
+		r.CompareRecorded(nil)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.CompareRecorded(&seal.Recorded{OriginalSHA256: rec.OriginalSHA256, SealedSHA256: rec.SealedSHA256, ChainHead: rec.ChainHead})
+	return nil
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// SealRecord is what is on record of a document that was sealed.
+type SealRecord struct {
+	OriginalSHA256 string
+	SealedSHA256   string // of the file as it is kept now, or was when it was purged
+	ChainHead      string // the hash of the envelope's event number so and so; "" if there is none
+}
+
+// SealRecord loads what is on record of an envelope's original document, and of
+// the event with that number. It is models.ErrNotFound if the document is
+// unknown or was not sealed.
+func (s *Store) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
+	out := &SealRecord{}
+	err := s.read(ctx, func(tx *gorm.DB) error {
+		var docs []models.Document
+		if err := tx.Select("id", "original_id", "kind", "sha256").Where("envelope_id = ? AND (id = ? OR original_id = ?)", envelope, document, document).Find(&docs).Error; err != nil {
+			return err
+		}
+		for i := range docs {
+			if docs[i].Kind == models.DocumentSealed {
+				out.SealedSHA256 = docs[i].SHA256
+			} else {
+				out.OriginalSHA256 = docs[i].SHA256
+			}
+		}
+		if out.OriginalSHA256 == "" || out.SealedSHA256 == "" {
+			return models.ErrNotFound
+		}
+		var events []models.Event
+		if err := tx.Select("hash").Where("envelope_id = ? AND seq = ?", envelope, event).Limit(1).Find(&events).Error; err != nil {
+			return err
+		}
+		if len(events) > 0 {
+			out.ChainHead = events[0].Hash
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load record of document %s: %w", document, err)
+	}
+	return out, nil
+}

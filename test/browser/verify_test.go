@@ -1,0 +1,202 @@
+package browser_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // to change what the service has on record
+
+	"countersign/seal"
+)
+
+// annotated adds to a file what a PDF reader adds for a comment: a new annotation and a new version of the page.
+func annotated(t *testing.T, file []byte) []byte {
+	t.Helper()
+	starts := regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`).FindAllSubmatch(file, -1)
+	require.NotEmpty(t, starts)
+	size := regexp.MustCompile(`/Size (\d+)`).FindAllSubmatch(file, -1)
+	root := regexp.MustCompile(`/Root (\d+ \d+ R)`).FindAllSubmatch(file, -1)
+	var n int
+	_, err := fmt.Sscan(string(size[len(size)-1][1]), &n)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	out.Write(file)
+	at := out.Len()
+	fmt.Fprintf(&out, "%d 0 obj\n<< /Type /Annot /Subtype /Text /Rect [10 10 40 40] /Contents (I disagree) >>\nendobj\n", n)
+	xref := out.Len()
+	fmt.Fprintf(&out, "xref\n%d 1\n%010d 00000 n \ntrailer\n<< /Size %d /Root %s /Prev %s >>\nstartxref\n%d\n%%%%EOF\n", n, at, n+1, root[len(root)-1][1], starts[len(starts)-1][1], xref)
+	return out.Bytes()
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	e, sealed := svc.signedByAPI(t, "verify@example.com")
+	b := open(t, desktop)
+	b.visit(svc.base + "/verify")
+	b.see("Verify a document")
+	b.checked("verify")
+	b.choose("#file", "lease.pdf", sealed)
+	b.see("Genuine and unchanged")
+	b.see("You can rely on it.")
+	b.see("Grace Hopper")
+	b.see("known only by the link")
+	b.see("It is exactly the file that this service keeps for this envelope.")
+	b.see("Sent for signature")
+	b.see("the certificate of the service.")
+	require.Equal(t, "Genuine and unchanged – lease.pdf", eval[string](b, "document.title"))
+	require.NotContains(t, b.text(), "envelope.sent", "events are in words")
+	require.NotContains(t, eval[string](b, `performance.getEntriesByType("resource").map((r) => r.name).join(" ")`), "pdf", "the page reads no PDF itself")
+	b.checked("verify-valid")
+	b.click(`document.querySelector(".people details summary")`)
+	b.see("Grace")
+	b.pictures("verify-valid-entered")
+
+	// What the service has on record counts too.
+	db, err := sql.Open("sqlite", filepath.Join(svc.data, "countersign.db")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	record := func(kind, hash string) (before string) {
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = ? AND kind = ?", e.ID, kind).Scan(&before))
+		_, err := db.ExecContext(t.Context(), "UPDATE documents SET sha256 = ? WHERE envelope_id = ? AND kind = ?", hash, e.ID, kind)
+		require.NoError(t, err)
+		return before
+	}
+	again := func(name string, content []byte) {
+		b.button("Verify another document")
+		b.see("Drop a sealed PDF here")
+		b.choose("#file", name, content)
+	}
+	was := record("sealed", strings.Repeat("0", 64))
+	again("lease.pdf", sealed)
+	b.see("Genuine and unchanged")
+	b.see("as it was before or after later time-stamps")
+	record("sealed", was)
+	was = record("original", strings.Repeat("0", 64))
+	again("lease.pdf", sealed)
+	b.see("Not what was sealed")
+	b.see("This service has another record of this envelope.")
+	record("original", was)
+
+	again("lease.pdf", bytes.Replace(sealed, []byte("The rent is 940"), []byte("The rent is 140"), 1))
+	b.see("Not what was sealed")
+	b.see("Do not rely on it.")
+	require.NotContains(t, b.text(), "Grace Hopper", "what a broken file says of itself is not shown")
+	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "what failed comes first")
+	b.checked("verify-broken")
+
+	again("plain.pdf", lease())
+	b.see("Not sealed by this service")
+	b.checked("verify-not-sealed")
+	b.calm()
+}
+
+// TestVerifyAltered: never green, no signers, and the sealed part can be taken out.
+func TestVerifyAltered(t *testing.T) {
+	t.Parallel()
+	_, sealed := svc.signedByAPI(t, "altered@example.com")
+	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	b.visit(svc.base + "/verify")
+	b.see("Verify a document")
+	b.choose("#file", "lease.pdf", annotated(t, sealed))
+	b.see("Something was added after sealing")
+	require.NotContains(t, b.text(), "Grace Hopper")
+	require.False(t, eval[bool](b, `document.querySelector(".sealmark").classList.contains("good")`))
+	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`))
+	b.checked("verify-altered")
+	b.button("Save the sealed document alone")
+	b.see("Genuine and unchanged")
+	b.see("Grace Hopper")
+	b.see("It is exactly the file that this service keeps")
+	b.calm()
+}
+
+func TestVerifyForeign(t *testing.T) {
+	t.Parallel()
+	other, err := startService(t.TempDir())
+	require.NoError(t, err)
+	defer other.stop()
+	_, foreign := other.signedByAPI(t, "foreign@example.com")
+	p := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	p.visit(svc.base + "/verify")
+	p.see("Verify a document")
+	p.choose("#file", "foreign.pdf", foreign)
+	p.see("Unchanged, but sealed by somebody unknown here")
+	p.see("Who signed, as the file says")
+	require.False(t, eval[bool](p, `document.querySelector(".sealmark").classList.contains("good")`))
+	p.checked("verify-foreign")
+	p.calm()
+}
+
+// TestVerifyInEveryLanguage: each language has words for everything, and no page is wider than a telephone.
+func TestVerifyInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	_, sealed := svc.signedByAPI(t, "languages@example.com")
+	b := open(t, look{width: 390, height: 844, touch: true})
+	b.visit(svc.base + "/verify")
+	b.see("Verify a document")
+	b.choose("#file", "lease.pdf", sealed)
+	b.see("Genuine and unchanged")
+	for language, title := range map[string]string{
+		"de": "Echt und unverändert", "fr": "Authentique et inchangé", "es": "Auténtico y sin cambios", "pt": "Autêntico e inalterado", "ja": "真正であり、変更されていません", "ar": "أصلي ولم يتغير",
+	} {
+		b.choice(".languages", language)
+		b.see(title)
+		b.accessible()
+		text := eval[string](b, `[...document.querySelectorAll("h1, h2, .checks, .people p, .chain span:not([dir])")].map((x) => x.textContent).join("\n")`)
+		require.NotRegexp(t, `\{[a-z]+\}`, text, language)
+		require.NotContains(t, text, "Certificate", language)
+		b.shot("verify-valid-" + language)
+	}
+	b.calm()
+}
+
+// TestWordsForEveryFinding: each code of a report has a sentence of the page's, in every language.
+func TestWordsForEveryFinding(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		raw, err := os.ReadFile(filepath.Join(svc.root, "web", "src", "verify", name))
+		require.NoError(t, err)
+		return string(raw)
+	}
+	page := read("words.ts")
+	for _, code := range seal.Codes() {
+		require.Contains(t, page, fmt.Sprintf("%q: ", code), "a sentence for people in web/src/verify/words.ts")
+		check, _, _ := strings.Cut(string(code), ".")
+		require.Regexp(t, `(?s)export const checks.*\b`+check+`: "`, page)
+	}
+	value := regexp.MustCompile(`\{([a-z]+)\}`)
+	text := regexp.MustCompile(`\b(\w+): "((?:[^"\\]|\\.)*)"`)
+	texts := func(name string) map[string]string {
+		out := map[string]string{}
+		for _, m := range text.FindAllStringSubmatch(read(name), -1) {
+			out[m[1]] = m[2]
+		}
+		return out
+	}
+	reference := texts("words/en.ts")
+	require.Greater(t, len(reference), 100)
+	for _, language := range []string{"de", "fr", "es", "pt", "ja", "ar"} {
+		all := texts("words/" + language + ".ts")
+		for key, en := range reference {
+			if key == "one" || key == "two" || key == "few" || key == "other" { // plural forms; the page's check knows them
+				continue
+			}
+			require.NotEmpty(t, all[key], "%s: %s", language, key)
+			want, have := map[string]bool{}, map[string]bool{}
+			for _, m := range value.FindAllStringSubmatch(en, -1) {
+				want[m[1]] = true
+			}
+			for _, m := range value.FindAllStringSubmatch(all[key], -1) {
+				have[m[1]] = true
+			}
+			require.Equal(t, want, have, "%s: %s", language, key)
+		}
+	}
+}
