@@ -18,6 +18,7 @@ type outcomeView struct {
 	DeclinedByOther bool              `json:"declinedByOther"`
 	Subject         *string           `json:"subject"`
 	SenderName      string            `json:"senderName"`
+	Contact         *string           `json:"contact"`
 	SignerName      string            `json:"signerName"`
 	MaskedEmail     string            `json:"maskedEmail"`
 	Documents       []outcomeDocument `json:"documents"`
@@ -54,7 +55,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	signer := e.Signer(l.SignerID)
 	v := outcomeView{
 		Outcome: end.Outcome, At: stamp(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
-		Subject: e.Subject, SenderName: *chosen.SenderName, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
+		Subject: e.Subject, SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
 		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{},
 	}
 	for _, d := range e.Originals() {

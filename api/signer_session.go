@@ -20,6 +20,7 @@ import (
 const (
 	sessionHeader     = "X-Signer-Session"
 	sessionCookie     = "countersign-signer-"
+	secureCookie      = "__Secure-" // a browser takes such a cookie by https alone
 	sessionPath       = "/v1/signing/"
 	maxSessionToken   = 100
 	sessionTokenBytes = 32
@@ -30,7 +31,7 @@ func (s *Server) signerAct(c *gin.Context, l signerLink) models.Act {
 	act := s.act(c, models.SignerActor(l.SignerID))
 	token := c.GetHeader(sessionHeader)
 	if token == "" {
-		if cookie, err := c.Request.Cookie(sessionCookieName(l.ID)); err == nil {
+		if cookie, err := c.Request.Cookie(s.sessionCookieName(l.ID)); err == nil {
 			token = cookie.Value
 		}
 	}
@@ -41,9 +42,13 @@ func (s *Server) signerAct(c *gin.Context, l signerLink) models.Act {
 }
 
 // sessionCookieName tells the links of one browser apart, without telling the link.
-func sessionCookieName(link uuid.UUID) string {
+func (s *Server) sessionCookieName(link uuid.UUID) string {
 	sum := sha256.Sum256(link[:])
-	return sessionCookie + hex.EncodeToString(sum[:8])
+	name := sessionCookie + hex.EncodeToString(sum[:8])
+	if strings.HasPrefix(s.BaseURL, "https://") {
+		name = secureCookie + name
+	}
+	return name
 }
 
 func newSessionToken() string {
@@ -56,7 +61,7 @@ func newSessionToken() string {
 // cookie must be made for that (CHIPS), and belongs to that site's page alone.
 func (s *Server) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
 	cookie := &http.Cookie{
-		Name: sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: s.sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: max(1, int(until.Sub(s.Now()).Seconds())),
 	}
 	if l.Session != uuid.Nil {

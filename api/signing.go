@@ -40,6 +40,7 @@ type contextView struct {
 	Consent                 consentView       `json:"consent"`
 	SavedSignatureB64       *string           `json:"savedSignatureB64"`
 	SavedSignatureFontLabel *string           `json:"savedSignatureFontLabel"`
+	Contact                 *string           `json:"contact"`
 	Filled                  []filledView      `json:"filled"`
 	Shown                   *string           `json:"shown"`
 	DraftKey                *string           `json:"draftKey"`
@@ -125,7 +126,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	shown := models.DisclosureIn(language)
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
-		SenderName: *chosen.SenderName, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
+		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
 		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{shown.Version, shown.Language, shown.Text},

@@ -1,0 +1,223 @@
+package models_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// confirmed makes an envelope whose first signer confirmed a code at start, in
+// the session given.
+func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
+	t.Helper()
+	e := sent(t, nil, models.AuthEmailOTP, groups...)
+	_, err := e.RequestCode(act(start), link(e, 0), []byte("right"))
+	require.NoError(t, err)
+	ok, err := e.BindCode(act(start), link(e, 0), []byte("right"), session)
+	require.NoError(t, err)
+	require.True(t, ok)
+	return e
+}
+
+// TestWhoIsConfirmed: a session, for a day; or address and user agent, for half an
+// hour. Nothing of the one stands for the other.
+func TestWhoIsConfirmed(t *testing.T) {
+	t.Parallel()
+	with := func(at time.Time, ip, agent string, session []byte) models.Act {
+		a := act(at)
+		a.IP, a.UserAgent, a.Session = ip, agent, session
+		return a
+	}
+	const ip, agent = "192.0.2.1", "test"
+	mine, other := []byte("session"), []byte("another")
+	for _, c := range []struct {
+		name  string
+		bound []byte
+		act   models.Act
+		want  bool
+	}{
+		{"the session", mine, with(start, ip, agent, mine), true},
+		{"from elsewhere", mine, with(start, "198.51.100.9", "phone", mine), true},
+		{"nearly a day later", mine, with(start.Add(24*time.Hour-time.Microsecond), ip, agent, mine), true},
+		{"a day later", mine, with(start.Add(24*time.Hour), ip, agent, mine), false},
+		{"another session", mine, with(start, ip, agent, other), false},
+		{"the client without its session", mine, with(start, ip, agent, nil), false},
+		{"the same client", nil, with(start, ip, agent, nil), true},
+		{"the same client with a session of something else", nil, with(start, ip, agent, other), true},
+		{"nearly half an hour later", nil, with(start.Add(30*time.Minute-time.Microsecond), ip, agent, nil), true},
+		{"half an hour later", nil, with(start.Add(30*time.Minute), ip, agent, nil), false},
+		{"another address", nil, with(start, "192.0.2.2", agent, nil), false},
+		{"another user agent", nil, with(start, ip, "test2", nil), false},
+		{"what is together the same", nil, with(start, "192.0.2.1t", "est", nil), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := confirmed(t, c.bound, 1)
+			assert.Equal(t, c.want, e.Signers[0].Confirmed(c.act))
+			_, err := e.ConfirmedReader(c.act, link(e, 0))
+			_, consent := e.Consent(c.act, link(e, 0), models.DisclosureIn("en"))
+			if c.want {
+				require.NoError(t, err)
+				require.NoError(t, consent)
+				_, err := e.Sign(c.act, link(e, 0), text(e, 0, "v"))
+				require.NoError(t, err)
+				return
+			}
+			assert.Equal(t, "otp_required", code(t, err))
+			assert.Equal(t, "otp_required", code(t, consent))
+			e.Signers[0].ConsentAt = &start
+			_, err = e.Sign(c.act, link(e, 0), text(e, 0, "v"))
+			assert.Equal(t, "otp_required", code(t, err))
+			assert.Equal(t, models.SignerStatus("sent"), e.Signers[0].Status)
+		})
+	}
+	e := sent(t, nil, models.AuthNone, 1)
+	assert.True(t, e.Signers[0].Confirmed(act(start)), "the link is the proof")
+	e = sent(t, nil, models.AuthEmailOTP, 1)
+	assert.False(t, e.Signers[0].Confirmed(act(start)), "nobody has confirmed")
+}
+
+// TestConfirmationEndsWithTheLink: a new link needs a new code, of whoever had
+// confirmed, and knows nothing of what the old one was shown.
+func TestConfirmationEndsWithTheLink(t *testing.T) {
+	t.Parallel()
+	for _, session := range [][]byte{nil, []byte("session")} {
+		e := confirmed(t, session, 1)
+		holder := act(start)
+		holder.Session = session
+		_, err := e.Show(holder, link(e, 0))
+		require.NoError(t, err)
+		require.NotEmpty(t, e.Signers[0].Shown)
+		require.NoError(t, e.Reinvite(act(start), e.Signers[0].ID))
+		assert.False(t, e.Signers[0].Confirmed(holder))
+		assert.Empty(t, e.Signers[0].Shown)
+		_, err = e.ConfirmedReader(holder, link(e, 0))
+		assert.Equal(t, "otp_required", code(t, err))
+	}
+}
+
+func TestWhoMayDecline(t *testing.T) {
+	t.Parallel()
+	mine := act(start)
+	mine.Session = []byte("session")
+	for name, c := range map[string]struct {
+		envelope      *models.Envelope
+		act           models.Act
+		plain, strict string // what Decline and DeclineConfirmed refuse with
+	}{
+		"nobody confirmed":     {sent(t, nil, models.AuthEmailOTP, 1), act(start), "", "otp_required"},
+		"somebody else did":    {confirmed(t, []byte("session"), 1), act(start), "otp_required", "otp_required"},
+		"the client itself":    {confirmed(t, []byte("session"), 1), mine, "", ""},
+		"without a session":    {confirmed(t, nil, 1), act(start), "", ""},
+		"it was long ago":      {confirmed(t, nil, 1), act(start.Add(time.Hour)), "", "otp_required"},
+		"no code is needed":    {sent(t, nil, models.AuthNone, 1), act(start), "", ""},
+		"the session is over":  {confirmed(t, []byte("session"), 1), func() models.Act { a := mine; a.At = start.Add(25 * time.Hour); return a }(), "otp_required", "otp_required"},
+		"the link has expired": {sent(t, nil, models.AuthEmailOTP, 1), act(start.Add(31 * 24 * time.Hour)), "signing_link_expired", "signing_link_expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused := func(err error) string {
+				if err == nil {
+					return ""
+				}
+				return code(t, err)
+			}
+			_, err := c.envelope.DeclineConfirmed(c.act, link(c.envelope, 0), nil)
+			assert.Equal(t, c.strict, refused(err))
+			if err == nil {
+				assert.Equal(t, models.StatusDeclined, c.envelope.Status)
+				return
+			}
+			assert.NotEqual(t, models.StatusDeclined, c.envelope.Status)
+			_, err = c.envelope.Decline(c.act, link(c.envelope, 0), nil)
+			assert.Equal(t, c.plain, refused(err))
+		})
+	}
+}
+
+// TestShown: the digest is that of all who have signed, in whatever order they
+// did, and nothing else moves it.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	digest := func(e *models.Envelope) string {
+		s, err := e.Shown()
+		require.NoError(t, err)
+		require.True(t, models.IsDigest(s.Digest))
+		return s.Digest
+	}
+	e := sent(t, nil, models.AuthNone, 1, 1, 1)
+	none := digest(e)
+	// The documented computation, by other means.
+	assert.Equal(t, sha(`{"envelopeId":"`+e.ID.String()+`","signers":[]}`), none)
+	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	require.NoError(t, err)
+	assert.Equal(t, none, digest(e))
+	signs(t, e, 1, start)
+	one := digest(e)
+	values := sha(e.Fields[1].ID.String() + " " + sha("yes") + "\n")
+	assert.Equal(t, sha(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
+
+	// Who names what is not all is refused, and nothing has happened.
+	sub := text(e, 0, "mine")
+	for _, stale := range []string{none, sha("made up")} {
+		sub.Shown = &stale
+		before := len(e.Events)
+		_, err = e.Sign(act(start), link(e, 0), sub)
+		require.ErrorIs(t, err, models.ErrValuesChanged)
+		assert.Len(t, e.Events, before)
+		assert.Equal(t, one, digest(e))
+	}
+	sub.Shown = &one
+	_, err = e.Sign(act(start), link(e, 0), sub)
+	require.NoError(t, err)
+	detail := e.Events[len(e.Events)-1].Detail
+	assert.Equal(t, one, detail["shown"])
+	assert.Equal(t, e.Signers[1].ID.String(), detail["shownSigners"])
+	assert.Equal(t, true, detail["shownConfirmed"])
+	_, err = e.Consent(act(start), link(e, 2), models.DisclosureIn("en"))
+	require.NoError(t, err)
+	_, err = e.Sign(act(start), link(e, 2), text(e, 2, "blind"))
+	require.NoError(t, err)
+	detail = e.Events[len(e.Events)-1].Detail
+	assert.Nil(t, detail["shown"], "nothing was given to this link")
+	assert.NotContains(t, detail, "shownSigners")
+	require.NoError(t, e.Chain())
+	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+}
+
+// TestCodeState: what a page may know of the codes agrees with what is refused.
+func TestCodeState(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	s, l := e.Signers[0], link(e, 0)
+	assert.Nil(t, sent(t, nil, models.AuthNone, 1).Signers[0].CodeState(start))
+	assert.Equal(t, &models.CodeState{}, s.CodeState(start))
+	at := start
+	for range models.OTPRequestLimit {
+		_, err := e.RequestCode(act(at), l, []byte("right"))
+		require.NoError(t, err)
+		assert.Equal(t, at.Add(models.OTPLifetime), *s.CodeState(at).LiveUntil)
+		at = at.Add(time.Minute)
+	}
+	free := *s.CodeState(at).RequestableAt
+	_, err := e.RequestCode(act(free.Add(-time.Microsecond)), l, []byte("right"))
+	assert.Equal(t, "otp_rate_limited", code(t, err))
+	assert.Nil(t, s.CodeState(free).RequestableAt)
+	for left := models.OTPTries - 1; left > 0; left-- {
+		ok, err := e.VerifyCode(act(at), l, []byte("wrong"))
+		require.NoError(t, err)
+		require.False(t, ok)
+		assert.Equal(t, left, *s.CodeState(at).TriesLeft)
+	}
+	_, err = e.VerifyCode(act(at), l, []byte("wrong"))
+	require.NoError(t, err)
+	assert.Nil(t, s.CodeState(at).LiveUntil, "burnt")
+	_, err = e.RequestCode(act(free), l, []byte("right"))
+	require.NoError(t, err, "what was told holds")
+	s.OTPWrong = models.OTPWrongLimit
+	assert.True(t, s.CodeState(free).Locked)
+}
