@@ -279,7 +279,7 @@ func TestBombs(t *testing.T) {
 	var out, resident bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "measure-validator")
 	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
-	size := binary.BigEndian.AppendUint64(nil, uint64(len(b)))
+	size := binary.BigEndian.AppendUint64([]byte{'v'}, uint64(len(b)))
 	cmd.Stdin, cmd.Stdout = io.MultiReader(bytes.NewReader(size), bytes.NewReader(b)), &out
 	cmd.Stderr = &resident
 	if err := cmd.Run(); err != nil { // it may end itself

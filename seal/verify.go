@@ -171,7 +171,7 @@ func (e *examiner) readSignature(context.Context) error {
 	if e.signed, err = cms.ParseStrict(contents); err != nil {
 		return e.stop("signature.malformed", values{"reason": err})
 	}
-	if e.signed.Hash() != crypto.SHA256 || e.signed.SigningTime || !e.signed.Detached() {
+	if e.signed.Hash() != crypto.SHA256 || !e.signed.IsPAdES() {
 		return e.stop("signature.malformed", values{"reason": "it is no PAdES signature with SHA-256"})
 	}
 	if upperHex(chainHash(e.signed.Certificates)) != e.seal.chain {

@@ -199,9 +199,18 @@ func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, error) {
 	return 0, malformed("digest algorithm " + oid.String())
 }
 
-// Detached reports whether the signature is one of data (id-data) that it does not carry.
-func (s *Signed) Detached() bool {
-	return s.content == nil && s.contentType.Equal(pkcs7.OIDData)
+// IsPAdES reports whether the signature is one of data (id-data) that it does
+// not carry, with the attributes that Sign writes and no others.
+func (s *Signed) IsPAdES() bool {
+	if s.content != nil || !s.contentType.Equal(pkcs7.OIDData) || len(s.message.attributes) != 3 {
+		return false
+	}
+	for _, a := range s.message.attributes {
+		if !a.kind.Equal(pkcs7.OIDAttributeContentType) && !a.kind.Equal(pkcs7.OIDAttributeMessageDigest) && !a.kind.Equal(oidSigningCertV2) {
+			return false
+		}
+	}
+	return true
 }
 
 // Hash is the digest algorithm of the content.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -140,6 +141,9 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	var carried *x509.Certificate
 	if r.Certificate != nil && r.CheckSignatureFrom(issuer) != nil {
 		responder, carried = r.Certificate, r.Certificate
+		if carried.IsCA || !slices.Contains(carried.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) { // RFC 6960, 4.2.2.2
+			return bad("its signer was not certified for OCSP")
+		}
 	}
 	hashes := map[x509.SignatureAlgorithm]crypto.Hash{
 		x509.SHA256WithRSA: crypto.SHA256, x509.SHA384WithRSA: crypto.SHA384, x509.SHA512WithRSA: crypto.SHA512,
