@@ -132,6 +132,10 @@ SEED   ?= 0
 faults: build $(TOOLS)/testenv ## Break everything on purpose, many times (ROUNDS=10 SEED=0; up to an hour)
 	$(TOOLS)/testenv $(GO) test -count=1 -timeout 3h -v ./test/faults -rounds $(ROUNDS) -seed $(SEED)
 
+.PHONY: forgeries
+forgeries: setup ## Attack the verification: every forgery, every byte, thousands of generated ones (most of an hour)
+	$(GO) test -count=1 -timeout 3h ./test/forgeries -long
+
 .PHONY: clients
 clients: ## Generate Go and TypeScript clients from the contract and compile them
 	test/clients/check.sh

@@ -1,0 +1,146 @@
+package forgeries_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	pin "countersign/seal/trust"
+)
+
+// forgery is one attack: how its file is made from a genuine one, the verdict
+// that it must get, and what it achieves in programs that fall for it.
+type forgery struct {
+	name   string
+	class  string // of the table in docs/verify.md
+	levels []level
+	// original is what the forger had sealed; nil: the agreement.
+	original func() []byte
+	want     seal.Verdict
+	make     func(g *genuine) []byte
+	shows    effect
+	trust    func(h *house) seal.VerifyOptions // nil: the house's
+}
+
+func (f forgery) at() []level {
+	if f.levels == nil {
+		return levels
+	}
+	return f.levels
+}
+
+// The verdicts.
+const (
+	altered   = seal.Verdict("altered")
+	broken    = seal.VerdictBroken
+	untrusted = seal.VerdictUntrusted
+	notSealed = seal.Verdict("not_sealed")
+	valid     = seal.VerdictValid
+)
+
+var archived = []level{levelLT, levelLTA}
+
+// refused says that there is no such file: the original is refused.
+const refused = seal.Verdict("refused")
+
+func all() []forgery {
+	return slices.Concat(savings(), wrappings(), universal(), shadows(), annotations(), detours(), archives(), holesOfSeal(), holesOfStamps(),
+		sealers(), stampers(), records())
+}
+
+// base is the genuine file that a forgery starts from.
+func (f forgery) base(l level) (*genuine, error) {
+	if f.original == nil {
+		return genuineFiles()[l], nil
+	}
+	return newHouse().tryMake(l, f.original())
+}
+
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, f := range all() {
+		require.False(t, seen[f.name], f.name)
+		require.NotEmpty(t, f.class, f.name)
+		seen[f.name] = true
+	}
+	require.GreaterOrEqual(t, len(seen), 80)
+}
+
+// TestGenuine: what the forgeries start from is valid, at each level.
+func TestGenuine(t *testing.T) {
+	t.Parallel()
+	for _, l := range levels {
+		g := genuineFiles()[l]
+		r := verify(g.bytes, g.house.trust())
+		require.Equal(t, valid, r.Verdict, "%s: %s", l, explain(r))
+		require.Len(t, g.later(), map[level]int{levelB: 0, levelT: 0, levelLT: 1, levelLTA: 2}[l])
+	}
+}
+
+// TestForgeries makes every forgery at every level.
+func TestForgeries(t *testing.T) {
+	t.Parallel()
+	genuineFiles()
+	for _, f := range all() {
+		for _, l := range f.at() {
+			t.Run(f.name+"/"+string(l), func(t *testing.T) {
+				t.Parallel()
+				g, err := f.base(l)
+				var refusal *seal.Refusal
+				if errors.As(err, &refusal) && f.want == refused {
+					return
+				}
+				require.NoError(t, err)
+				b := f.make(g)
+				require.NotEqual(t, g.bytes, b)
+				trust := g.house.trust()
+				if f.trust != nil {
+					trust = f.trust(g.house)
+				}
+				r := verify(b, trust)
+				if r.Verdict != f.want {
+					t.Errorf("verdict %s, want %s:\n%s", r.Verdict, f.want, explain(r))
+				}
+				checkReport(t, b, r, trust)
+				if f.trust == nil { // nobody is trusted more who is named more closely
+					for _, s := range []pin.Sealer{pin.Pin(g.house.sealer.cert), pin.Under(g.house.sealRoot.cert, "Countersign")} {
+						require.NotEqual(t, valid, verify(b, g.house.trusting(s)).Verdict)
+					}
+				}
+				if !*long && l != f.at()[0] && l != levelLTA {
+					return // other programs read the file in the same way at every level
+				}
+				if err := f.shows.shown(t.TempDir(), g, b); err != nil {
+					t.Errorf("attacks nothing: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// checkReport: whatever is not valid shows nobody's name as a signer, and what
+// is altered has a beginning that is valid.
+func checkReport(t require.TestingT, b []byte, r seal.Report, trust seal.VerifyOptions) {
+	switch r.Verdict {
+	case valid:
+		require.NotNil(t, r.Record)
+		require.True(t, r.Record.Confirmed)
+		require.Nil(t, r.Additions)
+	case untrusted:
+		require.False(t, r.Record != nil && r.Record.Confirmed)
+	case altered:
+		require.Nil(t, r.Record)
+		require.NotNil(t, r.Additions)
+		require.Equal(t, valid, verify(b[:r.Additions.From], trust).Verdict)
+		require.EqualValues(t, len(b), r.Additions.From+r.Additions.Bytes)
+	case broken, notSealed:
+		require.Nil(t, r.Record)
+		require.Nil(t, r.Additions)
+	default:
+		require.Fail(t, "no such verdict", r.Verdict)
+	}
+}

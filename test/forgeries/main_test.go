@@ -1,0 +1,28 @@
+// Package forgeries attacks the verification of sealed documents: with named
+// forgeries of every published kind, with files that cost much to read, and
+// with whatever a generator comes up with. docs/verify.md lists the kinds.
+package forgeries_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// long makes the tests of this package exhaustive: make forgeries.
+var long = flag.Bool("long", false, "change every byte, and try more of everything")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	set := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
+	checks := "60"
+	if *long {
+		checks = "20000"
+	}
+	if !set["rapid.checks"] {
+		check(flag.Set("rapid.checks", checks))
+	}
+	check(flag.Set("rapid.nofailfile", "true")) // the test's output says all
+	os.Exit(m.Run())
+}

@@ -1,0 +1,150 @@
+package forgeries_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+// shadows are shadow attacks: the forger prepares the original, others sign
+// what they see, and a small update then shows something else.
+func shadows() []forgery {
+	const class = "shadow"
+	return []forgery{
+		{
+			name: "shadow-hide-replaced-cover", class: class, want: altered, original: covered, shows: picture(1),
+			make: func(g *genuine) []byte {
+				return update(g.bytes, map[int]string{10: streamOf("/Type/XObject/Subtype/Form/BBox[0 0 1 1]", "")})
+			},
+		},
+		{
+			name: "shadow-hide-freed-cover", class: class, want: altered, original: covered, shows: picture(1),
+			make: func(g *genuine) []byte {
+				w := after(g.bytes)
+				at := len(w.b)
+				return w.text(fmt.Sprintf("xref\n10 1\n0000000000 00001 f \ntrailer\n<</Size 6000/Prev %d%s>>\nstartxref\n%d\n%%%%EOF\n",
+					lastXRef(g.bytes), newestTrailer(g.bytes), at)).b
+			},
+		},
+		{
+			name: "shadow-hide-cover-of-another-type", class: class, want: altered, original: covered, shows: picture(1),
+			make: func(g *genuine) []byte { return update(g.bytes, map[int]string{10: "<</Type/Nothing>>"}) },
+		},
+		{
+			name: "shadow-replace-font-encoding", class: class, want: altered, original: agreement, shows: poppler("Ada pays 900 euros to Jomo"),
+			make: func(g *genuine) []byte {
+				return update(g.bytes, map[int]string{
+					objFont: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding<</Type/Encoding/BaseEncoding/WinAnsiEncoding/Differences[49/nine]>>>>",
+				})
+			},
+		},
+		{
+			name: "shadow-replace-font-to-unicode", class: class, want: altered, original: agreement, shows: poppler("Ada pays 900 euros"),
+			make: func(g *genuine) []byte {
+				cmap := "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def 1 begincodespacerange <00> <FF> endcodespacerange " +
+					"1 beginbfrange <20> <7E> <0020> endbfrange 1 beginbfchar <31> <0039> endbfchar endcmap end end"
+				return update(g.bytes, map[int]string{
+					objFont: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding/ToUnicode 5000 0 R>>", 5000: streamOf("", cmap),
+				})
+			},
+		},
+		{
+			name: "shadow-replace-field-appearance", class: class, want: altered, original: filledForm, shows: picture(1),
+			make: func(g *genuine) []byte {
+				return update(g.bytes, map[int]string{11: appearance(forged)})
+			},
+		},
+		{
+			name: "shadow-replace-field-value", class: class, want: altered, original: filledForm, shows: object("10", forged),
+			make: func(g *genuine) []byte {
+				return update(g.bytes, map[int]string{10: with(objectOf(g.bytes, 10), "V", "("+forged+")")})
+			},
+		},
+		{
+			name: "shadow-hide-and-replace-content", class: class, want: altered, original: hiddenContent, shows: poppler(forged),
+			make: func(g *genuine) []byte {
+				w := after(g.bytes)
+				w.entries = []place{{objContent, 0, strings.Index(string(g.original), "5 0 obj\n"+textStream(forged))}}
+				return w.finish(g.bytes)
+			},
+		},
+		{
+			name: "shadow-hide-and-replace-catalog", class: class, want: altered, original: hiddenCatalog, shows: poppler(forged),
+			make: func(g *genuine) []byte {
+				return after(g.bytes).table(lastXRef(g.bytes), "/Root 20 0 R")
+			},
+		},
+		{
+			name: "shadow-hide-and-replace-section", class: class, want: altered, original: hiddenSection, shows: poppler(forged),
+			make: func(g *genuine) []byte {
+				at := strings.Index(string(g.original), "xref\n5 1\n")
+				return fmt.Appendf(append([]byte{}, g.bytes...), "startxref\n%d\n%%%%EOF\n", at)
+			},
+		},
+	}
+}
+
+// covered has the forged text under a cover that shows the honest one.
+func covered() []byte {
+	d := newDraft()
+	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Resources<<", "/Resources<</XObject<</Cover 10 0 R>>", 1)
+	d.objects[objContent] = streamOf("", "BT /F1 18 Tf 72 700 Td ("+forged+") Tj ET /Cover Do")
+	d.objects[10] = streamOf("/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>",
+		"1 g 60 680 500 40 re f 0 g BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET")
+	return d.bytes()
+}
+
+func appearance(text string) string {
+	return streamOf("/Type/XObject/Subtype/Form/BBox[0 0 400 30]/Resources<</Font<</F1 3 0 R>>>>", "BT /F1 18 Tf 2 8 Td ("+text+") Tj ET")
+}
+
+// filledForm has a form field that shows the honest text.
+func filledForm() []byte {
+	d := newDraft()
+	d.catalog = "/AcroForm<</Fields[10 0 R]/DA(/F1 12 Tf)/DR<</Font<</F1 3 0 R>>>>>>"
+	d.objects[objPage] = pageOf(objContent, "/Annots[10 0 R]")
+	d.objects[10] = "<</Type/Annot/Subtype/Widget/FT/Tx/T(amount)/V(" + honest + ")/F 4/Rect[72 600 472 630]/P 4 0 R/AP<</N 11 0 R>>>>"
+	d.objects[11] = appearance(honest)
+	return d.bytes()
+}
+
+// hiddenContent has a second page content that no table lists.
+func hiddenContent() []byte {
+	d := newDraft()
+	d.last = "5 0 obj\n" + textStream(forged) + "\nendobj\n"
+	return d.bytes()
+}
+
+// hiddenCatalog has a second document, which is listed but not used.
+func hiddenCatalog() []byte {
+	d := newDraft()
+	d.objects[20] = "<</Type/Catalog/Pages 21 0 R>>"
+	d.objects[21] = "<</Type/Pages/Kids[22 0 R]/Count 1>>"
+	d.objects[22] = strings.Replace(pageOf(23, ""), "/Parent 2", "/Parent 21", 1)
+	d.objects[23] = textStream(forged)
+	return d.bytes()
+}
+
+// hiddenSection has a whole cross-reference section inside a stream, that lists
+// a hidden page content.
+func hiddenSection() []byte { return withDormantSection(func(int) string { return "" }) }
+
+// withDormantSection has an object and a section that lists it inside a stream.
+// The section leads to the original's own, whose position it has to know.
+func withDormantSection(more func(own int) string) []byte {
+	own := 0
+	for {
+		d := newDraft()
+		inner := func(at int) string {
+			section := fmt.Sprintf("xref\n5 1\n%010d 00000 n \ntrailer\n<</Size 6000/Root 1 0 R/Prev %010d%s>>\n", at, own, more(own))
+			return "5 0 obj\n" + textStream(forged) + "\nendobj\n" + section
+		}
+		d.objects[30] = streamOf("", inner(0))
+		at := strings.Index(string(d.bytes()), "5 0 obj\n"+textStream(forged))
+		d.objects[30] = streamOf("", inner(at))
+		b := d.bytes()
+		if lastXRef(b) == own {
+			return b
+		}
+		own = lastXRef(b)
+	}
+}

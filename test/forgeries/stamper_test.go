@@ -1,0 +1,58 @@
+package forgeries_test
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+
+	"countersign/seal"
+)
+
+// stampers are time-stamps by those who must not give them, or of times that
+// cannot be.
+func stampers() []forgery {
+	const class = "look-alike time-stamp authorities"
+	by := func(name string, want seal.Verdict, who func(h *house) *identity) forgery {
+		return forgery{name: "stamper-" + name, class: class, want: want, shows: nothing("a time that nobody trustworthy confirms"), make: func(g *genuine) []byte {
+			signer := who(g.house)
+			return g.rearchived(func(*increment) {}, func(t *token) {
+				t.signer, t.certificates = signer, nil
+				for _, c := range t.signer.chain() {
+					t.certificates = append(t.certificates, c.Raw)
+				}
+			})
+		}}
+	}
+	under := func(root func(h *house) *identity, change func(*x509.Certificate)) func(h *house) *identity {
+		return func(h *house) *identity { return root(h).issue("Time-stamp authority", change) }
+	}
+	tsaRoot := func(h *house) *identity { return h.tsaRoot }
+	sealRoot := func(h *house) *identity { return h.sealRoot }
+	foreign := func(*house) *identity { return newRoot("Time-stamp root") }
+	return []forgery{
+		by("root-of-the-same-name", untrusted, under(foreign, forStamping)),
+		by("self-made", untrusted, func(*house) *identity { return selfMade("Time-stamp authority") }),
+		by("under-the-sealing-root", untrusted, under(sealRoot, forStamping)),
+		by("usage-not-critical", untrusted, under(tsaRoot, func(c *x509.Certificate) {
+			c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usageStamping)}
+		})),
+		by("usage-not-sole", untrusted, under(tsaRoot, func(c *x509.Certificate) {
+			c.ExtraExtensions = []pkix.Extension{extendedUsage(true, usageStamping, usageCode)}
+		})),
+		by("without-usage", untrusted, under(tsaRoot, nil)),
+		by("sealing-certificate", untrusted, under(tsaRoot, forSealing)),
+		by("sealer-itself", untrusted, func(h *house) *identity { return h.sealer }),
+		by("expired-when-stamped", untrusted, under(tsaRoot, func(c *x509.Certificate) {
+			forStamping(c)
+			c.NotAfter = sealTime.AddDate(0, 0, -1)
+		})),
+		by("not-yet-valid", untrusted, under(tsaRoot, func(c *x509.Certificate) {
+			forStamping(c)
+			c.NotBefore = secondTime.AddDate(0, 0, 1)
+		})),
+		{
+			name: "stamper-time-in-the-future", class: class, want: untrusted, shows: nothing("a time that has not come"), make: func(g *genuine) []byte {
+				return g.rearchived(func(*increment) {}, func(t *token) { t.time = judgeTime.AddDate(0, 1, 0) })
+			},
+		},
+	}
+}

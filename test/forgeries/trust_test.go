@@ -1,0 +1,179 @@
+package forgeries_test
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/seal"
+	"countersign/seal/trust"
+)
+
+// sealers are seals by those who must not: everything about them is sound.
+func sealers() []forgery {
+	const class = "look-alike sealers"
+	// sealedBy is a file that somebody seals with this software and keys of their
+	// own, with the same names.
+	sealedBy := func(name string, want seal.Verdict, who func(h *house) *identity) forgery {
+		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forged), make: func(g *genuine) []byte {
+			h := newHouseLike(g.house)
+			h.sealer = who(h)
+			if i := h.sealer.issuer; i != nil {
+				issuers := map[string]*identity{i.cert.SerialNumber.String(): i}
+				for k, v := range h.network.issuers {
+					issuers[k] = v
+				}
+				h.network.issuers = issuers
+			}
+			return h.sealAsOurs(g.level)
+		}}
+	}
+	under := func(root func(h *house) *identity, change func(*x509.Certificate)) func(h *house) *identity {
+		return func(h *house) *identity { return root(h).issue("Countersign", change) }
+	}
+	sealRoot := func(h *house) *identity { return h.sealRoot }
+	tsaRoot := func(h *house) *identity { return h.tsaRoot }
+	// named is a certificate under the same root for a subject that looks like
+	// the service's; only one organisation under that root is trusted.
+	named := func(name string, subject pkix.Name) forgery {
+		f := sealedBy("organisation-"+name, untrusted, under(sealRoot, func(c *x509.Certificate) {
+			forSealing(c)
+			c.Subject = subject
+		}))
+		f.trust = func(h *house) seal.VerifyOptions { return h.trusting(trust.Under(h.sealRoot.cert, "Countersign")) }
+		return f
+	}
+	foreign := func(*house) *identity { return newRoot("Sealing root") }
+	usage := func(usages ...asn1.ObjectIdentifier) func(*x509.Certificate) {
+		return func(c *x509.Certificate) { c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usages...)} }
+	}
+	return []forgery{
+		named("other", pkix.Name{CommonName: "Countersign", Organization: []string{"Mallory"}}),
+		named("none", pkix.Name{CommonName: "Countersign"}),
+		named("of-another-case", pkix.Name{CommonName: "Countersign", Organization: []string{"countersign"}}),
+		named("with-blank", pkix.Name{CommonName: "Countersign", Organization: []string{"Countersign "}}),
+		named("with-other-letters", pkix.Name{CommonName: "Countersign", Organization: []string{"Сountersign"}}), // the first one is Cyrillic
+		named("and-another", pkix.Name{CommonName: "Countersign", Organization: []string{"Countersign", "Mallory"}}),
+		named("as-unit", pkix.Name{CommonName: "Countersign", OrganizationalUnit: []string{"Countersign"}}),
+		{
+			name: "sealer-revoked-by-who-pins-it", class: class, want: untrusted, shows: nothing("a key that was stolen before the document was sealed"),
+			make: func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
+			trust: func(h *house) seal.VerifyOptions {
+				s := trust.Pin(h.sealer.cert)
+				s.Revoked = &trust.Revocation{At: sealTime.AddDate(0, 0, -1), Reason: "stolen"}
+				return h.trusting(s)
+			},
+		},
+		{
+			name: "sealer-revoked-and-the-file-says-so", class: class, levels: []level{levelB, levelT, levelLT}, want: untrusted,
+			shows: nothing("a key that was stolen before the document was sealed"),
+			make: func(g *genuine) []byte {
+				h := newHouseLike(g.house)
+				h.network.revoked = map[string]time.Time{h.sealer.cert.SerialNumber.String(): sealTime.AddDate(0, 0, -1)}
+				h.now = renewTime
+				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealer.cert.SerialNumber))
+			},
+		},
+		{
+			name: "sealer-stated-about-another", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
+			shows: nothing("a good answer about another certificate"),
+			make: func(g *genuine) []byte {
+				h := newHouseLike(g.house)
+				h.now = renewTime
+				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealRoot.issue("Mallory", forSealing).cert.SerialNumber))
+			},
+		},
+		sealedBy("self-made", untrusted, func(*house) *identity { return selfMade("Countersign") }),
+		sealedBy("root-of-the-same-name", untrusted, under(foreign, forSealing)),
+		sealedBy("tls-certificate-of-stamp-root", untrusted, under(tsaRoot, usage(usageServer))),
+		sealedBy("sealing-certificate-of-stamp-root", untrusted, under(tsaRoot, forSealing)),
+		sealedBy("tls-certificate", untrusted, under(sealRoot, usage(usageServer))),
+		sealedBy("code-signing-certificate", untrusted, under(sealRoot, usage(usageCode))),
+		sealedBy("stamping-certificate", untrusted, under(sealRoot, forStamping)),
+		sealedBy("responder-certificate", untrusted, under(sealRoot, usage(usageOCSP))),
+		sealedBy("document-and-tls-certificate", untrusted, under(sealRoot, usage(usageDocument, usageServer))),
+		sealedBy("key-agreement-only", untrusted, under(sealRoot, func(c *x509.Certificate) {
+			forSealing(c)
+			c.KeyUsage = x509.KeyUsageKeyAgreement
+		})),
+		sealedBy("authority-itself", untrusted, func(h *house) *identity { return h.sealRoot }),
+		sealedBy("authority-below", untrusted, under(sealRoot, func(c *x509.Certificate) {
+			c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
+		})),
+		sealedBy("issued-by-a-sealer", broken, func(h *house) *identity { return h.sealer.issue("Countersign", forSealing) }),
+		sealedBy("expired-when-sealed", untrusted, under(sealRoot, func(c *x509.Certificate) {
+			forSealing(c)
+			c.NotAfter = sealTime.AddDate(0, 0, -1)
+		})),
+		{
+			name: "sealer-second-seal-over-a-genuine-one", class: class, want: broken, shows: poppler(forged), make: func(g *genuine) []byte {
+				// What was sealed, with a forged update that takes the seal out of
+				// sight, is the original of a file that the forger seals.
+				b := g.bytes
+				catalog := objectOf(b, objCatalog)
+				for _, key := range []string{"Perms", "AcroForm", "Names", "AF", "DSS"} {
+					catalog = with(catalog, key, "")
+				}
+				b = update(b, map[int]string{objCatalog: catalog, objContent: textStream(forged)})
+				own := newHouse()
+				return own.sealOver(b)
+			},
+		},
+		{
+			name: "sealer-trust-in-nobody", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who trusts nobody"),
+			make:  func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
+			trust: func(*house) seal.VerifyOptions { return seal.VerifyOptions{} },
+		},
+		{
+			name: "sealer-record-key-unknown", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who knows other keys"),
+			make: func(g *genuine) []byte {
+				h := newHouseLike(g.house)
+				h.record = newRoot("x").key
+				g = h.make(g.level, agreement())
+				return g.bytes
+			},
+			trust: func(h *house) seal.VerifyOptions {
+				opt := h.trust()
+				opt.Trust.RecordKeys = map[string]trust.RecordKey{"k2": opt.Trust.RecordKeys["k1"]}
+				return opt
+			},
+		},
+		{
+			name: "sealer-record-key-another", class: class, want: broken, shows: poppler(forged),
+			make: func(g *genuine) []byte {
+				h := newHouseLike(g.house)
+				h.record = newRoot("x").key
+				return h.sealAsOurs(g.level)
+			},
+		},
+	}
+}
+
+// sealAsOurs seals the forger's agreement with whatever certificate the house
+// has, even one with which the service would not start: the signature and the
+// increments are made by hand.
+func (h *house) sealAsOurs(l level) []byte {
+	d := newDraft()
+	d.objects[objContent] = textStream(forged)
+	own := newHouseLike(h)
+	own.sealer = h.sealRoot.issue("Countersign", withOCSP(h.sealRoot, forSealing))
+	g := own.make(l, d.bytes())
+	g.house = h
+	return g.resealed(func(*increment) {})
+}
+
+// sealOver appends the sealing increment of a file of the house's own to
+// another file, signed for that: the service itself would refuse to.
+func (h *house) sealOver(b []byte) []byte {
+	own := h.make(levelB, agreement())
+	inc := takeApart(own.sealed, len(own.original))
+	inc.trailer = with(inc.trailer, "Prev", fmt.Sprint(lastXRef(b)))
+	p := inc.find("/ByteRange")
+	p.body = strings.Replace(p.body, fmt.Sprintf("/Original[0 %d]", len(own.original)), fmt.Sprintf("/Original[0 %d]", len(b)), 1)
+	page := inc.number(objPage) // which would show the honest text
+	page.body = pageOf(objContent, "")
+	return h.seal(inc.write(b), len(b), levelB)
+}
