@@ -68,10 +68,12 @@ func (a *Activities) act() models.Act {
 
 // Plan is what the workflow needs to know of an envelope: ids and times only.
 type Plan struct {
-	Status        models.Status `json:"status"`
-	Signers       []PlanSigner  `json:"signers"`
-	Deadline      *time.Time    `json:"deadline"`
-	ReminderEvery time.Duration `json:"reminderEvery"`
+	Status models.Status `json:"status"`
+	// Problem is why the documents cannot be sealed; "" if no reason is known.
+	Problem       models.SealingProblem `json:"problem,omitempty"`
+	Signers       []PlanSigner          `json:"signers"`
+	Deadline      *time.Time            `json:"deadline"`
+	ReminderEvery time.Duration         `json:"reminderEvery"`
 	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
 	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
@@ -94,6 +96,9 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (P
 		return Plan{}, err
 	}
 	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: settings.Reminders(a.ReminderInterval), RenewAt: e.NextRenewal()}
+	if e.SealingProblem != nil {
+		p.Problem = *e.SealingProblem
+	}
 	for _, s := range e.Signers {
 		p.Signers = append(p.Signers, PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
 	}

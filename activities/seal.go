@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -20,37 +21,53 @@ import (
 
 // Seal seals every document of an envelope that all have signed, stores the
 // files and completes the envelope. Only the run whose files are recorded
-// counts; what another left behind is removed.
-func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error {
+// counts; what another left behind is removed. It returns the state that the
+// envelope ends in: completed, or voided by an operator who was first.
+func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return final(err)
+		return "", final(err)
 	}
-	if e.Status != models.StatusSealing {
-		if e.Status == models.StatusCompleted {
-			return nil
-		}
-		return final(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
+	switch e.Status { //nolint:exhaustive // all others are wrong
+	case models.StatusSealing:
+	case models.StatusCompleted, models.StatusVoided:
+		return e.Status, nil
+	default:
+		return "", final(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
 	}
+	done, err := a.sealAll(ctx, e)
+	if err != nil {
+		return "", a.sealingFailed(ctx, e, err)
+	}
+	failpoint.Hit("seal.completed")
+	if err := a.sweep(ctx, done); err != nil {
+		return "", err
+	}
+	failpoint.Hit("seal.swept")
+	return done.Status, nil
+}
+
+// sealAll seals the documents and records the files.
+func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, error) {
 	job, err := a.job(ctx, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	failpoint.Hit("seal.loaded")
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
 		f, err := a.sealDocument(ctx, e, d, job)
 		if err != nil {
-			return fmt.Errorf("seal document %d: %w", d.Order, err)
+			return nil, fmt.Errorf("seal document %d: %w", d.Order, err)
 		}
 		files = append(files, f)
 	}
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	failpoint.Hit("seal.stored")
-	done, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+	done, err := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error {
 		if err := e.Complete(a.act(), files); err != nil {
 			return err
 		}
@@ -60,17 +77,9 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) error 
 		return nil
 	})
 	if models.IsRefusal(err) {
-		done, err = a.Store.Envelope(ctx, in.AppID, in.EnvelopeID) // another run was first
+		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run was first, or an operator
 	}
-	if err != nil {
-		return err
-	}
-	failpoint.Hit("seal.completed")
-	if err := a.sweep(ctx, done); err != nil {
-		return err
-	}
-	failpoint.Hit("seal.swept")
-	return nil
+	return done, err
 }
 
 func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.String() + "/sealed/" }
@@ -78,6 +87,9 @@ func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.St
 // sealDocument seals one document into a file of its own name.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
 	original, err := blob.OpenRecorded(ctx, a.Blobs, store.RecordOf(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
+	}
 	if err != nil {
 		return models.SealedFile{}, err
 	}
@@ -118,7 +130,7 @@ func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, err
 		return seal.Job{}, err
 	}
 	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
-		return seal.Job{}, err
+		return seal.Job{}, fmt.Errorf("%w: %w", errChainBroken, err)
 	}
 	j := seal.Job{
 		Envelope: seal.Envelope{

@@ -362,6 +362,42 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 	})
 }
 
+// TestASenderSeesThatSealingFails: the envelope says so until it is sealed or
+// closed, and says nothing of it else.
+func TestASenderSeesThatSealingFails(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e, token := c.sent(contract())
+		c.signs(e, token)
+		at := "/v1/envelopes/" + e.str("id")
+		require.NotContains(t, c.get(at).want(200).body, "sealingProblem")
+		change := func(fn func(*models.Envelope) error) {
+			t.Helper()
+			_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), fn)
+			require.NoError(t, err)
+		}
+		change(func(e *models.Envelope) error { return e.SealingFailed(s.act("system"), models.SealingOriginalMissing) })
+		full := c.get(at).want(200)
+		problem, ok := full.body["sealingProblem"].(object)
+		require.True(t, ok)
+		require.Equal(t, "original_missing", problem["code"])
+		require.NotEmpty(t, problem["message"])
+		require.NotEmpty(t, problem["since"])
+		require.Equal(t, "in_progress", full.str("status"))
+		c.post(at+"/void", nil).refused(400, "envelope_sealing")
+		staff := s.signIn(t, models.RoleViewer)
+		require.Contains(t, staff.get("/v1/console/envelopes/"+e.str("id")).want(200).body, "sealingProblem")
+		row := staff.get("/v1/console/envelopes").want(200).body["data"].([]any)[0].(object)
+		require.Contains(t, row, "sealingProblem")
+
+		change(func(e *models.Envelope) error { return e.VoidStuck(s.act("system"), "the file is lost") })
+		closed := c.get(at).want(200)
+		require.Equal(t, "voided", closed.str("status"))
+		require.NotContains(t, closed.body, "sealingProblem")
+	})
+}
+
 func TestRetentionInThePortal(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -25,7 +25,16 @@ type envelopeView struct {
 	Signers              []signerView   `json:"signers"`
 	Fields               []fieldView    `json:"fields"`
 	Documents            []documentView `json:"documents"`
-	AuditLog             []eventView    `json:"auditLog"`
+	// SealingProblem is there, and not null, while all have signed and the documents cannot be sealed.
+	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
+	AuditLog       []eventView  `json:"auditLog"`
+}
+
+// sealingView tells why the documents cannot be sealed.
+type sealingView struct {
+	Code    models.SealingProblem `json:"code"`
+	Message string                `json:"message"`
+	Since   *time.Time            `json:"since"`
 }
 
 type signerView struct {
@@ -89,6 +98,9 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: stamp(e.CompletedAt),
 		ExpiresAt: stamp(e.ExpiresAt), VoidedAt: stamp(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
 		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
+	}
+	if e.Status == models.StatusSealing && e.SealingProblem != nil {
+		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Sentence(), Since: stamp(e.SealingProblemAt)}
 	}
 	for _, x := range e.Signers {
 		v.Signers = append(v.Signers, viewSigner(x))

@@ -135,6 +135,7 @@ const (
 	OutboxSigned   OutboxKind = "signer-signed"   // signal
 	OutboxDeclined OutboxKind = "signer-declined" // signal
 	OutboxVoided   OutboxKind = "voided"          // signal
+	OutboxUnsealed OutboxKind = "sealing-failed"  // signal
 	OutboxDeliver  OutboxKind = "deliver"         // start a delivery's workflow
 	OutboxInvite   OutboxKind = "invite"          // start the sending of a renewed link
 	OutboxRetain   OutboxKind = "retain"          // start the retention of sealed files

@@ -40,9 +40,12 @@ type Envelope struct {
 	SentAt          *time.Time
 	CompletedAt     *time.Time
 	VoidedAt        *time.Time
-	AuditSeq        int64  // Seq of the newest event
-	AuditHead       string // its Hash
-	Version         int64  // raised by every saved change
+	// SealingProblem tells why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
+	SealingProblem   *SealingProblem
+	SealingProblemAt *time.Time
+	AuditSeq         int64  // Seq of the newest event
+	AuditHead        string // its Hash
+	Version          int64  // raised by every saved change
 
 	Signers   []*Signer   `gorm:"-"`
 	Fields    []*Field    `gorm:"-"`

@@ -42,6 +42,7 @@ const (
 	EventDocumentPurged     EventName = "document.purged"
 	EventLinkRenewed        EventName = "link.renewed"
 	EventDocumentStamped    EventName = "document.timestamped"
+	EventSealingFailed      EventName = "sealing.failed"
 )
 
 // EventPing is the event that tests an endpoint. It belongs to no envelope and

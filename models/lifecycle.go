@@ -96,6 +96,7 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 	}
 	at := act.At
 	e.move(ActionComplete)
+	e.SealingProblem, e.SealingProblemAt = nil, nil
 	for _, o := range e.Originals() {
 		f := byOriginal[o.ID]
 		original := o.ID

@@ -61,13 +61,15 @@ const (
 	ActionVoid        Action = "void"
 	ActionExpire      Action = "expire"
 	ActionComplete    Action = "complete"
+	ActionFailSealing Action = "fail_sealing"
+	ActionVoidStuck   Action = "void_stuck"
 )
 
 // Actions lists every action.
 var Actions = []Action{
 	ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend, ActionInvite, ActionOpen, ActionRequestCode,
 	ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead, ActionSign, ActionSignLast, ActionDecline,
-	ActionVoid, ActionExpire, ActionComplete,
+	ActionVoid, ActionExpire, ActionComplete, ActionFailSealing, ActionVoidStuck,
 }
 
 // moves is the whole life of an envelope: state × action → next state. What is
@@ -109,7 +111,9 @@ var moves = map[Status]map[Action]Status{
 		ActionExpire:      StatusExpired,
 	},
 	StatusSealing: {
-		ActionComplete: StatusCompleted,
+		ActionComplete:    StatusCompleted,
+		ActionFailSealing: StatusSealing,
+		ActionVoidStuck:   StatusVoided,
 	},
 	StatusCompleted: {},
 	StatusDeclined:  {},
@@ -139,7 +143,9 @@ func refusal(s Status, action Action) *Error {
 			return Refuse(KindInvalid, "envelope_draft", "The envelope has not been sent.")
 		}
 		return Refuse(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
-	case ActionComplete:
+	case ActionVoidStuck:
+		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; only one that all have signed and that cannot be sealed is voided this way.", s.Public())
+	case ActionComplete, ActionFailSealing:
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline:

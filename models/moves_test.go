@@ -26,7 +26,7 @@ var life = map[models.Status]map[models.Action]models.Status{
 		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
 		"decline": "declined", "void": "voided", "expire": "expired",
 	},
-	"sealing": {"complete": "completed"},
+	"sealing": {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
 }
 
 func TestEveryStateAndAction(t *testing.T) {
@@ -80,6 +80,10 @@ func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
 		{models.StatusVoided, models.ActionSign, models.KindUnauthorized, "signing_link_closed"},
 		{models.StatusExpired, models.ActionOpen, models.KindUnauthorized, "signing_link_closed"},
 		{models.StatusDraft, models.ActionComplete, models.KindConflict, "envelope_not_sealing"},
+		{models.StatusVoided, models.ActionComplete, models.KindConflict, "envelope_not_sealing"},
+		{models.StatusCompleted, models.ActionFailSealing, models.KindConflict, "envelope_not_sealing"},
+		{models.StatusInProgress, models.ActionVoidStuck, models.KindConflict, "envelope_not_sealing"},
+		{models.StatusCompleted, models.ActionVoidStuck, models.KindConflict, "envelope_not_sealing"},
 	} {
 		_, err := c.state.Next(c.action)
 		var refusal *models.Error

@@ -54,6 +54,7 @@ var words = map[string]string{
 	"envelope.voided":     "Envelope voided",
 	"envelope.expired":    "Envelope expired",
 	"document.sealed":     "Document sealed",
+	"sealing.failed":      "Sealing failed and was tried again",
 	"envelope.completed":  "Envelope completed",
 	"document.downloaded": "Sealed document downloaded",
 	"document.purged":     "Files deleted after the retention period",

@@ -62,6 +62,8 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
 	case models.EventLinkRenewed:
 		return models.OutboxInvite, true
+	case models.EventSealingFailed:
+		return models.OutboxUnsealed, true
 	case models.EventDocumentSealed:
 		return models.OutboxStamp, ev.Detail["timestamp"] == "pending"
 	case models.EventEnvelopeCompleted:

@@ -137,6 +137,8 @@ func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
 		return d.signal(ctx, row, SignalSignerDeclined)
 	case models.OutboxVoided:
 		return d.signal(ctx, row, SignalVoided)
+	case models.OutboxUnsealed:
+		return d.signal(ctx, row, SignalSealingFailed)
 	case models.OutboxDeliver:
 		return d.deliver(ctx, row)
 	case models.OutboxInvite:

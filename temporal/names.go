@@ -34,6 +34,7 @@ const (
 	SignalSignerSigned   = "signer-signed"
 	SignalSignerDeclined = "signer-declined"
 	SignalVoided         = "voided"
+	SignalSealingFailed  = "sealing-failed"
 	QueryProgress        = "progress"
 )
 
@@ -103,7 +104,7 @@ type ReinviteInput struct {
 
 // Progress answers QueryProgress.
 type Progress struct {
-	// Step is what the workflow is doing: inviting, waiting, expiring, sealing, sending_copies, closing or done.
+	// Step is what the workflow is doing: inviting, waiting, expiring, sealing, sealing_failed, sending_copies, closing or done.
 	Step string `json:"step"`
 	// OpenGroup is the routing order whose signers are awaited; 0 for none.
 	OpenGroup int `json:"openGroup"`

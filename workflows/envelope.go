@@ -25,6 +25,7 @@ const (
 	stepWaiting  = "waiting"
 	stepExpiring = "expiring"
 	stepSealing  = "sealing"
+	stepUnsealed = "sealing_failed"
 	stepCopies   = "sending_copies"
 	stepClosing  = "closing"
 	stepDone     = "done"
@@ -47,7 +48,8 @@ type envelope struct {
 	step    string
 	closed  models.Status // how it ended without completion; "" while it has not
 	invited map[uuid.UUID]bool
-	round   int // reminders sent
+	stuck   bool // sealing has a problem that is recorded in the database
+	round   int  // reminders sent
 	remind  time.Time
 	timer   workflow.Future // the one that runs; nil if none does
 	early   int             // times that the deadline had not passed after all
@@ -76,6 +78,7 @@ func setup(ctx workflow.Context, in temporal.EnvelopeInput) (*envelope, error) {
 	if w.plan.Status.Terminal() {
 		w.closed = w.plan.Status
 	}
+	w.stuck = w.plan.Problem != ""
 	if w.plan.ReminderEvery > 0 {
 		w.remind = workflow.Now(ctx).Add(w.plan.ReminderEvery)
 	}
@@ -118,11 +121,12 @@ func (w *envelope) signals() map[string]func(temporal.SignerSignal) {
 		},
 		temporal.SignalSignerDeclined: func(temporal.SignerSignal) { w.closed = models.StatusDeclined },
 		temporal.SignalVoided:         func(temporal.SignerSignal) { w.closed = models.StatusVoided },
+		temporal.SignalSealingFailed:  func(temporal.SignerSignal) { w.stuck = true },
 	}
 }
 
 // signalOrder fixes the order in which the channels are read, for replay.
-var signalOrder = []string{temporal.SignalSignerSigned, temporal.SignalSignerDeclined, temporal.SignalVoided}
+var signalOrder = []string{temporal.SignalSignerSigned, temporal.SignalSignerDeclined, temporal.SignalVoided, temporal.SignalSealingFailed}
 
 // drain takes the signals that are there already.
 func (w *envelope) drain(ctx workflow.Context) {
@@ -140,15 +144,7 @@ func (w *envelope) drain(ctx workflow.Context) {
 func (w *envelope) wait(ctx workflow.Context) error {
 	due := false
 	sel := workflow.NewSelector(ctx)
-	apply := w.signals()
-	for _, name := range signalOrder {
-		sel.AddReceive(workflow.GetSignalChannel(ctx, name), func(ch workflow.ReceiveChannel, _ bool) {
-			var f temporal.SignerSignal
-			ch.Receive(ctx, &f)
-			apply[name](f)
-			w.trace = f.Trace
-		})
-	}
+	w.listen(ctx, sel)
 	w.arm(ctx)
 	if w.timer != nil {
 		sel.AddFuture(w.timer, func(workflow.Future) { w.timer, due = nil, true })
@@ -180,6 +176,19 @@ func (w *envelope) renewalDue(ctx workflow.Context) bool {
 func (w *envelope) renewLinks(ctx workflow.Context) error {
 	w.plan.RenewAt = nil
 	return run(temporal.Untraced(ctx), options("Renew the links that end soon", time.Minute), acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt)
+}
+
+// listen lets a selector take signals.
+func (w *envelope) listen(ctx workflow.Context, sel workflow.Selector) {
+	apply := w.signals()
+	for _, name := range signalOrder {
+		sel.AddReceive(workflow.GetSignalChannel(ctx, name), func(ch workflow.ReceiveChannel, _ bool) {
+			var f temporal.SignerSignal
+			ch.Receive(ctx, &f)
+			apply[name](f)
+			w.trace = f.Trace
+		})
+	}
 }
 
 // arm starts the one timer, for the deadline or the next reminder, whichever
@@ -248,17 +257,58 @@ func (w *envelope) expire(ctx workflow.Context) error {
 	return nil
 }
 
-// seal makes the sealed documents and sends them out. It tries for as long as it takes.
+// seal makes the sealed documents and sends them out. It tries for as long as it
+// takes, unless an operator voids an envelope that cannot be sealed.
 func (w *envelope) seal(ctx workflow.Context) error {
 	w.cancelInvites()
-	w.step = stepSealing
-	w.describe(ctx)
 	opts := options("Seal the documents", time.Hour)
 	opts.TaskQueue = temporal.QueueSeal
-	if err := run(ctx, opts, acts.Seal, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	work, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	sealing := run(work, opts, acts.Seal, w.EnvelopeInput)
+	for !sealing.IsReady() {
+		if err := w.showSealing(ctx); err != nil {
+			return err
+		}
+		sel := workflow.NewSelector(ctx)
+		sel.AddFuture(sealing, func(workflow.Future) {})
+		w.listen(ctx, sel)
+		sel.Select(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.drain(ctx)
+		if w.stuck && w.closed == models.StatusVoided && !sealing.IsReady() {
+			cancel()
+			return w.close(ctx)
+		}
+	}
+	var status models.Status // "" by a worker of an older version, which seals or fails
+	if err := sealing.Get(ctx, &status); err != nil {
 		return err
 	}
+	if status == models.StatusVoided { // the signal is on its way
+		w.closed = status
+		return w.close(ctx)
+	}
+	w.closed = "" // whatever else was told came too late
 	return w.finish(ctx)
+}
+
+// showSealing tells operators that the documents are being sealed, or cannot be.
+func (w *envelope) showSealing(ctx workflow.Context) error {
+	step := stepSealing
+	if w.stuck {
+		step = stepUnsealed
+	}
+	if w.step != step && w.stuck {
+		if err := w.status(ctx, stepUnsealed); err != nil {
+			return err
+		}
+	}
+	w.step = step
+	w.describe(ctx)
+	return nil
 }
 
 // finish sends the sealed documents to the signers.
@@ -365,6 +415,9 @@ func (w *envelope) describe(ctx workflow.Context) {
 		workflow.SetCurrentDetails(ctx, "The deadline has passed; closing the envelope.")
 	case stepSealing:
 		workflow.SetCurrentDetails(ctx, "Everyone has signed. Sealing the documents; if this stays, see the pending activity's last failure.")
+	case stepUnsealed:
+		workflow.SetCurrentDetails(ctx, "Everyone has signed, but the documents CANNOT BE SEALED: see the pending activity's last failure. It is tried again; "+
+			"mend the cause, or close the envelope with `countersign envelope void-stuck`.")
 	case stepCopies:
 		workflow.SetCurrentDetails(ctx, "Sealed. Sending the copies; if this stays, the mail server does not take them.")
 	case stepClosing:

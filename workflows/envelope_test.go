@@ -113,7 +113,12 @@ func (h *house) simple(activity any, name string) {
 	}).Maybe()
 }
 
-func (h *house) seals() { h.simple(acts.Seal, "seal") }
+func (h *house) seals() {
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		h.note("seal")
+		return models.StatusCompleted, nil
+	}).Maybe()
+}
 
 func (h *house) expires(status models.Status) {
 	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
@@ -254,12 +259,12 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1)
 	fails := 10 // the test environment ends unlimited retries at ten
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if fails--; fails > 0 {
-			return errors.New("time-stamp authority does not answer")
+			return "", errors.New("time-stamp authority does not answer")
 		}
 		h.note("seal")
-		return nil
+		return models.StatusCompleted, nil
 	})
 	h.signs(time.Minute, 0)
 	stuck := false
@@ -280,17 +285,98 @@ func TestSignalsThatComeTooLate(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1)
 	tries := 0
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries == 1 {
-			return errors.New("disk full")
+			return "", errors.New("disk full")
 		}
 		h.note("seal")
-		return nil
+		return models.StatusCompleted, nil
 	})
 	h.signs(time.Second, 0)
 	for _, name := range []string{temporal.SignalVoided, temporal.SignalSignerDeclined, temporal.SignalSignerSigned} {
 		h.signal(1500*time.Millisecond, name)
 	}
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+}
+
+// unsealed lets sealing fail until the workflow has been told and closed.
+func (h *house) unsealed() {
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+	})
+}
+
+// TestAnEnvelopeThatCannotBeSealed: operators see it, and a void ends it.
+func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.unsealed()
+	h.signs(time.Minute, 0)
+	h.signal(2*time.Minute, temporal.SignalSealingFailed)
+	var step string
+	h.env.RegisterDelayedCallback(func() {
+		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+		require.NoError(t, err)
+		var p temporal.Progress
+		require.NoError(t, v.Get(&p))
+		step = p.Step
+	}, 3*time.Minute)
+	h.signal(4*time.Minute, temporal.SignalVoided)
+	h.run(t)
+	assert.Equal(t, "sealing_failed", step)
+	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+}
+
+// TestAVoidIsNotLost when it is told before the failure that allowed it.
+func TestAVoidIsNotLost(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.unsealed()
+	h.signs(time.Minute, 0)
+	h.signal(2*time.Minute, temporal.SignalVoided)
+	h.signal(2*time.Minute, temporal.SignalSealingFailed)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+}
+
+// TestSealingFindsTheEnvelopeVoided before the workflow is told.
+func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		return models.StatusVoided, nil
+	})
+	h.signs(time.Minute, 0)
+	h.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+}
+
+// TestALostWorkflowKnowsThatItIsStuck: what it is to know is in the database.
+func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	h.plan.Signers[0].Signed, h.plan.Status, h.plan.Problem = true, models.StatusSealing, models.SealingOriginalMissing
+	h.unsealed()
+	h.signal(time.Minute, temporal.SignalVoided)
+	h.run(t)
+	assert.Equal(t, []string{"closing"}, h.calls)
+}
+
+// TestSealedAfterAll: a problem that was mended.
+func TestSealedAfterAll(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1)
+	tries := 0
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		if tries++; tries < 3 {
+			return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+		}
+		h.note("seal")
+		return models.StatusCompleted, nil
+	})
+	h.signs(time.Minute, 0)
+	h.signal(2*time.Minute, temporal.SignalSealingFailed)
 	h.run(t)
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
 }
@@ -403,7 +489,7 @@ func TestLinksAreRenewed(t *testing.T) {
 func TestARefusalEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1)
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(
+	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.Status(""),
 		sdktemporal.NewNonRetryableApplicationError("The envelope is draft.", "envelope_not_sealing", nil))
 	h.signs(time.Minute, 0)
 	h.env.ExecuteWorkflow(workflows.Envelope, h.in)

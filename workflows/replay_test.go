@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,7 +59,9 @@ func TestSavedHistoriesReplay(t *testing.T) {
 type world struct {
 	plan     activities.Plan
 	sealFail int
-	takes    bool
+	// sealTries counts the attempts to seal.
+	sealTries atomic.Int32
+	takes     bool
 }
 
 func (w *world) register(r sdkworker.Registry) {
@@ -84,6 +87,7 @@ func (w *world) register(r sdkworker.Registry) {
 }
 
 func (w *world) seal(context.Context, temporal.EnvelopeInput) error {
+	w.sealTries.Add(1)
 	if w.sealFail--; w.sealFail >= 0 {
 		return errors.New("disk full")
 	}
@@ -125,30 +129,35 @@ func TestFreshHistoriesReplay(t *testing.T) {
 	}
 	delays := []time.Duration{time.Second, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}
 	for name, s := range map[string]struct {
-		world   world
+		world   *world
 		signals []string // a number is the signer who signs
 		fails   bool
 		start   any
 		typ     string
 	}{
-		"completed":        {world: world{plan: at(1, 1, 2)}, signals: []string{"1", "0", "2"}},
-		"sealed-at-last":   {world: world{plan: at(1), sealFail: 2}, signals: []string{"0"}},
-		"declined":         {world: world{plan: at(1, 2)}, signals: []string{"0", temporal.SignalSignerDeclined}},
-		"voided":           {world: world{plan: at(1)}, signals: []string{temporal.SignalVoided}},
-		"reminded-expired": {world: world{plan: due(at(1))}},
-		"renewed-expired":  {world: world{plan: renewed(at(1))}},
-		"delivered":        {world: world{takes: true}, start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}},
+		"completed":        {world: &world{plan: at(1, 1, 2)}, signals: []string{"1", "0", "2"}},
+		"sealed-at-last":   {world: &world{plan: at(1), sealFail: 2}, signals: []string{"0"}},
+		"unsealed-voided":  {world: &world{plan: at(1), sealFail: 1 << 30}, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
+		"unsealed-sealed":  {world: &world{plan: at(1), sealFail: 3}, signals: []string{"0", temporal.SignalSealingFailed}},
+		"declined":         {world: &world{plan: at(1, 2)}, signals: []string{"0", temporal.SignalSignerDeclined}},
+		"voided":           {world: &world{plan: at(1)}, signals: []string{temporal.SignalVoided}},
+		"reminded-expired": {world: &world{plan: due(at(1))}},
+		"renewed-expired":  {world: &world{plan: renewed(at(1))}},
+		"delivered":        {world: &world{takes: true}, start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}},
 		"anchored":         {typ: temporal.WorkflowAnchor},
 		"delivery-failed":  {start: temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if s.world == nil {
+				s.world = &world{}
+			}
 			opts := testkit.Temporal(t)
 			opts.Logger = quiet(t)
 			c, err := client.Dial(opts)
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
-			startWorkers(t, c, &s.world)
+			startWorkers(t, c, s.world)
 			typ, input := temporal.WorkflowEnvelope, any(temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
 			if s.start != nil {
 				typ, input = temporal.WorkflowDelivery, s.start
@@ -163,6 +172,9 @@ func TestFreshHistoriesReplay(t *testing.T) {
 				signal, fact := sig, temporal.SignerSignal{}
 				if i := int(sig[0] - '0'); i < len(s.world.plan.Signers) {
 					signal, fact.SignerID = temporal.SignalSignerSigned, s.world.plan.Signers[i].ID
+				}
+				if signal == temporal.SignalSealingFailed { // told by an attempt to seal
+					require.Eventually(t, func() bool { return s.world.sealTries.Load() > 0 }, 30*time.Second, 10*time.Millisecond)
 				}
 				require.NoError(t, c.SignalWorkflow(t.Context(), name, "", signal, fact))
 			}

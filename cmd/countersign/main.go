@@ -29,6 +29,7 @@ type commands struct {
 	Key       keyCommand       `cmd:"" help:"Replace the keys that sign tokens or manifests."`
 	Tenant    tenantCommand    `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
+	Envelope  envelopeCommand  `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`
 	Reconcile reconcileCommand `cmd:"" help:"Have the workflows started that the database needs and Temporal does not run."`
 	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
 	Files     filesCommand     `cmd:"" help:"Look after the file store."`

@@ -73,6 +73,7 @@ func (p *parts) measureStore() error {
 	}
 	p.metrics.Database(pool)
 	p.metrics.Outbox(p.store.OutboxDepth)
+	p.metrics.Unsealed(p.store.CountUnsealed)
 	return nil
 }
 

@@ -75,6 +75,8 @@ func TestEverythingIsCounted(t *testing.T) {
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 3, 90 * time.Second, nil })
 	m.Anchor(func(context.Context) (time.Time, error) { return time.Unix(1_800_000_000, 0), nil })
 
+	m.Unsealed(func(context.Context) (int64, error) { return 2, nil })
+
 	got := page(t, m)
 	for _, want := range []string{
 		`countersign_http_requests_total{code="200",method="GET",route="/v1/envelopes/:id"} 1`,
@@ -92,6 +94,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		`countersign_delivery_attempts_total{result="unreachable"} 1`,
 		`countersign_seal_certificate_not_after_seconds 1.9e+09`,
 		`countersign_outbox_rows 3`,
+		`countersign_unsealed_envelopes 2`,
 		`countersign_audit_anchor_seconds 1.8e+09`,
 		`countersign_outbox_oldest_age_seconds 90`,
 		`countersign_build_info{version="v1"} 1`,
@@ -108,7 +111,9 @@ func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, errors.New("database is down") })
+	m.Unsealed(func(context.Context) (int64, error) { return 0, errors.New("database is down") })
 	got := page(t, m)
+	assert.NotContains(t, got, "countersign_unsealed_envelopes")
 	assert.NotContains(t, got, "countersign_outbox_rows")
 	assert.Contains(t, got, "countersign_build_info", "the rest is shown all the same")
 }
@@ -160,6 +165,7 @@ func TestTheListOfMetrics(t *testing.T) {
 	m.Certificate(func() time.Time { return time.Unix(0, 0) })
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, nil })
 	m.Anchor(func(context.Context) (time.Time, error) { return time.Time{}, nil })
+	m.Unsealed(func(context.Context) (int64, error) { return 0, nil })
 	m.Database(sql.OpenDB(nil))
 	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)
 	families, err := m.Gatherer().Gather()

@@ -31,8 +31,10 @@ END;
 -- Why the documents of an envelope cannot be sealed, and since when that is known.
 ALTER TABLE envelopes ADD COLUMN sealing_problem text;
 ALTER TABLE envelopes ADD COLUMN sealing_problem_at datetime;
+CREATE INDEX envelopes_unsealed ON envelopes (id) WHERE sealing_problem IS NOT NULL;
 
 -- +goose Down
+DROP INDEX envelopes_unsealed;
 ALTER TABLE envelopes DROP COLUMN sealing_problem_at;
 ALTER TABLE envelopes DROP COLUMN sealing_problem;
 DROP TABLE key_revocations;

@@ -22,6 +22,7 @@ export interface Delivery {
 export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
+  sealingProblem?: { code: string; message: string; since: string };
   signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
 export interface User { id: string; email: string; name: string; role: Role; createdAt: string; secondFactor: boolean; seenAt: string | null }

@@ -29,6 +29,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
       <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge></div>
       <Problem text={problem} />
+      {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {when(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
       <div class="columns">
         <div class="stack">
           <section class="card">

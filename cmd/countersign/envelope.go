@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+type envelopeCommand struct {
+	Stuck     envelopeStuck `cmd:"" help:"List envelopes that all have signed and whose documents cannot be sealed."`
+	VoidStuck envelopeVoid  `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
+}
+
+// maxStuck bounds the list.
+const maxStuck = 1000
+
+type envelopeStuck struct {
+	database
+
+	JSON bool `help:"Print JSON, one line for each envelope." name:"json"`
+}
+
+// Run lists them.
+func (v envelopeStuck) Run(ctx context.Context) error {
+	return v.with(ctx, func(s *store.Store) error {
+		list, err := s.UnsealedEnvelopes(ctx, maxStuck)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			since := e.SealingProblemAt.UTC()
+			if v.JSON {
+				err = json.NewEncoder(os.Stdout).Encode(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
+			} else {
+				_, err = fmt.Printf("%s  since %s  %s: %s\n", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Sentence()) //nolint:forbidigo // this is what the command is for
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type envelopeVoid struct {
+	database
+
+	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
+	Reason string    `help:"Why; the audit trail keeps it, and signers and webhooks are told." required:""`
+}
+
+// Run voids the envelope. The service may be running: if sealing succeeds after
+// all, one of the two wins.
+func (v envelopeVoid) Run(ctx context.Context) error {
+	return v.with(ctx, func(s *store.Store) error {
+		ref, err := s.AnyEnvelope(ctx, v.ID)
+		if err != nil {
+			return err
+		}
+		act := models.Act{At: now().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: newID}
+		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
+			return err
+		}
+		_, err = fmt.Printf("%s is voided\n", v.ID) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}

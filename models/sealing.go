@@ -1,0 +1,98 @@
+package models
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// SealingProblem says why the documents of an envelope cannot be sealed.
+type SealingProblem string
+
+// The problems. All but the last do not go away by themselves.
+const (
+	SealingOriginalMissing SealingProblem = "original_missing"
+	SealingOriginalChanged SealingProblem = "original_changed"
+	SealingRefused         SealingProblem = "document_refused"
+	SealingChainBroken     SealingProblem = "audit_chain_broken"
+	SealingFailing         SealingProblem = "sealing_failing"
+)
+
+// SealingPatience is how long sealing may fail for whatever reason before it
+// counts as a problem: a server that is restarted is none.
+const SealingPatience = 15 * time.Minute
+
+// Sentence explains the problem to the sender.
+func (p SealingProblem) Sentence() string {
+	switch p {
+	case SealingOriginalMissing:
+		return "An uploaded document is missing in the file store."
+	case SealingOriginalChanged:
+		return "An uploaded document is no longer the file that was uploaded."
+	case SealingRefused:
+		return "A document cannot be sealed as it is, or with what was entered into it."
+	case SealingChainBroken:
+		return "The audit trail is not what was recorded."
+	case SealingFailing:
+		return "Sealing has been failing for a while; it is tried again."
+	}
+	return "The documents cannot be sealed."
+}
+
+// Lasting reports whether trying again cannot help before somebody has mended it.
+func (p SealingProblem) Lasting() bool { return p != SealingFailing }
+
+// SealingFailed records that the documents cannot be sealed. The same problem is
+// recorded once.
+func (e *Envelope) SealingFailed(act Act, problem SealingProblem) error {
+	if err := e.may(ActionFailSealing); err != nil {
+		return err
+	}
+	if e.SealingProblem != nil && *e.SealingProblem == problem {
+		return nil
+	}
+	at := act.At
+	e.move(ActionFailSealing)
+	if e.SealingProblem == nil {
+		e.SealingProblemAt = &at
+	}
+	e.SealingProblem = &problem
+	e.record(act, EventSealingFailed, uuid.Nil, Detail{"problem": string(problem)})
+	return nil
+}
+
+// AllSignedAt is when the last signature was given; zero if one is missing.
+func (e *Envelope) AllSignedAt() time.Time {
+	var last time.Time
+	for _, s := range e.Signers {
+		if s.SignedAt == nil {
+			return time.Time{}
+		}
+		if s.SignedAt.After(last) {
+			last = *s.SignedAt
+		}
+	}
+	return last
+}
+
+// VoidStuck closes, on an operator's behalf, an envelope that all have signed and
+// whose documents cannot be sealed. While sealing has no recorded problem it may
+// still succeed, and nobody can close the envelope.
+func (e *Envelope) VoidStuck(act Act, reason string) error {
+	if err := e.may(ActionVoidStuck); err != nil {
+		return err
+	}
+	p := Problems{}
+	CheckParagraph(p, "reason", reason, 1, 1000)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if e.SealingProblem == nil {
+		return Refuse(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
+	}
+	at := act.At
+	e.move(ActionVoidStuck)
+	e.VoidedAt = &at
+	e.record(act, EventEnvelopeVoided, uuid.Nil, Detail{"reason": reason, "problem": string(*e.SealingProblem)})
+	return nil
+}
