@@ -46,7 +46,7 @@ func TestAlteredFiles(t *testing.T) {
 			put(plain, d.BlobKey, testkit.OnePage())
 			fresh, err := api.New(s.cfg) // which has nothing open
 			require.NoError(t, err)
-			s.Server.Config.Handler = fresh
+			s.Config.Handler = fresh
 			if encrypted {
 				nobody.get(doc).refused(503, "document_unavailable")
 			} else {
@@ -57,7 +57,7 @@ func TestAlteredFiles(t *testing.T) {
 				put(to, d.BlobKey, swapped)
 				fresh, err := api.New(s.cfg)
 				require.NoError(t, err)
-				s.Server.Config.Handler = fresh
+				s.Config.Handler = fresh
 				nobody.get(at+"/document").refused(503, "document_unavailable")
 				nobody.get(doc).refused(503, "document_unavailable")
 				c.get(own).refused(503, "document_unavailable")
@@ -71,7 +71,7 @@ func TestAlteredFiles(t *testing.T) {
 			put(s.cfg.Blobs, "envelopes/"+e.str("id")+"/sealed/x.pdf", swapped)
 			fresh, err = api.New(s.cfg)
 			require.NoError(t, err)
-			s.Server.Config.Handler = fresh
+			s.Config.Handler = fresh
 			nobody.get(portal).refused(503, "document_unavailable")
 		})
 	}

@@ -175,7 +175,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		}
 		by := func(i int) object { return byName[e.signer(i)["id"].(string)] }
 		require.NotNil(t, by(0)["shown"], "nobody had signed, and that was shown")
-		require.Equal(t, "", by(0)["shownSigners"])
+		require.Empty(t, by(0)["shownSigners"])
 		require.Equal(t, false, by(0)["shownConfirmed"])
 		require.Equal(t, seen, by(2)["shown"])
 		require.Equal(t, e.signer(0)["id"], by(2)["shownSigners"])
@@ -216,7 +216,7 @@ func TestSigningWithoutLooking(t *testing.T) {
 		}
 	}
 	signed := func(i int) object { return details[e.signer(i)["id"].(string)] }
-	require.Equal(t, "", signed(1)["shownSigners"], "Grace was given an empty document, and that is recorded")
+	require.Empty(t, signed(1)["shownSigners"], "Grace was given an empty document, and that is recorded")
 	require.Equal(t, signed(0)["shown"], signed(1)["shown"])
 	require.Contains(t, signed(2), "shown")
 	require.Nil(t, signed(2)["shown"], "Hedy was given nothing")
@@ -235,102 +235,124 @@ func pdfText(t *testing.T, pdf []byte) string {
 func TestConfirmedClient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
-		stranger := (&client{t: t, s: s}).with("User-Agent", "stranger")
-		nobody := (&client{t: t, s: s}).with("User-Agent", "browser")
-		needCode := func(c *client, at string) {
-			t.Helper()
-			require.Equal(t, false, c.get(at).want(200).body["otpVerified"])
-			c.post(at+"/consent", nil).refused(401, "otp_required")
-			c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
-		}
-
-		t.Run("bound", func(t *testing.T) {
-			c := s.client(t)
-			e, _ := c.sent(party())
-			at := s.link(t, e, 0)
-			needCode(nobody, at)
-			verified := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200)
-			require.Equal(t, true, verified.body["verified"])
-			cookie := verified.header.Get("Set-Cookie")
-			for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/v1/signing/"} {
-				require.Contains(t, cookie, part)
-			}
-			require.NotContains(t, cookie, "Partitioned")
-			token := verified.str("sessionToken")
-			require.Len(t, token, 43, "256 bits")
-			for _, c := range []*client{nobody, stranger} { // the same address and browser are not enough
-				needCode(c, at)
-				c.post(at+"/decline", nil).refused(401, "otp_required")
-			}
-			nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).refused(401, "otp_required")
-			pair, _, _ := strings.Cut(cookie, ";")
-			byCookie, byHeader := stranger.with("Cookie", pair), stranger.with("X-Signer-Session", token)
-			for _, c := range []*client{byCookie, byHeader} {
-				ctx := c.get(at).want(200)
-				require.Equal(t, true, ctx.body["otpVerified"])
-				require.Equal(t, verified.str("draftKey"), ctx.str("draftKey"))
-			}
-			byCookie.post(at+"/consent", nil).want(200)
-
-			// Somebody else who reads the signer's mail takes over; the former session ends.
-			thief := stranger.binds(at)
-			needSession(t, byHeader, at)
-			require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
-			back := nobody.binds(at)
-			needSession(t, thief, at)
-
-			// Another signer's session is not this one's.
-			other, _ := c.sent(party())
-			mine := nobody.binds(s.link(t, other, 0))
-			needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
-
-			s.clock.advance(23 * time.Hour)
-			require.Equal(t, true, back.get(at).want(200).body["otpVerified"])
-			s.clock.advance(2 * time.Hour)
-			needSession(t, back, at)
-			nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
-		})
-
-		t.Run("unbound", func(t *testing.T) {
-			c := s.client(t)
-			e, _ := c.sent(party())
-			at := s.link(t, e, 0)
-			a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
-			require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
-			require.Empty(t, a.header.Get("Set-Cookie"))
-			needCode(stranger, at)
-			s.clock.advance(29 * time.Minute)
-			require.Equal(t, true, nobody.get(at).want(200).body["otpVerified"])
-			s.clock.advance(2 * time.Minute)
-			needCode(nobody, at)
-			nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
-			nobody.post(at+"/consent", nil).want(200)
-			stranger.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
-			nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
-		})
-
-		t.Run("a new link", func(t *testing.T) {
-			c := s.client(t)
-			e, _ := c.sent(party())
-			at := s.link(t, e, 0)
-			bound := nobody.binds(at)
-			c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
-			bound.get(at).refused(401, "signing_link_invalid")
-			fresh := s.link(t, e, 0)
-			needSession(t, bound, fresh)
-		})
-
-		t.Run("repeated", func(t *testing.T) {
-			c := s.client(t)
-			e, _ := c.sent(party())
-			at := s.link(t, e, 0)
-			body := object{"code": nobody.code(at), "bind": true}
-			keyed := nobody.with("Idempotency-Key", "k")
-			token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
-			again := keyed.post(at+"/otp/verify", body).refused(400, "otp_incorrect")
-			require.NotContains(t, string(again.raw), token, "the session is given once")
-		})
+		boundClient(t, s)
+		unboundClient(t, s)
+		newLink(t, s)
+		repeatedCode(t, s)
 	})
+}
+
+// browser and stranger are clients of one address.
+func (s *service) browser(t *testing.T) *client {
+	t.Helper()
+	return (&client{t: t, s: s}).with("User-Agent", "browser")
+}
+
+func (s *service) stranger(t *testing.T) *client {
+	t.Helper()
+	return (&client{t: t, s: s}).with("User-Agent", "stranger")
+}
+
+func needCode(t *testing.T, c *client, at string) {
+	t.Helper()
+	require.Equal(t, false, c.get(at).want(200).body["otpVerified"])
+	c.post(at+"/consent", nil).refused(401, "otp_required")
+	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+}
+
+// boundClient: a session, as cookie or header, is what confirms, and nothing else.
+func boundClient(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	needCode(t, nobody, at)
+	verified := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200)
+	require.Equal(t, true, verified.body["verified"])
+	cookie := verified.header.Get("Set-Cookie")
+	for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/v1/signing/"} {
+		require.Contains(t, cookie, part)
+	}
+	require.NotContains(t, cookie, "Partitioned")
+	token := verified.str("sessionToken")
+	require.Len(t, token, 43, "256 bits")
+	for _, c := range []*client{nobody, stranger} { // the same address and browser are not enough
+		needCode(t, c, at)
+		c.post(at+"/decline", nil).refused(401, "otp_required")
+	}
+	nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).refused(401, "otp_required")
+	pair, _, _ := strings.Cut(cookie, ";")
+	byCookie, byHeader := stranger.with("Cookie", pair), stranger.with("X-Signer-Session", token)
+	for _, c := range []*client{byCookie, byHeader} {
+		ctx := c.get(at).want(200)
+		require.Equal(t, true, ctx.body["otpVerified"])
+		require.Equal(t, verified.str("draftKey"), ctx.str("draftKey"))
+	}
+	byCookie.post(at+"/consent", nil).want(200)
+
+	// Somebody else who reads the signer's mail takes over; the former session ends.
+	thief := stranger.binds(at)
+	needSession(t, byHeader, at)
+	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
+	back := nobody.binds(at)
+	needSession(t, thief, at)
+
+	// Another signer's session is not this one's.
+	other, _ := c.sent(party())
+	mine := nobody.binds(s.link(t, other, 0))
+	needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
+
+	s.clock.advance(23 * time.Hour)
+	require.Equal(t, true, back.get(at).want(200).body["otpVerified"])
+	s.clock.advance(2 * time.Hour)
+	needSession(t, back, at)
+	nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
+}
+
+// unboundClient: address and user agent confirm, for half an hour.
+func unboundClient(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+	require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
+	require.Empty(t, a.header.Get("Set-Cookie"))
+	needCode(t, stranger, at)
+	s.clock.advance(29 * time.Minute)
+	require.Equal(t, true, nobody.get(at).want(200).body["otpVerified"])
+	s.clock.advance(2 * time.Minute)
+	needCode(t, nobody, at)
+	nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+	nobody.post(at+"/consent", nil).want(200)
+	stranger.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+	nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
+}
+
+// newLink: a new link needs a new code.
+func newLink(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody := s.client(t), s.browser(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	bound := nobody.binds(at)
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
+	bound.get(at).refused(401, "signing_link_invalid")
+	fresh := s.link(t, e, 0)
+	needSession(t, bound, fresh)
+}
+
+// repeatedCode: the session is given once.
+func repeatedCode(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody := s.client(t), s.browser(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	body := object{"code": nobody.code(at), "bind": true}
+	keyed := nobody.with("Idempotency-Key", "k")
+	token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
+	again := keyed.post(at+"/otp/verify", body).refused(400, "otp_incorrect")
+	require.NotContains(t, string(again.raw), token, "the session is given once")
 }
 
 // needSession: the client is nobody's that has confirmed the code.
