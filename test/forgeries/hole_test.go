@@ -183,6 +183,9 @@ func holesOfSeal() []forgery {
 		again("signing-time", func(_ *genuine, s *signature) {
 			s.signed = append(s.signed, attribute(oidSigningTime, tlv(0x17, []byte("260302100000Z"))))
 		}),
+		again("further-signed-attribute", func(_ *genuine, s *signature) {
+			s.signed = append(s.signed, attribute(oid(1, 2, 3, 4, 5), octets([]byte(forged))))
+		}),
 		again("certificate-named-wrongly", func(g *genuine, s *signature) { s.named = g.house.sealRoot.cert }),
 		again("content-type", func(_ *genuine, s *signature) { s.contentType = oidTSTInfo }),
 		{

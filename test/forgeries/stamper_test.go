@@ -50,6 +50,11 @@ func stampers() []forgery {
 			c.NotBefore = secondTime.AddDate(0, 0, 1)
 		})),
 		{
+			name: "stamper-time-before-sealing", class: class, levels: []level{levelT, levelLT, levelLTA}, want: untrusted, shows: nothing("times that fall"), make: func(g *genuine) []byte {
+				return g.rearchived(func(*increment) {}, func(t *token) { t.time = sealTime.AddDate(0, 0, -2) })
+			},
+		},
+		{
 			name: "stamper-time-in-the-future", class: class, want: untrusted, shows: nothing("a time that has not come"), make: func(g *genuine) []byte {
 				return g.rearchived(func(*increment) {}, func(t *token) { t.time = judgeTime.AddDate(0, 1, 0) })
 			},

@@ -50,7 +50,13 @@ func sealers() []forgery {
 	usage := func(usages ...asn1.ObjectIdentifier) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usages...)} }
 	}
+	early := sealedBy("not-yet-valid", untrusted, under(sealRoot, func(c *x509.Certificate) {
+		forSealing(c)
+		c.NotBefore = sealTime.AddDate(0, 0, 1)
+	}))
+	early.levels = []level{levelT, levelLT, levelLTA} // without a stamp, the certificate is judged at present
 	return []forgery{
+		early,
 		named("other", pkix.Name{CommonName: "Countersign", Organization: []string{"Mallory"}}),
 		named("none", pkix.Name{CommonName: "Countersign"}),
 		named("of-another-case", pkix.Name{CommonName: "Countersign", Organization: []string{"countersign"}}),
@@ -75,6 +81,15 @@ func sealers() []forgery {
 				h.network.revoked = map[string]time.Time{h.sealer.cert.SerialNumber.String(): sealTime.AddDate(0, 0, -1)}
 				h.now = renewTime
 				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealer.cert.SerialNumber))
+			},
+		},
+		{
+			name: "sealer-stated-by-an-uncertified-responder", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
+			shows: nothing("a good answer by somebody who may not give it"),
+			make: func(g *genuine) []byte {
+				h := newHouseLike(g.house)
+				h.now = renewTime
+				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot.issue("Responder", nil), h.sealer.cert.SerialNumber))
 			},
 		},
 		{
