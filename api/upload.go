@@ -74,7 +74,15 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 	for _, p := range info.Pages {
 		sizes = append(sizes, [2]float64{p.Width, p.Height})
 	}
+	var warnings []string
+	for _, w := range info.Warnings {
+		warnings = append(warnings, w.Code)
+	}
+	if len(warnings) > 0 {
+		s.log.InfoContext(c.Request.Context(), "programs may show a document differently", "warnings", warnings, "request", requestID(c))
+	}
 	u.DocumentInput = models.DocumentInput{
+		Warnings: warnings,
 		Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
 		Encrypted: blob.Encrypts(s.Blobs),
 	}

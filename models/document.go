@@ -96,7 +96,8 @@ type DocumentInput struct {
 	SHA256    string
 	Size      int64
 	Pages     []PageRun
-	Count     int // pages
+	Count     int      // pages
+	Warnings  []string // codes of what programs may show differently
 	BlobKey   string
 	Encrypted bool // the file was encrypted when it was kept
 }
@@ -140,9 +141,11 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 	}
 	e.Documents = append(e.Documents, d)
 	e.HashOriginal = CombinedHash(e.Originals())
-	e.record(act, EventDocumentAdded, uuid.Nil, Detail{
-		"documentId": d.ID.String(), "sha256": d.SHA256, "pageCount": d.PageCount, "order": d.Order,
-	})
+	detail := Detail{"documentId": d.ID.String(), "sha256": d.SHA256, "pageCount": d.PageCount, "order": d.Order}
+	if len(in.Warnings) > 0 {
+		detail["warnings"] = in.Warnings
+	}
+	e.record(act, EventDocumentAdded, uuid.Nil, detail)
 	return d, nil
 }
 

@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -220,25 +219,6 @@ func (t *treeReader) walkNode(v pdf.Value, visit func(key, value pdf.Value) erro
 		}
 	}
 	return nil
-}
-
-var errFound = errors.New("found")
-
-// findName looks a key up in a name tree, wherever in it the key stands.
-func findName(f *pdf.File, root pdf.Value, key string) (pdf.Value, error) {
-	var found pdf.Value
-	t := treeReader{f: f}
-	err := t.walk(root, func(k, v pdf.Value) error {
-		if b, ok := k.Bytes(); ok && string(b) == key {
-			found = v
-			return errFound
-		}
-		return nil
-	})
-	if errors.Is(err, errFound) {
-		err = nil
-	}
-	return found, err
 }
 
 func joinArray(v []pdf.Value) pdf.Value {

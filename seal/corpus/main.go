@@ -112,7 +112,7 @@ func inputs(names []string, mutants int, seed uint64) []input {
 	}
 	for i, n := range spread(names, mutants) {
 		if i < mutants {
-			out = append(out, input{n, seed + uint64(i)}) //nolint:gosec // not negative
+			out = append(out, input{n, seed + uint64(i)})
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, se
 			case changed > 0:
 				r.fail("%s: %d pixels of page %d differ", renderer, changed, page)
 				same = false
-			case drawn == 0:
+			case drawn == 0 && info.Pages[page-1].Height > 10*foot:
 				r.fail("%s: nothing is drawn in the fields of page %d", renderer, page)
 				same = false
 			}
@@ -76,7 +76,7 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 	if err != nil {
 		return picture{}, fmt.Errorf("%w: %.200q", err, out)
 	}
-	b, err := os.ReadFile(name + ".ppm")
+	b, err := os.ReadFile(name + ".ppm") //nolint:gosec // in our own folder
 	if err != nil {
 		return picture{}, err
 	}

@@ -171,7 +171,7 @@ func (s *stream) restore() {
 }
 
 func (s *stream) construct(op string) {
-	if s.reader.work -= 1; s.reader.work < 0 {
+	if s.reader.work--; s.reader.work < 0 {
 		return
 	}
 	add := func(x, y float64) {

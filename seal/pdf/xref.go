@@ -366,7 +366,7 @@ func (f *File) sectionOf(num int) int {
 				for _, r := range s.ranges {
 					for num := r.first; num < r.first+r.count; num++ {
 						if f.newest[num] == 0 {
-							f.newest[num] = uint16(i) + 1 //nolint:gosec // at most maxSections
+							f.newest[num] = uint16(i) + 1
 						}
 					}
 				}
