@@ -83,7 +83,7 @@ func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error
 	}
 	u.DocumentInput = models.DocumentInput{
 		Warnings: warnings,
-		Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
+		Name:     fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
 		Encrypted: blob.Encrypts(s.Blobs),
 	}
 	return nil
