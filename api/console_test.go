@@ -238,14 +238,16 @@ func TestEmbeddedSessions(t *testing.T) {
 		require.Empty(t, page.header.Get("X-Frame-Options"))
 		nobody.with("Referer", "https://evil.example.com/").get("/embed/"+token).refused(403, "origin_forbidden")
 		nobody.with("Referer", "https://app.example.com/x").get("/embed/" + token).want(200)
-		unknown := nobody.get("/embed/unknown").want(200)
+		unknown := nobody.get("/embed/unknown").want(404)
 		require.Contains(t, unknown.header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 		require.Contains(t, nobody.get("/sign/x").want(200).header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
 
 		c.del("/v1/embedded/signing-sessions/" + made.str("sessionId")).want(204)
-		nobody.get("/v1/embedded/sessions/"+token).refused(401, "session_invalid")
+		over := nobody.get("/v1/embedded/sessions/"+token).refused(401, "session_invalid")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"]}, over.body["details"], "whom the frame tells")
+		require.Contains(t, nobody.get("/embed/"+token).want(200).header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
 		nobody.get(signing).refused(401, "session_invalid")
-		nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid")
+		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
 
 		// It ends by itself, and so does the signing token that it gave.
 		short := in()

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -177,18 +179,18 @@ func (s *Server) openSession(c *gin.Context) error {
 	}
 	now := s.Now()
 	if err := session.Live(now); err != nil {
-		return err
+		return withOrigin(err, session)
 	}
 	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
 	if err != nil {
 		return err
 	}
 	if signer := e.Signer(session.SignerID); signer != nil && signer.Done() {
-		return models.Refuse(models.KindGone, "session_completed", "This signer has signed or declined.")
+		return withOrigin(models.Refuse(models.KindGone, "session_completed", "This signer has signed or declined."), session)
 	}
 	signer, err := e.MayEmbed(session.SignerID, now)
 	if models.IsRefusal(err) {
-		return models.ErrSessionInvalid
+		return withOrigin(models.ErrSessionInvalid, session)
 	}
 	if err != nil {
 		return err
@@ -204,18 +206,36 @@ func (s *Server) openSession(c *gin.Context) error {
 	return nil
 }
 
+// withOrigin lets the page of a session that is over tell the application that
+// frames it: whoever holds the session's token learns which origin that is.
+func withOrigin(err error, session *models.EmbeddedSession) error {
+	var refusal *models.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	told := *refusal
+	told.Details = maps.Clone(refusal.Details)
+	if told.Details == nil {
+		told.Details = map[string]any{}
+	}
+	told.Details["allowedOrigin"], told.Details["envelopeId"], told.Details["signerId"] = session.AllowedOrigin, session.EnvelopeID, session.SignerID
+	return &told
+}
+
 // embedPage serves the page of an embedded session, which only the session's
-// origin may frame. A session that is over still gets the page, which says so;
-// a token that is no session's may be framed by nobody.
+// origin may frame. A session that is over still gets the page, which says so, to
+// the signer and to the application; a token that is no session's is not found,
+// and its page may be framed by nobody.
 func (s *Server) embedPage(c *gin.Context) error {
-	ancestor := "'none'"
+	framed := &framedBy{ResponseWriter: c.Writer, ancestor: "'none'"}
 	session, err := s.Store.SessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	switch {
 	case isNotFound(err):
+		framed.status = http.StatusNotFound
 	case err != nil:
 		return err
 	default:
-		ancestor = session.AllowedOrigin
+		framed.ancestor = session.AllowedOrigin
 		if from := c.GetHeader("Referer"); from != "" && !s.mayRefer(from, session.AllowedOrigin) {
 			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
 		}
@@ -223,7 +243,7 @@ func (s *Server) embedPage(c *gin.Context) error {
 	if s.Pages == nil {
 		return models.ErrNotFound
 	}
-	s.Pages.ServeHTTP(&framedBy{ResponseWriter: c.Writer, ancestor: ancestor}, c.Request)
+	s.Pages.ServeHTTP(framed, c.Request)
 	return nil
 }
 
@@ -243,6 +263,7 @@ type framedBy struct {
 	http.ResponseWriter
 
 	ancestor string
+	status   int // instead of 200; zero: none
 	done     bool
 }
 
@@ -260,6 +281,9 @@ func (w *framedBy) WriteHeader(status int) {
 		h.Set("Content-Security-Policy", strings.Join(append(rest, "frame-ancestors "+w.ancestor), "; "))
 		if w.ancestor != "'none'" {
 			h.Del("X-Frame-Options") // it cannot name an origin, and would forbid what the policy allows
+		}
+		if w.status != 0 && status == http.StatusOK {
+			status = w.status
 		}
 	}
 	w.ResponseWriter.WriteHeader(status)

@@ -59,7 +59,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{},
 	}
 	for _, d := range e.Originals() {
-		v.Documents = append(v.Documents, outcomeDocument{e.FileName(d), d.PageCount})
+		v.Documents = append(v.Documents, outcomeDocument{e.DocumentName(d), d.PageCount})
 	}
 	if signer.KnownAgain(act) {
 		for _, g := range end.Awaiting {

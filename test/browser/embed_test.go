@@ -168,6 +168,53 @@ func TestEmbedRevoked(t *testing.T) {
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
 	b.framed("Invalid link")
 	b.pictures("embed-revoked")
+	// Opened again, the session that is over tells its application, too.
+	b.visit(s.allowed)
+	b.told(e, "error")
+	b.framed("Invalid link")
+	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
+	b.told(e, "resize")
+}
+
+// A frame that grows shows a long file from its top, with the bar in sight.
+func TestEmbedLongFile(t *testing.T) {
+	t.Parallel()
+	e, s := seventy(t, "embed-seventy@example.com"), openShop(t)
+	s.shows(t, e)
+	s.options = "autoHeight: true,"
+	for _, l := range []look{phone, desktop} {
+		b := open(t, l)
+		b.visit(s.allowed)
+		b.told(e, "ready")
+		if l.touch {
+			b.frameButton("I agree")
+		}
+		b.framed("70 fields to fill")
+		b.framed("70 pages to read")
+		b.until(fmt.Sprintf(`document.querySelector("iframe").clientHeight <= Math.max(560, %d)`, l.height))
+		type place struct{ Scrolled, Sheet, Next, Frame float64 }
+		b.eventually("the first page is at the top and the bar in sight", func() bool {
+			p, err := inFrame[place](b, `({ Scrolled: scrollY, Sheet: document.querySelector(".sheet").getBoundingClientRect().top, Next: document.querySelector("#next").getBoundingClientRect().bottom, Frame: innerHeight })`)
+			return err == nil && p.Scrolled == 0 && p.Sheet >= 0 && p.Sheet < 350 && p.Next <= p.Frame
+		})
+		top := eval[float64](b, `document.querySelector("iframe").getBoundingClientRect().top`)
+		require.GreaterOrEqual(t, top, -1.0, "the beginning of the frame is on the screen")
+		b.shot(fmt.Sprintf("embed-seventy-%d", l.width))
+		b.calm()
+	}
+}
+
+// A token that is no session's is not found, with a page that says so in words.
+func TestEmbedUnknownToken(t *testing.T) {
+	t.Parallel()
+	status, err := svc.do(http.MethodGet, svc.base+"/embed/nonsense", "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusNotFound, status)
+	b := open(t, phone)
+	b.visit(svc.base + "/embed/nonsense")
+	b.see("Invalid link")
+	b.accessible()
+	b.calm()
 }
 
 // On another origin than the allowed one the frame stays blank and nobody is told anything.

@@ -138,7 +138,8 @@ func TestEnds(t *testing.T) {
 	b.checked("other-declined")
 	fresh := open(t, desktop)
 	fresh.visit(e.Signers[0].SigningURL)
-	fresh.see("You have already answered")
+	fresh.see("You have declined")
+	fresh.see("Declined at")
 	fresh.checked("used")
 	fresh.calm()
 }

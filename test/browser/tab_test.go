@@ -52,7 +52,7 @@ func open(t *testing.T, l look) *tab {
 	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limit of what is done in it
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
-	b.ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
+	b.ctx, cancel = context.WithTimeout(ctx, 6*time.Minute)
 	t.Cleanup(cancel)
 	b.look = l
 	if l.language == "" {
@@ -239,7 +239,7 @@ func (b *tab) scheme(dark bool) {
 func (b *tab) read() {
 	b.t.Helper()
 	// In one go, for the page may count as read at any moment.
-	b.eventually("everything is read", func() bool {
+	b.within(3*patience, "everything is read", func() bool {
 		return eval[bool](b, `(() => {
 			const next = document.querySelector("#next");
 			if (next.textContent === "Read on") next.click();
@@ -251,7 +251,8 @@ func (b *tab) read() {
 // readByKeys presses Enter on "Read on" until everything is read.
 func (b *tab) readByKeys() {
 	b.t.Helper()
-	b.eventually("everything is read", func() bool {
+	// Seventy pages take a second and a half each.
+	b.within(3*patience, "everything is read", func() bool {
 		if eval[bool](b, `document.querySelector("#next").textContent === "Review and sign"`) {
 			return true
 		}
@@ -318,7 +319,12 @@ func (b *tab) frameButton(text string) {
 
 func (b *tab) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(80 * time.Millisecond) {
+	b.within(patience, what, ok)
+}
+
+func (b *tab) within(limit time.Duration, what string, ok func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(limit); !ok(); time.Sleep(80 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.shot("failure")
 			b.mu.Lock()

@@ -5,7 +5,7 @@
  *   container   element, or CSS selector of one, that takes the frame
  *   url         the embedUrl of a session made by your server
  *   on…         called with {event, envelopeId, signerId, …}; onResize also has height, onCompleted returnUrl
- *   autoHeight  lets the frame grow with its content instead of scrolling inside
+ *   autoHeight  lets the frame grow with its content; documents scroll inside, so that what comes next stays in sight
  * Returns { frame, close() }. The messages are for your page alone; what counts is told by webhooks.
  */
 (function () {
@@ -27,6 +27,8 @@
       var name = String(message.data.event || "").replace(/^service\.signer\./, "");
       if (names.indexOf(name) < 0) return;
       if (name === "resize" && options.autoHeight) frame.style.height = message.data.height + "px";
+      // The documents begin at their top: a frame whose beginning was scrolled away is brought back.
+      if (name === "consentAccepted" && frame.getBoundingClientRect().top < 0) frame.scrollIntoView({ block: "start" });
       var callback = options["on" + name.charAt(0).toUpperCase() + name.slice(1)];
       if (callback) callback(message.data);
     }

@@ -16,46 +16,64 @@ interface Session {
   theme: { primaryColor: string | null; borderRadius: string | null } | null;
 }
 
+/** Whom the page tells, and of what. */
+type Bound = Pick<Session, "envelopeId" | "signerId" | "allowedOrigin">;
+
 /** Tells the application around the frame, and nobody else. */
-function post(session: Session, event: HostEvent | "viewed" | "resize", more: Record<string, unknown> = {}): void {
+function post(to: Bound, event: HostEvent | "resize", more: Record<string, unknown> = {}): void {
   if (parent === window) return;
-  const name = event === "resize" ? "service.signer.resize" : `service.signer.${event}`;
-  parent.postMessage({ event: name, type: name, envelopeId: session.envelopeId, signerId: session.signerId, ...more }, session.allowedOrigin);
+  const name = `service.signer.${event}`;
+  parent.postMessage({ event: name, type: name, envelopeId: to.envelopeId, signerId: to.signerId, ...more }, to.allowedOrigin);
 }
+
+const ends: Record<string, End> = { session_expired: "embedExpired", session_completed: "used", rate_limited: "busy" };
 
 function Embedded(spoken: Spoken) {
   const [session, setSession] = useState<Session | null>(null);
+  const [bound, setBound] = useState<Bound | null>(null);
   const [end, setEnd] = useState<End | null>(null);
   const load = async () => {
     setEnd(null);
     try {
       const s = await ask<Session>(`/v1/embedded/sessions/${encodeURIComponent(tokenFromPath())}`);
+      setBound(s);
       // A browser that names its ancestors must name the allowed one.
       const above = location.ancestorOrigins;
       if (above && above.length > 0 && above[0] !== s.allowedOrigin) {
+        post(s, "error", { code: "origin_forbidden" });
         setEnd("embedInvalid");
         return;
       }
       paint(s.theme);
       setSession(s);
     } catch (e) {
-      if (!(e instanceof Refusal)) setEnd("offline");
-      else setEnd(({ session_expired: "embedExpired", session_completed: "used", rate_limited: "busy" } as Record<string, End>)[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
+      setEnd(!(e instanceof Refusal) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
+      // A session that is over names the origin that it was bound to.
+      if (e instanceof Refusal && typeof e.details.allowedOrigin === "string") {
+        const was = e.details as unknown as Bound;
+        setBound(was);
+        post(was, "error", { code: e.code });
+      }
     }
   };
   useEffect(() => { void load(); }, []);
   useEffect(() => {
-    if (!session) return;
+    if (!bound) return;
     let last = 0;
-    const observer = new ResizeObserver(() => {
-      const height = Math.ceil(document.getElementById("app")!.getBoundingClientRect().height);
+    const app = document.getElementById("app")!;
+    const tell = () => {
+      // Documents scroll inside: a frame as long as they are would have its bar, and the next step, far below the screen.
+      const reading = app.querySelector(".reading") !== null;
+      const content = Math.ceil(app.getBoundingClientRect().height);
+      const height = reading ? Math.min(content, Math.max(560, screen.availHeight - 120)) : content;
       if (height === last) return;
       last = height;
-      post(session, "resize", { height });
-    });
-    observer.observe(document.getElementById("app")!);
+      post(bound, "resize", { height });
+    };
+    const observer = new ResizeObserver(tell);
+    observer.observe(app);
     return () => observer.disconnect();
-  }, [session]);
+  }, [bound]);
   const host = useMemo<Host>(() => ({
     emit: (event: HostEvent, _context: Context | null, more) => { if (session) post(session, event, more); },
     returnUrl: session?.returnUrl ?? undefined,
@@ -63,7 +81,7 @@ function Embedded(spoken: Spoken) {
   }), [session]);
   if (end) return <main class="narrow"><Ended end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
   if (!session) return <Waiting text={spoken.speech.t("loading")} />;
-  return <Sign {...spoken} token={session.signingToken} host={host} />;
+  return <Sign {...spoken} token={session.signingToken} session={`${session.envelopeId}:${session.signerId}`} host={host} />;
 }
 
 /** Gives the page the colour and the corners of the application, if the text stays readable on them. */

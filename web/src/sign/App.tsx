@@ -181,6 +181,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     setDeclining(false);
     setReceipt(r);
     scrollTo(0, 0);
+    // Who is still awaited, and whom to ask, is told as soon as the service has said so.
+    void findOutcome(client).then((o) => { const told = o && receiptOf(o, r); if (told) setReceipt(told); });
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, host.returnUrl ? { returnUrl: host.returnUrl } : undefined);
   };
   const identify = (why?: string) => (

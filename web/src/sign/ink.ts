@@ -71,7 +71,12 @@ function halves(words: string): string[] {
 /** Cuts a canvas to its ink and returns it as PNG, at most 1200 pixels wide; null if it is empty. */
 export function cut(canvas: HTMLCanvasElement): string | null {
   const { width, height } = canvas;
-  const pixels = canvas.getContext("2d", { willReadFrequently: true })!.getImageData(0, 0, width, height).data;
+  // A canvas that is drawn on is slow to read: its copy is read.
+  const copy = document.createElement("canvas");
+  [copy.width, copy.height] = [width, height];
+  const reader = copy.getContext("2d", { willReadFrequently: true })!;
+  if (width && height) reader.drawImage(canvas, 0, 0);
+  const pixels = reader.getImageData(0, 0, width, height).data;
   let [left, top, right, bottom] = [width, height, -1, -1];
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {

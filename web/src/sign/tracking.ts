@@ -9,7 +9,7 @@ export const legible = 0.6;
 const pageTime = 1500; // milliseconds
 const tenthTime = 300; // milliseconds
 const tick = 100; // milliseconds
-const margin = 0.02; // of the height: browsers tell what is in sight in steps
+const margin = 0.02; // of the height: a hair's breadth is not missed
 
 /** How long what of a page was before the reader's eyes. */
 interface Sight { total: number; tenths: number[] }
@@ -22,8 +22,7 @@ export class Tracking {
   private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
   private keys = new WeakMap<Element, string>();
   private near = new Set<string>();
-  /** The part of each page that is in sight, as shares of its height. */
-  private visible = new Map<string, { from: number; to: number }>();
+  private visible = new Set<string>();
   private inSight = new Set<string>();
   private ready = new Set<string>();
   private sights = new Map<string, Sight>();
@@ -43,17 +42,14 @@ export class Tracking {
       for (const e of entries) toggle(this.near, this.keys.get(e.target)!, e.isIntersecting);
       this.look();
     }, { rootMargin: "120% 0px" });
-    const steps = Array.from({ length: 101 }, (_, i) => i / 100);
+    const steps = Array.from({ length: 21 }, (_, i) => i / 20);
     this.sight = new IntersectionObserver((entries) => {
       for (const e of entries) {
         const key = this.keys.get(e.target)!;
-        const { top, height } = e.boundingClientRect;
-        const seen = e.intersectionRect;
-        if (e.isIntersecting && height > 0 && seen.height > 0) this.visible.set(key, { from: (seen.top - top) / height, to: (seen.bottom - top) / height });
-        else this.visible.delete(key);
+        toggle(this.visible, key, e.isIntersecting);
         const tall = e.rootBounds?.height ?? innerHeight;
         // Half of the page, or half of the screen, is before the reader's eyes.
-        toggle(this.inSight, key, e.intersectionRatio >= 0.5 || seen.height >= tall / 2);
+        toggle(this.inSight, key, e.intersectionRatio >= 0.5 || e.intersectionRect.height >= tall / 2);
       }
       this.look();
     }, { threshold: steps });
@@ -109,10 +105,14 @@ export class Tracking {
     this.last = now;
     if (document.visibilityState !== "visible") return;
     let small = false;
-    for (const [key, { from, to }] of this.visible) {
+    // What lies behind the bar is not in view.
+    const end = document.querySelector(".bar")?.getBoundingClientRect().top ?? innerHeight;
+    for (const key of this.visible) {
       if (this.read.has(key) || !this.ready.has(key)) continue;
       const place = this.sheets.get(key);
       if (!place) continue;
+      const { top, height } = place.element.getBoundingClientRect();
+      const [from, to] = [-top / height, (Math.min(end, innerHeight) - top) / height];
       const scale = (place.element.clientWidth / place.sheet.width) * (window.visualViewport?.scale ?? 1);
       if (scale < legible - 0.001) {
         small ||= this.inSight.has(key);

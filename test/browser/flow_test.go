@@ -1,0 +1,288 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// seventy is a file of seventy pages with a field on each: signatures, initials, texts, dates and boxes in turn.
+func seventy(t *testing.T, email string) envelope {
+	t.Helper()
+	kinds := []string{"signature", "text", "initial", "checkbox", "date"}
+	var leaves []leaf
+	var fields []object
+	for i := range 70 {
+		leaves = append(leaves, leaf{title: fmt.Sprintf("Clause %d", i+1), lines: []string{"The parties agree to this clause."}})
+		w, h := 120, 20
+		switch kinds[i%5] {
+		case "signature":
+			h = 40
+		case "checkbox":
+			w, h = 12, 12
+		}
+		fields = append(fields, object{"signerId": "0", "type": kinds[i%5], "page": i + 1, "x": 72 + 40*(i%7), "y": 200 + 50*(i%9), "w": w, "h": h})
+	}
+	return svc.create(t, "Seventy", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, pdfOf(leaves...))
+}
+
+// inView tells whether the field that is being filled is on the screen, above the bar, and large enough.
+const inView = `(() => {
+	const r = document.querySelector(".field.active .box").getBoundingClientRect(), bar = document.querySelector(".bar").getBoundingClientRect();
+	const k = Number(getComputedStyle(document.querySelector(".pages")).getPropertyValue("--k"));
+	return r.top >= 0 && r.bottom <= bar.top && r.left >= 0 && r.right <= innerWidth && k >= 0.95;
+})()`
+
+// Seventy fields by keys alone: at most three keys a field beside what is written, "Next" a key away.
+func TestSeventyFieldsByKeyboard(t *testing.T) {
+	t.Parallel()
+	e := seventy(t, "seventy-keys@example.com")
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.tabTo("I agree")
+	b.keys("\r")
+	b.until(`document.activeElement?.id === "next"`)
+	b.keys("\r")
+	keys := 0
+	press := func(key string) {
+		keys++
+		b.keys(key)
+	}
+	for i := range 70 {
+		before := keys
+		field := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
+		b.until(field + `.classList.contains("active") && ` + inView)
+		switch i % 5 {
+		case 0, 2:
+			press("\r")
+			if i < 5 {
+				b.until(`document.activeElement?.id === "typed-name" && !document.querySelector("dialog[open] form .end button:last-child").disabled`)
+				press("\r")
+			}
+		case 1:
+			b.until(`document.activeElement?.id.startsWith("entry-")`)
+			b.keys(fmt.Sprintf("clause %d", i+1))
+			press("\r")
+		case 3:
+			press(" ")
+			press("\r")
+		case 4:
+			b.until(`document.activeElement?.type === "date" && ` + field + `.classList.contains("filled")`)
+			press("\r")
+		}
+		require.LessOrEqual(t, keys-before, 3, "keys of field %d", i+1)
+	}
+	b.see("All fields filled")
+	t.Logf("%d keys for 70 fields, beside what was written", keys)
+	require.Equal(t, 86, keys)
+	b.until(`document.activeElement?.id === "next"`)
+	b.readByKeys()
+	b.keys("\r")
+	b.see("Please check once more")
+	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review opens at its top")
+	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
+	b.see("14 fields, pages:") // the same signature is one line
+	b.tabTo("Sign")
+	b.keys("\r")
+	b.see("You have signed")
+	b.calm()
+}
+
+// The same by touch on a phone: one tap leads on from each field, and the view follows.
+func TestSeventyFieldsByTouch(t *testing.T) {
+	t.Parallel()
+	e := seventy(t, "seventy-taps@example.com")
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	taps := 0
+	tap := func(text string) {
+		taps++
+		b.button(text)
+	}
+	tap("Start")
+	for i := range 70 {
+		field := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
+		b.until(field + `.classList.contains("active") && ` + inView)
+		switch i % 5 {
+		case 0:
+			tap("Sign here")
+			if i == 0 {
+				b.button("Use this signature")
+			}
+		case 1:
+			b.until(`document.activeElement?.id.startsWith("entry-")`)
+			b.keys("words")
+			tap("Next field")
+		case 2:
+			tap("Initials")
+			if i == 2 {
+				b.button("Use these initials")
+			}
+		case 3:
+			tap("Tick the box")
+		case 4:
+			b.until(field + `.classList.contains("filled")`)
+			if i < 69 {
+				tap("Next field")
+			}
+		}
+	}
+	b.see("All fields filled")
+	t.Logf("%d taps for 70 fields", taps)
+	require.Equal(t, 70, taps)
+	b.shot("seventy-390")
+	b.read()
+	b.button("Review and sign")
+	b.see("Please check once more")
+	b.accessible()
+	b.shot("seventy-review-390")
+	b.button("Sign")
+	b.see("You have signed")
+	b.calm()
+}
+
+// A phone that is turned: the field stays in view and readable, what was drawn stays, and so does the button.
+func TestTurnedPhone(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], lease())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.button("Start")
+	b.until(inView)
+	b.size(844, 390)
+	b.until(inView)
+	b.shot("turned-844")
+	b.size(390, 844)
+	b.until(inView)
+	b.button("Sign here")
+	b.button("Draw")
+	b.until(`document.querySelector("dialog[open] canvas")?.width > 600`)
+	b.draw(`document.querySelector("dialog[open] canvas")`)
+	const ink = `(() => {
+		const c = document.querySelector("dialog[open] canvas"), copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+		copy.drawImage(c, 0, 0);
+		const p = copy.getImageData(0, 0, c.width, c.height).data;
+		let [left, right, top, bottom] = [c.width, 0, c.height, 0];
+		for (let i = 3; i < p.length; i += 4) if (p[i] > 100) { const x = (i >> 2) % c.width, y = Math.floor((i >> 2) / c.width); left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y); }
+		return [left / c.width, right / c.width, top / c.height, bottom / c.height, (right - left) / (bottom - top)];
+	})()`
+	before := eval[[]float64](b, ink)
+	for _, size := range [][2]int64{{844, 390}, {390, 844}} {
+		b.size(size[0], size[1])
+		b.until(fmt.Sprintf(`innerWidth === %d && Math.abs(document.querySelector("dialog[open] canvas").width - 2 * document.querySelector("dialog[open] canvas").clientWidth) <= 2`, size[0]))
+		after := eval[[]float64](b, ink)
+		require.InDelta(t, before[4], after[4], 0.25, "the strokes keep their shape")
+		require.Greater(t, after[0], 0.0)
+		require.Less(t, after[1], 1.0, "nothing is cut off")
+		require.Less(t, after[3], 1.0)
+		b.until(`(() => { const r = document.querySelector("dialog[open] .end button:last-child").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`)
+		b.shot(fmt.Sprintf("draw-turned-%d", size[0]))
+	}
+	b.button("Use this signature")
+	b.until(`document.querySelector(".field.signature img") !== null`)
+	b.calm()
+}
+
+// Small boxes are hit in at least 24 pixels each, and no area reaches into another.
+func TestSmallBoxes(t *testing.T) {
+	t.Parallel()
+	var fields []object
+	for i := range 8 {
+		fields = append(fields, object{"signerId": "0", "type": "checkbox", "page": 1, "x": 100 + 22*(i%2), "y": 300 + 16*(i/2), "w": 9, "h": 9})
+	}
+	e := svc.create(t, "Boxes", []object{{"name": "Ada Lovelace", "email": "boxes@example.com", "authMethod": "none"}}, fields, lease())
+	for _, l := range []look{phone, desktop} {
+		b := open(t, l)
+		b.visit(e.Signers[0].SigningURL)
+		if l.touch {
+			b.button("I agree")
+		}
+		b.see("8 fields to fill")
+		b.button("Start")
+		b.until(`document.querySelector(".field.active") !== null`)
+		type area struct{ L, T, R, B float64 }
+		areas := eval[[]area](b, `[...document.querySelectorAll(".field")].map((f) => { const r = f.getBoundingClientRect(); return { L: r.left, T: r.top, R: r.right, B: r.bottom }; })`)
+		require.Len(t, areas, 8)
+		for i, a := range areas {
+			require.GreaterOrEqual(t, a.R-a.L, 23.9, "width of %d at %d px", i, l.width)
+			require.GreaterOrEqual(t, a.B-a.T, 23.9, "height of %d at %d px", i, l.width)
+			for _, o := range areas[i+1:] {
+				require.False(t, a.L < o.R-0.1 && o.L < a.R-0.1 && a.T < o.B-0.1 && o.T < a.B-0.1, "areas overlap: %v %v", a, o)
+			}
+		}
+		b.accessible()
+		b.shot(fmt.Sprintf("boxes-%d", l.width))
+	}
+}
+
+// A page counts as read only when it is shown large enough, all of it, for a while; the page says so.
+func TestReadingRule(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("A page counts as read once all of it was in view for a moment")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.click(`document.querySelector(".zoom button")`)
+	b.see("Zoom in to read this page")
+	b.shot("small-390")
+	// However long it is looked at.
+	require.False(t, eval[bool](b, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("1 page to read")), 4000))`))
+	b.click(`document.querySelector(".zoom button:last-child")`)
+	b.see("2 pages to read")
+	b.readAll()
+	// On a wide screen only the upper half of a page is in sight: that is not all of it.
+	wide := open(t, look{width: 1280, height: 700})
+	wide.visit(e.Signers[0].SigningURL)
+	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	require.True(t, eval[bool](wide, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("2 pages to read")), 4000))`))
+	wide.readAll()
+	b.calm()
+}
+
+// What a file names but does not hold is drawn with the typefaces that come with the service.
+func TestShippedTypefaces(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Typefaces", []object{{"name": "Ada Lovelace", "email": "fonts@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	b.until(`[...document.fonts].some((f) => f.family.startsWith("g_d") && f.status === "loaded")`)
+	b.calm()
+}
+
+// Names: letters of initials do not join to a word, and a long name fits its preview and its field.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	fields := []object{
+		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26}, {"signerId": "1", "type": "signature", "page": 2, "x": 72, "y": 210, "w": 200, "h": 50},
+	}
+	const long = "Wolfeschlegelsteinhausenbergerdorff von Hohenstaufen-Schwarzenbach zu Guttenberg"
+	e := svc.create(t, "Names", []object{{"name": "لطيفة أحمد", "email": "names-a@example.com", "authMethod": "none"}, {"name": long, "email": "names-b@example.com", "authMethod": "none"}}, fields, lease())
+	b := open(t, look{width: 390, height: 844, touch: true, language: "ar"})
+	b.visit(e.Signers[0].SigningURL)
+	b.click(`document.querySelector(".card button")`)
+	b.click(`document.querySelector("#next")`)
+	b.until(`document.activeElement?.classList.contains("initial")`)
+	b.click(`document.querySelector("#next")`)
+	b.until(`document.querySelector("#typed-name")?.value === "ل. أ."`)
+	b.shot("initials-ar-390")
+
+	b = open(t, phone)
+	b.visit(e.Signers[1].SigningURL)
+	b.button("I agree")
+	b.button("Start")
+	b.button("Sign here")
+	b.until(`document.querySelectorAll("dialog[open] .face span").length === 3`)
+	require.True(t, eval[bool](b, `[...document.querySelectorAll("dialog[open] .face span")].every((s) => s.scrollWidth <= s.clientWidth + 1)`), "the previews show the whole name")
+	b.shot("long-name-390")
+	b.button("Use this signature")
+	b.until(`document.querySelector(".field.signature img")?.naturalWidth > 0`)
+	require.Less(t, eval[float64](b, `(() => { const i = document.querySelector(".field.signature img"); return i.naturalWidth / i.naturalHeight; })()`), 14.0, "in two lines")
+	b.calm()
+}
