@@ -48,7 +48,7 @@ type statement struct {
 
 // judge adds the findings that depend on whom the verifier trusts.
 func (r *Report) judge(j judgement, opt VerifyOptions) {
-	in := trust.Seal{Certificates: j.Chain, RecordKeyID: j.KeyID}
+	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID}
 	if j.Key != nil {
 		in.RecordKey = j.Key
 	}

@@ -391,6 +391,10 @@ func (s *Sealer) judgeOwn(x *Examination, just bool) (Report, error) {
 			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}
+	if just && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
+		return report, fmt.Errorf("seal: the time-stamp authority says %s, but the clock here said %s before it was asked: let the clock be set by NTP",
+			utc(*report.StampedAt), utc(*report.SealedAt))
+	}
 	return report, nil
 }
 

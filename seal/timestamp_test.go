@@ -48,7 +48,7 @@ func newAuthority(t *testing.T) *authority {
 	var err error
 	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	start := time.Now().Add(-time.Hour) // openssl's time-stamps bear the present time
+	start := now.AddDate(0, 0, -1) // before the job is sealed; openssl's time-stamps bear the present time
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,

@@ -36,6 +36,9 @@ type Finding struct {
 type Seal struct {
 	// Certificates are those that the seal carries, the signer's first.
 	Certificates []*x509.Certificate
+	// Claimed is when the record says that the document was sealed; zero if it
+	// does not. It proves nothing, but must not contradict what is known.
+	Claimed time.Time
 	// RecordKeyID and RecordKey signed the record; a nil key is not judged.
 	RecordKeyID string
 	RecordKey   crypto.PublicKey
@@ -65,6 +68,7 @@ const (
 	CodeConfirmed    = "confirmed"     // a time, by a time-stamp
 	CodeNotConfirmed = "not_confirmed" // as no time-stamp authority is named here
 	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than now
+	CodeBeforeSeal   = "before_seal"   // the time-stamp is earlier than the record says that the document was sealed
 
 	CodeGood      = "good"              // every statement that is needed is there
 	CodeNothing   = "absent"            // no statement about the sealing certificate
@@ -93,8 +97,8 @@ type Judgement struct {
 	HasStatements bool
 }
 
-// skew is how far the clocks of authorities may differ.
-const skew = 5 * time.Minute
+// Skew is how far the clocks of authorities and of who seals may differ.
+const Skew = 5 * time.Minute
 
 // Judge judges a seal at a moment. The outermost time-stamp is judged now, each
 // inner one at the time that the next outer one proves, and the seal at the
@@ -108,6 +112,9 @@ func (p Policy) Judge(ctx context.Context, in Seal, now time.Time) (Judgement, e
 			return j, err
 		}
 		f := p.stamp(s, at, known)
+		if f.Status == Trusted && s.Time.Before(in.Claimed.Add(-Skew)) {
+			f.Status, f.Code, f.At = Untrusted, CodeBeforeSeal, in.Claimed
+		}
 		if f.Status == Trusted {
 			at, j.Proven = s.Time, s.Time
 		}
@@ -140,7 +147,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 		f.Status, f.Code = Unknown, CodeNotConfirmed
 		return f
 	}
-	if s.Time.After(at.Add(skew)) {
+	if s.Time.After(at.Add(Skew)) {
 		f.Code = CodeTimesFall
 		return f
 	}
@@ -150,7 +157,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	}
 	// Both when it was made and when it is judged.
 	for _, t := range []time.Time{s.Time, at} {
-		if t.Before(leaf.NotBefore.Add(-skew)) || t.After(leaf.NotAfter) {
+		if t.Before(leaf.NotBefore.Add(-Skew)) || t.After(leaf.NotAfter) {
 			f.Code, f.At = CodeNotValid, t
 			return f
 		}
@@ -179,6 +186,10 @@ func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Cer
 	f := Finding{Status: Untrusted, Code: CodeUnknown, Name: Name(leaf), From: leaf.NotBefore, To: leaf.NotAfter, At: at}
 	if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
 		f.Code = CodeNotValid
+		return f, chain
+	}
+	if c := in.Claimed; !c.IsZero() && (c.Before(leaf.NotBefore.Add(-Skew)) || c.After(leaf.NotAfter)) {
+		f.Code, f.At = CodeNotValid, c
 		return f, chain
 	}
 	for _, s := range p.Sealers {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -167,4 +168,34 @@ func TestRevokedStamper(t *testing.T) {
 		})
 	}
 	require.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{}}}, year(7)).Stamps[0].Status)
+}
+
+// TestTheRecordsTimeMustFit: what the record claims proves nothing, but the
+// certificate has to have been valid then, and no time-stamp can be older.
+func TestTheRecordsTimeMustFit(t *testing.T) {
+	t.Parallel()
+	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
+	tmpl := sealing("Acme Ltd")
+	tmpl.NotBefore, tmpl.NotAfter = year(1), year(10)
+	leaf, tsa := issue(t, root, tmpl), issue(t, timeRoot, stamping())
+	p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: pool(timeRoot)}
+	for name, c := range map[string]struct {
+		claimed       time.Time
+		sealer, stamp trust.Status
+	}{
+		"nothing is claimed":           {time.Time{}, trust.Trusted, trust.Trusted},
+		"a moment before the stamp":    {year(4).Add(-time.Second), trust.Trusted, trust.Trusted},
+		"clocks differ a little":       {year(4).Add(trust.Skew), trust.Trusted, trust.Trusted},
+		"after the stamp":              {year(4).Add(trust.Skew + time.Second), trust.Trusted, trust.Untrusted},
+		"before the certificate began": {year(1).Add(-trust.Skew - time.Second), trust.Untrusted, trust.Trusted},
+		"after it has ended":           {year(11), trust.Untrusted, trust.Untrusted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := trust.Seal{Certificates: leaf.chain(), Claimed: c.claimed, Stamps: []trust.Stamp{{Certificates: tsa.chain(), Time: year(4)}}}
+			j := judge(t, p, in, year(5))
+			assert.Equal(t, c.sealer, j.Sealer.Status, "%v", j.Sealer)
+			assert.Equal(t, c.stamp, j.Stamps[0].Status, "%v", j.Stamps[0])
+		})
+	}
 }
