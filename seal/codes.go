@@ -24,11 +24,10 @@ type finding struct {
 var findings = []finding{
 	{"structure.readable", Passed, "A readable PDF of {bytes} bytes."},
 	{"structure.not_pdf", Absent, "The file is not a PDF."},
-	{"structure.damaged", Failed, "The PDF cannot be read: {reason}."},
 
 	{"signature.none", Absent, "The file carries no seal of this service."},
 	{"signature.remains", Failed, "Parts of a seal are in the file, but no signature as the seal writes it."},
-	{"signature.does_not_fit", Failed, "The seal's signature (object {object}) does not fit the file: {reason}."},
+	{"signature.does_not_fit", Failed, "What looks like the seal's signature, at byte {offset}, does not fit the file: {reason}."},
 	{"signature.several", Failed, "{count} signatures in the file claim to be its seal."},
 	{"signature.malformed", Failed, "The signature is not written as the seal writes it: {reason}."},
 	{"signature.wrong", Failed, "The signature is not sound: {reason}."},
@@ -36,7 +35,6 @@ var findings = []finding{
 
 	{"byte_range.whole", Passed, "The signature covers the whole file but itself."},
 	{"byte_range.earlier", Passed, "The signature covers the first {end} bytes, the file as it was sealed, but itself; {bytes} bytes were added later."},
-	{"byte_range.malformed", Failed, "The signature does not say what it covers: {reason}."},
 	{"byte_range.cut_off", Failed, "The file is cut off: the seal covers {end} bytes, but the file has only {bytes}."},
 
 	{"digest.unchanged", Passed, "No byte was changed since it was sealed."},

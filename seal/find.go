@@ -137,9 +137,8 @@ func (s *sealedRevision) check() error {
 // found is what a search for the seal gives.
 type found struct {
 	seal    *sealedRevision // the last one that fits
-	mark    int64           // its mark
-	reason  error           // why the last mark does not fit, if none does
-	object  int             // of that
+	mark    int64           // its mark, or the last one if none fits
+	reason  error           // why that does not fit
 	remains bool            // other traces of a seal
 }
 
@@ -184,7 +183,7 @@ func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
 				return out, ctx.Err()
 			}
 			if out.reason == nil {
-				out.reason = err
+				out.reason, out.mark = err, at
 			}
 		}
 		end = from

@@ -144,7 +144,7 @@ func (e *examiner) noSeal(ctx context.Context, f found) error {
 	case errors.As(f.reason, &cut):
 		return e.stop("byte_range.cut_off", values{"end": cut.end, "bytes": e.size})
 	case f.reason != nil:
-		return e.stop("signature.does_not_fit", values{"reason": f.reason})
+		return e.stop("signature.does_not_fit", values{"offset": f.mark, "reason": f.reason})
 	case f.remains:
 		return e.stop("signature.remains", nil)
 	}
@@ -256,7 +256,7 @@ func (e *examiner) hash(ctx context.Context) error {
 	var err error
 	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.from, e.seal.to, holes, e.done)
 	if errors.Is(err, errMarks) {
-		return e.stop("signature.does_not_fit", values{"reason": err})
+		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
 	if err != nil {
 		return err

@@ -140,7 +140,7 @@ func (e *examiner) readIncrements(ctx context.Context) error {
 	}
 	a, err := archiveOf(e.seal, signatures...)
 	if err != nil {
-		return e.stop("signature.does_not_fit", values{"reason": err})
+		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
 	for a.revision.Size < e.size {
 		if ctx.Err() != nil {
