@@ -37,6 +37,8 @@ type post struct {
 	mails []notify.Mail
 	fail  error
 	after error // the mail is taken, and yet an error comes back
+	// refuse is an address that is refused for good.
+	refuse string
 }
 
 func (p *post) Send(_ context.Context, m notify.Mail) error {
@@ -44,6 +46,9 @@ func (p *post) Send(_ context.Context, m notify.Mail) error {
 	defer p.mu.Unlock()
 	if p.fail != nil {
 		return p.fail
+	}
+	if p.refuse != "" && m.To.Email == p.refuse {
+		return &notify.Permanent{Err: errors.New("550 no such user")}
 	}
 	p.mails = append(p.mails, m)
 	return p.after

@@ -122,7 +122,12 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	if err != nil || app.Contact == "" {
 		return
 	}
-	msg := templates.WebhookDisabled{URL: job.URL, Since: last.At, LastError: last.Error, ConsoleURL: a.BaseURL + "/console"}
+	v, err := a.voiceOf(ctx, app.ID, "")
+	if err != nil {
+		activity.GetLogger(ctx).Warn("contact not told of a switched-off endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+		return
+	}
+	msg := templates.WebhookDisabled{Language: v.language, URL: job.URL, Since: last.At, LastError: last.Error, ConsoleURL: a.BaseURL + "/console"}
 	if job.FailingSince != nil {
 		msg.Since = *job.FailingSince
 	}

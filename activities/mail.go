@@ -37,7 +37,7 @@ type RemindInput struct {
 // A signer who is not awaited any more gets nothing. An address that is refused
 // for good is recorded in the audit trail and is no error.
 func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
-	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	e, v, err := a.load(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
 	}
-	msg, err := a.invitation(e, s, sender)
+	msg, err := a.invitation(e, s, v)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	}
 	id := a.Mail.MessageID("invitation", s.LinkID.String())
 	err = a.once(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailInvitation, s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailInvitation, s, v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
 	var refused *notify.Permanent
 	if errors.As(err, &refused) {
@@ -65,6 +65,9 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 		if models.IsRefusal(err) {
 			err = nil // closed meanwhile
 		}
+		err = errors.Join(err, a.notify(ctx, e, v, s.ID, templates.Notice{
+			Kind: templates.NoticeBounced, ByName: s.Name, ByAddress: s.Email, ReasonText: refused.Error(), At: a.Now(),
+		}, s.LinkID.String()))
 	}
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 // Remind asks again all who are awaited. A link that is about to run out is
 // replaced by a new one.
 func (a *Activities) Remind(ctx context.Context, in RemindInput) error {
-	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	e, v, err := a.load(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
@@ -110,13 +113,13 @@ func (a *Activities) Remind(ctx context.Context, in RemindInput) error {
 	var failed error
 	for _, s := range e.Signers {
 		if s.Awaited() {
-			failed = errors.Join(failed, a.remind(ctx, in, e, s, sender, every))
+			failed = errors.Join(failed, a.remind(ctx, in, e, s, v, every))
 		}
 	}
 	return failed
 }
 
-func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, sender string, every time.Duration) error {
+func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, v voice, every time.Duration) error {
 	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
 	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(every+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
@@ -128,7 +131,7 @@ func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envel
 		}
 		e, s = fresh, fresh.Signer(s.ID)
 	}
-	msg, err := a.invitation(e, s, sender)
+	msg, err := a.invitation(e, s, v)
 	if err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envel
 	}
 	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(in.Round))
 	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailReminder, s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailReminder, s, v, id, content))
 	}, func() error {
 		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: s.ID}, true, id)
 	})
@@ -152,7 +155,7 @@ func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envel
 // SendCopies sends the sealed documents to everyone who signed: attached, or as
 // links where they are too large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, sender, err := a.load(ctx, in)
+	e, v, err := a.load(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -164,9 +167,9 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 		total += d.Size
 	}
 	attach := total <= a.AttachmentLimit
-	return a.toEach(ctx, e, e.Signers, models.MailCompleted, sender, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.toEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		msg := templates.Completed{
-			RecipientName: s.Name, SenderName: sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+			Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
 		}
 		var files []notify.Attachment
 		for _, d := range e.Sealed() {
@@ -189,11 +192,11 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 
 // SendClosing tells everyone who was asked that there is nothing left to sign.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, sender, err := a.load(ctx, in)
+	e, v, err := a.load(ctx, in)
 	if err != nil {
 		return err
 	}
-	msg := templates.Closed{SenderName: sender, Subject: e.Title(), At: a.Now()}
+	msg := templates.Closed{Language: v.language, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
 	switch e.Status { //nolint:exhaustive // only these close without completion
 	case models.StatusDeclined:
@@ -204,7 +207,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			}
 		}
 	case models.StatusVoided:
-		msg.Kind, msg.ByName, msg.At = templates.Voided, sender, *e.VoidedAt
+		msg.Kind, msg.ByName, msg.At = templates.Voided, v.sender, *e.VoidedAt
 	case models.StatusExpired:
 		msg.Kind, msg.At = templates.Expired, *e.ExpiresAt
 	default:
@@ -213,13 +216,19 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
 		return err
 	}
+	if decliner != nil {
+		err := a.notify(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ReasonText: msg.ReasonText, At: msg.At}, "")
+		if err != nil {
+			return err
+		}
+	}
 	var asked []*models.Signer
 	for _, s := range e.Signers {
 		if s.LinkID != nil && s != decliner {
 			asked = append(asked, s)
 		}
 	}
-	return a.toEach(ctx, e, asked, models.MailClosed, sender, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.toEach(ctx, e, asked, models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
 		own.RecipientName = s.Name
 		content, err := own.Render()
@@ -243,7 +252,7 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 
 // toEach mails every person once, also where several signers share an address.
 // One that cannot be reached does not keep the others from theirs.
-func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, sender string,
+func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, v voice,
 	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
 ) error {
 	seen := make(map[string]bool, len(to))
@@ -260,7 +269,7 @@ func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*model
 		}
 		id := a.Mail.MessageID(string(kind), s.ID.String())
 		err = a.once(ctx, e, s, kind, id, func() error {
-			m := letter(kind, s, sender, id, content)
+			m := letter(kind, s, v, id, content)
 			m.Attachments = files
 			return a.Mail.Send(ctx, m)
 		}, func() error { return a.Store.MailSent(ctx, id) })
@@ -303,30 +312,54 @@ func (a *Activities) recordInvited(ctx context.Context, in SignerInput, reminder
 	return err
 }
 
-// load returns an envelope and the name of its sender.
-func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, string, error) {
-	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
-	if err != nil {
-		return nil, "", final(err)
-	}
-	app, err := a.Store.App(ctx, in.AppID)
-	if err != nil {
-		return nil, "", final(err)
-	}
-	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
-	if err != nil {
-		return nil, "", err
-	}
-	return e, settings.Sender(app.Name), nil
+// voice is how mails speak for a tenant.
+type voice struct {
+	sender   string // the name that mails are sent under
+	language string
+	replyTo  string // "": the service's own address
+	notify   string // who is told of what went wrong; "": nobody
 }
 
-func (a *Activities) invitation(e *models.Envelope, s *models.Signer, sender string) (templates.Invitation, error) {
+// load returns an envelope and how mails speak for its tenant.
+func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, voice, error) {
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return nil, voice{}, final(err)
+	}
+	v, err := a.voiceOf(ctx, in.AppID, e.TenantID)
+	return e, v, err
+}
+
+func (a *Activities) voiceOf(ctx context.Context, id uuid.UUID, tenant string) (voice, error) {
+	app, err := a.Store.App(ctx, id)
+	if err != nil {
+		return voice{}, final(err)
+	}
+	_, settings, err := a.Store.Settings(ctx, id, tenant)
+	if err != nil {
+		return voice{}, err
+	}
+	v := voice{sender: settings.Sender(app.Name), language: settings.In()}
+	if settings.ReplyTo != nil {
+		v.replyTo = *settings.ReplyTo
+	}
+	if settings.NotifyEmail != nil {
+		v.notify = *settings.NotifyEmail
+	}
+	return v, nil
+}
+
+func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v voice) (templates.Invitation, error) {
 	tok, err := a.Tokens.Signing(e.AppID, s)
 	if err != nil {
 		return templates.Invitation{}, err
 	}
 	msg := templates.Invitation{
-		RecipientName: s.Name, SenderName: sender, Subject: e.Title(), SigningURL: a.SigningURL + "/" + tok, ExpiresAt: e.ExpiresAt,
+		Language: v.language, RecipientName: s.Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
+		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
+	}
+	if e.Subject != nil {
+		msg.Subject = *e.Subject
 	}
 	if e.Message != nil {
 		msg.Message = *e.Message
@@ -337,9 +370,9 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, sender str
 	return msg, nil
 }
 
-func letter(kind models.MailKind, s *models.Signer, sender, id string, c templates.Content) notify.Mail {
+func letter(kind models.MailKind, s *models.Signer, v voice, id string, c templates.Content) notify.Mail {
 	return notify.Mail{
-		Kind: string(kind), To: notify.Address{Name: s.Name, Email: s.Email}, FromName: sender, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
+		Kind: string(kind), To: notify.Address{Name: s.Name, Email: s.Email}, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
 	}
 }
 

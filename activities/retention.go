@@ -56,7 +56,7 @@ func (a *Activities) attached(e *models.Envelope) bool {
 
 // RemindDeletion reminds every recipient who has not downloaded all files yet.
 func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
-	e, sender, err := a.load(ctx, in.EnvelopeInput)
+	e, v, err := a.load(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 			if downloaded[fetched{key, d.ID}] || d.PurgeStatus == models.PurgePurged {
 				continue
 			}
-			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, sender, in.Days, *until))
+			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, v, in.Days, *until))
 		}
 	}
 	return failed
 }
 
-func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, sender string,
+func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, v voice,
 	days int, until time.Time,
 ) error {
 	tok, err := a.Tokens.Download(e, d, s.ID)
@@ -94,14 +94,14 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return err
 	}
 	content, err := templates.DeletionReminder{
-		RecipientName: s.Name, SenderName: sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
+		Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
 	}.Render()
 	if err != nil {
 		return fmt.Errorf("write deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
 	err = a.once(ctx, e, s, models.MailDeletion, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailDeletion, s, sender, id, content))
+		return a.Mail.Send(ctx, letter(models.MailDeletion, s, v, id, content))
 	}, func() error { return a.Store.MailSent(ctx, id) })
 	var refused *notify.Permanent
 	if errors.As(err, &refused) {

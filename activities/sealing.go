@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
+	"countersign/notify/templates"
 	"countersign/seal"
 	"countersign/seal/pdf"
 	"countersign/store/blob"
@@ -62,10 +64,25 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 	if changed != nil && !models.IsRefusal(changed) {
 		return errors.Join(err, changed)
 	}
+	if changed == nil {
+		a.tellStuck(ctx, e, problem)
+	}
 	if !problem.Lasting() {
 		return err
 	}
 	return sdktemporal.NewApplicationErrorWithOptions("cannot be sealed: "+problem.Sentence(), string(problem), sdktemporal.ApplicationErrorOptions{
 		NextRetryDelay: stuckDelay, Cause: err,
 	})
+}
+
+// tellStuck tells the tenant's people, once for each problem. A mail that fails
+// is tried again with the next attempt at sealing.
+func (a *Activities) tellStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
+	v, err := a.voiceOf(ctx, e.AppID, e.TenantID)
+	if err == nil {
+		err = a.notify(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, ReasonText: problem.Sentence(), At: e.AllSignedAt()}, string(problem))
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "nobody was told of an envelope that cannot be sealed", "envelope", e.ID, "error", err)
+	}
 }

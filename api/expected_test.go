@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -159,5 +160,36 @@ func TestWebhooksKeepTheOldClientSecret(t *testing.T) {
 		require.Equal(t, []string{fresh, s.pass}, secrets(), "the newest first; the oldest signs X-Service-Signature")
 		s.clock.advance(25 * time.Hour)
 		require.Equal(t, []string{fresh}, secrets())
+	})
+}
+
+// TestMailSettings: a tenant chooses the language of its mails, where answers
+// go, and who is told of what went wrong.
+func TestMailSettings(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		put := func(v object) *answer {
+			b, err := json.Marshal(v)
+			require.NoError(t, err)
+			return c.send(http.MethodPut, "/v1/console/settings?tenantId=acme", "application/json", b)
+		}
+		require.Equal(t, "en", c.get("/v1/console/settings?tenantId=acme").want(200).body["effective"].(object)["language"])
+		chosen := object{"language": "ja", "replyTo": "office@acme.example", "notifyEmail": "ops@acme.example", "senderName": "Acme"}
+		own := put(chosen).want(200).body["own"].(object)
+		for k, v := range chosen {
+			require.Equal(t, v, own[k], k)
+		}
+		for k, v := range map[string]any{"language": "tlh", "replyTo": "nobody", "notifyEmail": "a\u200bb@example.com"} {
+			require.Contains(t, put(object{k: v}).refused(400, "validation_error").body["errors"], k)
+		}
+		data := contract()
+		data["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}
+		_, token := c.sent(data)
+		(&client{t: t, s: s}).post("/v1/signing/"+token+"/otp/request", nil).want(200)
+		mail := s.post.mails[len(s.post.mails)-1]
+		require.Contains(t, mail.Subject, "確認コード")
+		require.Equal(t, "Acme", mail.FromName)
+		require.Equal(t, "office@acme.example", mail.ReplyTo)
 	})
 }

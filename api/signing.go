@@ -211,7 +211,17 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 }
 
 func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
-	msg := templates.Code{RecipientName: signer.Name, Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime}
+	app, err := s.Store.App(ctx, e.AppID)
+	if err != nil {
+		return err
+	}
+	_, chosen, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	msg := templates.Code{
+		Language: chosen.In(), RecipientName: signer.Name, SenderName: chosen.Sender(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+	}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		if s.SMS == nil || signer.Phone == nil {
 			return fmt.Errorf("no way to send a text message")
@@ -222,10 +232,14 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 	if err != nil {
 		return err
 	}
-	return s.Mail.Send(ctx, notify.Mail{
-		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+	mail := notify.Mail{
+		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
 		MessageID: s.Mail.MessageID("code", s.NewID().String()),
-	})
+	}
+	if chosen.ReplyTo != nil {
+		mail.ReplyTo = *chosen.ReplyTo
+	}
+	return s.Mail.Send(ctx, mail)
 }
 
 func (s *Server) verifyCode(c *gin.Context, l signerLink) error {

@@ -193,6 +193,7 @@ const (
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"
 	MailHook       MailKind = "webhook_disabled"
+	MailNotice     MailKind = "notice" // to the sender, of what went wrong
 )
 
 // Mail remembers that a mail is to go out, so that it goes out once. ID is the

@@ -29,8 +29,10 @@ type Mail struct {
 	Kind string
 	// FromName overrides the display name of the configured sender; empty keeps it.
 	FromName string
-	Subject  string
-	Text     string
+	// ReplyTo is the address that answers go to; empty: the sender's.
+	ReplyTo string
+	Subject string
+	Text    string
 	// HTML is the alternative to Text; empty sends text alone.
 	HTML string
 	// MessageID is the header's value without angle brackets, used as it is, so

@@ -71,6 +71,13 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(&from)
 	msg.ToMailAddress(&netmail.Address{Name: headerText(m.To.Name), Address: to})
+	if m.ReplyTo != "" {
+		address, _, err := asciiDomain(m.ReplyTo)
+		if err != nil {
+			return nil, &Permanent{fmt.Errorf("reply-to: %w", err)}
+		}
+		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, &netmail.Address{Name: from.Name, Address: address})
+	}
 	setSubject(msg, headerText(m.Subject))
 	msg.SetMessageIDWithValue(m.MessageID)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834 §5

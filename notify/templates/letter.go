@@ -16,6 +16,8 @@ var files embed.FS
 // letter is a mail before it is set in HTML and in plain text: both say the
 // same because both are set from this.
 type letter struct {
+	words     *phrases
+	Brand     string // the name above it
 	Subject   string
 	Preheader string // what a mail program shows beside the subject
 	Heading   string
@@ -35,6 +37,34 @@ type block struct {
 	Button    *button
 }
 
+// Lang, Dir, Start and the phrases below are for the templates.
+func (l letter) Lang() string { return l.words.Tag.String() }
+
+// Dir is the direction of the text.
+func (l letter) Dir() string {
+	if l.words.RTL {
+		return "rtl"
+	}
+	return "ltr"
+}
+
+// Start is the side that lines begin on.
+func (l letter) Start() string {
+	if l.words.RTL {
+		return "right"
+	}
+	return "left"
+}
+
+// OpenLink, Download and Attached are phrases of the frame.
+func (l letter) OpenLink() string { return l.words.OpenLink }
+
+// Download names a link to a file.
+func (l letter) Download() string { return l.words.Download }
+
+// Attached says where a file is.
+func (l letter) Attached() string { return l.words.Attached }
+
 type (
 	span struct {
 		Text   string
@@ -50,15 +80,26 @@ type (
 		Attached                  bool
 	}
 	fact   struct{ Label, Value string }
-	button struct{ Label, URL string }
+	button struct{ Label, URL, Short string }
 )
 
-func plain(s string) span            { return span{Text: s} }
-func strong(s string) span           { return span{Text: s, Strong: true} }
-func link(url string) span           { return span{Text: url, URL: url} }
-func paragraph(spans ...span) block  { return block{Paragraph: spans} }
-func note(spans ...span) block       { return block{Note: spans} }
-func action(label, url string) block { return block{Button: &button{label, url}} }
+func plain(s string) span           { return span{Text: s} }
+func strong(s string) span          { return span{Text: s, Strong: true} }
+func link(url string) span          { return span{Text: url, URL: url} }
+func paragraph(spans ...span) block { return block{Paragraph: spans} }
+func note(spans ...span) block      { return block{Note: spans} }
+
+// maxShown is the longest address that is shown below a button: a longer one
+// fills a third of a phone.
+const maxShown = 100
+
+func action(label, url string) block {
+	b := &button{Label: label, URL: url}
+	if len(url) <= maxShown {
+		b.Short = url
+	}
+	return block{Button: b}
+}
 
 // Conditional comments are the only way to give Outlook's Word engine, which
 // knows no max-width, a width; html/template drops comments of its own.

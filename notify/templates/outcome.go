@@ -4,27 +4,29 @@ import "fmt"
 
 // Render writes the mail.
 func (d Completed) Render() (Content, error) {
-	what := subjectOr(d.Subject, "your document")
+	p := in(d.Language)
+	what := subjectOr(d.Subject, p.YourDocument)
+	text := say(p.CompletedText, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
 	l := letter{
-		Subject:   line("Completed: "+what, maxSubject),
-		Heading:   "Everyone has signed",
-		Preheader: "All signatures are complete. Your signed copy is " + d.where() + ".",
-		Greeting:  greeting(d.RecipientName),
-		Footer:    sentBy(d.SenderName),
-		Blocks: []block{
-			paragraph(strong(what), plain(" was signed by everyone and sealed on "+moment(d.CompletedAt)+". Your signed copy is "+d.where()+".")),
-		},
+		words: p, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: p.CompletedHeading, Preheader: d.where(p),
+		Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
+		Blocks: []block{paragraph(append(text, plain(p.And+d.where(p)))...)},
 	}
 	if len(d.Documents) > 0 {
 		l.Blocks = append(l.Blocks, block{Documents: d.documents()})
 	}
 	if d.VerifyURL != "" {
-		l.Blocks = append(l.Blocks, note(plain("Each file carries a digital seal that shows any later change. Check a file at any time: "), link(d.VerifyURL)))
+		l.Blocks = append(l.Blocks, note(plain(p.CheckNote+" "), link(d.VerifyURL)))
 	}
 	return l.render()
 }
 
-func (d Completed) where() string {
+// about is a subject line about a document.
+func (p *phrases) about(phrase, what string) string {
+	return line(p.fill(phrase, asStrong("document", what)), maxSubject)
+}
+
+func (d Completed) where(p *phrases) string {
 	attached, linked := 0, 0
 	for _, doc := range d.Documents {
 		if doc.DownloadURL == "" {
@@ -35,11 +37,11 @@ func (d Completed) where() string {
 	}
 	switch {
 	case linked == 0:
-		return "attached"
+		return p.CopyAttached
 	case attached == 0:
-		return "ready to download"
+		return p.CopyLinked
 	}
-	return "attached, the larger files as links"
+	return p.CopyMixed
 }
 
 func (d Completed) documents() []document {
@@ -55,82 +57,101 @@ func (d Completed) documents() []document {
 
 // Render writes the mail; an unknown kind is an error.
 func (d Closed) Render() (Content, error) {
-	what, by, when := subjectOr(d.Subject, "your document"), line(d.ByName, maxName), " on "+moment(d.At)+"."
-	l := letter{
-		Greeting: greeting(d.RecipientName), Footer: sentBy(d.SenderName),
-		Preheader: "Nothing more needs to be signed.",
-	}
-	someone := []span{strong(by), plain(" "), {}, strong(what), plain(when)}
-	nobody := []span{plain("The signing of "), strong(what), {}, plain(when)}
+	p := in(d.Language)
+	what, by := subjectOr(d.Subject, p.YourDocument), line(d.ByName, maxName)
+	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName), Preheader: p.NothingToSign}
+	var subject, someone, nobody string
 	switch d.Kind {
 	case Declined:
-		l.Subject, l.Heading = "Declined: "+what, "Signing was declined"
-		someone[2], nobody[2] = plain("declined to sign "), plain(" was declined")
+		subject, l.Heading, someone, nobody = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.Declined
 	case Voided:
-		l.Subject, l.Heading = "Cancelled: "+what, "Signing was cancelled"
-		someone[2], nobody[2] = plain("cancelled the signing of "), plain(" was cancelled")
+		subject, l.Heading, someone, nobody = p.VoidedSubject, p.VoidedHeading, p.VoidedBy, p.Voided
 	case Expired:
-		l.Subject, l.Heading = "Expired: "+what, "The deadline has passed"
-		by, nobody = "", []span{plain("The deadline to sign "), strong(what), plain(" passed" + when)}
+		subject, l.Heading, someone, nobody = p.ExpiredSubject, p.ExpiredHeading, p.Expired, p.Expired
 	default:
 		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
-	l.Subject = line(l.Subject, maxSubject)
+	l.Subject = p.about(subject, what)
 	intro := someone
 	if by == "" {
 		intro = nobody
 	}
-	l.Blocks = append(l.Blocks, paragraph(intro...))
+	l.Blocks = append(l.Blocks, paragraph(say(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At)))...))
 	if words := lines(d.ReasonText); len(words) > 0 {
-		l.Blocks = append(l.Blocks, block{Quote: &quote{"Reason", words}})
+		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
 	}
-	l.Blocks = append(l.Blocks, paragraph(plain("Nothing more needs to be signed, and the links sent for it no longer work.")))
+	l.Blocks = append(l.Blocks, paragraph(plain(p.LinksEnded)))
 	return l.render()
 }
 
 // Render writes the mail.
 func (d DeletionReminder) Render() (Content, error) {
-	what := subjectOr(d.Subject, "your document")
-	left := "Less than a day"
-	if d.DaysLeft > 0 {
-		left = count(d.DaysLeft, "day")
-	}
+	p := in(d.Language)
+	what, date := subjectOr(d.Subject, p.YourDocument), p.day(d.PurgeOn)
 	l := letter{
-		Subject:   line(left+" left to download: "+what, maxSubject),
-		Heading:   "Keep your signed copy",
-		Preheader: "It will be deleted on " + day(d.PurgeOn) + ".",
-		Greeting:  greeting(d.RecipientName),
-		Footer:    sentBy(d.SenderName),
+		words: p, Brand: brand(d.SenderName), Subject: p.about(p.DeletionToday, what), Heading: p.DeletionHeading,
+		Preheader: p.fill(p.DeletionPreheader, as("date", date)), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Blocks: []block{
-			paragraph(plain("Your signed copy of "), strong(what), plain(" will be deleted on "), strong(day(d.PurgeOn)), plain(". Download it to keep it.")),
-			action("Download", d.DownloadURL),
-			note(plain("Once you have downloaded it, we stop reminding you.")),
+			paragraph(say(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
+			action(p.Download, d.DownloadURL),
+			note(plain(p.DeletionNote)),
 		},
+	}
+	if d.DaysLeft > 0 {
+		l.Subject = line(p.count(p.DaysLeft, d.DaysLeft, asStrong("document", what)), maxSubject)
+	}
+	return l.render()
+}
+
+// Render writes the mail; an unknown kind is an error.
+func (d Notice) Render() (Content, error) {
+	p := in(d.Language)
+	what, by := subjectOr(d.Subject, p.ADocument), line(d.ByName, maxName)
+	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.HelloNobody, Footer: p.SentByService}
+	var subject, text, last string
+	switch d.Kind {
+	case NoticeDeclined:
+		subject, l.Heading, text, last = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
+	case NoticeBounced:
+		subject, l.Heading, text, last = p.BouncedSubject, p.BouncedHeading, p.Bounced, p.BouncedNote
+	case NoticeStuck:
+		subject, l.Heading, text, last = p.StuckSubject, p.StuckHeading, p.Stuck, p.StuckNote
+	default:
+		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
+	}
+	l.Subject = p.about(subject, what)
+	said := say(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
+	l.Preheader = p.text(said)
+	l.Blocks = append(l.Blocks, paragraph(said...))
+	if words := lines(d.ReasonText); len(words) > 0 {
+		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
+	}
+	l.Blocks = append(l.Blocks, paragraph(plain(last)))
+	if d.ConsoleURL != "" {
+		l.Blocks = append(l.Blocks, action(p.OpenConsole, d.ConsoleURL))
 	}
 	return l.render()
 }
 
 // Render writes the mail.
 func (d WebhookDisabled) Render() (Content, error) {
+	p := in(d.Language)
 	l := letter{
-		Subject:   "A webhook endpoint was switched off",
-		Heading:   "A webhook endpoint was switched off",
-		Preheader: "It failed every delivery since " + moment(d.Since) + ".",
-		Greeting:  greeting(d.RecipientName),
-		Footer:    sentBy(""),
+		words: p, Brand: brand(""), Subject: p.HookHeading, Heading: p.HookHeading, Preheader: p.fill(p.HookPreheader, as("time", p.moment(d.Since))),
+		Greeting: p.greeting(d.RecipientName), Footer: p.SentByService,
 		Blocks: []block{
-			paragraph(plain("Every delivery to this endpoint has failed for days, so it was switched off. It gets no more events.")),
+			paragraph(plain(p.Hook)),
 			{Facts: []fact{
-				{"Endpoint", line(d.URL, 2048)},
-				{"Failing since", moment(d.Since)},
-				{"Last error", subjectOr(d.LastError, "not known")},
+				{p.HookEndpoint, line(d.URL, 2048)},
+				{p.HookSince, p.moment(d.Since)},
+				{p.HookError, subjectOr(d.LastError, p.NotKnown)},
 			}},
 		},
 	}
 	if d.ConsoleURL != "" {
-		l.Blocks = append(l.Blocks, action("Open the console", d.ConsoleURL))
+		l.Blocks = append(l.Blocks, action(p.OpenConsole, d.ConsoleURL))
 	}
-	l.Blocks = append(l.Blocks, note(plain("Once it works again, switch it on and have the failed deliveries sent again.")))
+	l.Blocks = append(l.Blocks, note(plain(p.HookNote)))
 	return l.render()
 }
 

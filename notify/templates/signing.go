@@ -1,92 +1,102 @@
 package templates
 
+import "strings"
+
 // Render writes the mail. Its subject is the envelope's, unless that is empty.
 func (d Invitation) Render() (Content, error) {
-	l := d.letter()
-	l.Subject = line(d.Subject, maxSubject)
+	p := in(d.Language)
+	l := d.letter(p)
+	l.Subject = d.named()
 	if l.Subject == "" {
-		l.Subject = d.asks() + " to sign " + d.what()
+		l.Subject = d.request(p)
 	}
-	l.Heading = "Your signature is requested"
-	l.Preheader = d.asks() + " to review and sign " + d.what() + "."
+	l.Heading = p.InviteHeading
+	l.Preheader = p.text(d.asks(p))
 	return l.render()
 }
 
 // Render writes the mail.
 func (d Reminder) Render() (Content, error) {
-	in := Invitation(d)
-	l := in.letter()
-	l.Subject = line("Reminder: "+in.what(), maxSubject)
-	if in.named() == "" {
-		l.Subject = "Reminder: please sign " + in.what()
+	inv := Invitation(d)
+	p := in(inv.Language)
+	l := inv.letter(p)
+	what := inv.named()
+	if what == "" {
+		what = inv.request(p)
 	}
-	l.Heading = "Your signature is still needed"
-	l.Preheader = "A reminder: " + in.asks() + " to review and sign " + in.what() + "."
-	if in.sender() == "" {
-		l.Preheader = "A reminder: you are asked to review and sign " + in.what() + "."
-	}
+	l.Subject = line(p.fill(p.ReminderSubject, asStrong("document", what)), maxSubject)
+	l.Heading = p.ReminderHeading
+	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.asks(p))))
 	return l.render()
 }
 
 func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
-func (d Invitation) asks() string {
-	if sender := d.sender(); sender != "" {
-		return sender + " asks you"
-	}
-	return "You are asked"
-}
-
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
+// request is the mail's subject where the envelope has none.
+func (d Invitation) request(p *phrases) string {
+	if sender := d.sender(); sender != "" {
+		return p.fill(p.InviteSubject, asStrong("sender", sender))
+	}
+	return p.InviteNobody
+}
+
+// asks says who wants what.
+func (d Invitation) asks(p *phrases) []span {
+	if sender := d.sender(); sender != "" {
+		return say(p.Asks, asStrong("sender", sender), asStrong("document", d.what(p)))
+	}
+	return say(p.AsksNobody, asStrong("document", d.what(p)))
+}
+
 // what names the thing to sign: its subject, its only document, or what it is.
-func (d Invitation) what() string {
+func (d Invitation) what(p *phrases) string {
 	if subject := d.named(); subject != "" {
 		return subject
 	}
 	switch len(d.DocumentNames) {
 	case 0:
-		return "a document"
+		return p.ADocument
 	case 1:
 		if name := line(d.DocumentNames[0], maxName); name != "" {
 			return name
 		}
-		return "a document"
+		return p.ADocument
 	}
-	return count(len(d.DocumentNames), "document")
+	return p.count(p.Documents, len(d.DocumentNames))
 }
 
-func (d Invitation) letter() letter {
-	l := letter{Greeting: greeting(d.RecipientName), Footer: sentBy(d.SenderName)}
-	intro := []span{plain("You are asked to review and sign "), strong(d.what()), plain(".")}
-	if sender := d.sender(); sender != "" {
-		intro = []span{strong(sender), plain(" asks you to review and sign "), strong(d.what()), plain(".")}
-	}
-	l.Blocks = append(l.Blocks, paragraph(intro...))
+func (d Invitation) letter(p *phrases) letter {
+	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName)}
+	l.Blocks = append(l.Blocks, paragraph(d.asks(p)...))
 	if words := lines(d.Message); len(words) > 0 {
-		from := "Message"
+		from := p.Message
 		if sender := d.sender(); sender != "" {
-			from += " from " + sender
+			from = p.fill(p.MessageFrom, asStrong("sender", sender))
 		}
 		l.Blocks = append(l.Blocks, block{Quote: &quote{from, words}})
 	}
-	if docs := documentNames(d.DocumentNames); len(docs) > 0 {
+	if docs := documentNames(p, d.DocumentNames); len(docs) > 0 {
 		l.Blocks = append(l.Blocks, block{Documents: docs})
 	}
-	l.Blocks = append(l.Blocks, action("Review and sign", d.SigningURL))
-	if d.ExpiresAt != nil {
-		l.Blocks = append(l.Blocks, paragraph(plain("Please sign by "), strong(moment(*d.ExpiresAt)), plain(". The link stops working then.")))
+	sign := action(p.SignButton, d.SigningURL)
+	if d.ShortURL != "" {
+		sign.Button.Short = d.ShortURL
 	}
-	l.Blocks = append(l.Blocks, note(plain("The link is yours alone: please do not forward this mail. "+
-		"If you did not expect it, you can ignore it; nothing is signed unless you sign.")))
+	l.Blocks = append(l.Blocks, sign)
+	if d.ExpiresAt != nil {
+		l.Blocks = append(l.Blocks, paragraph(say(p.SignBy, asStrong("time", p.moment(*d.ExpiresAt)))...))
+	}
+	l.Blocks = append(l.Blocks, note(plain(p.YoursAlone)))
 	return l
 }
 
-func documentNames(names []string) []document {
+func documentNames(p *phrases, names []string) []document {
 	var docs []document
 	for i, name := range names {
 		if i == maxDocuments {
-			docs = append(docs, document{Name: "and " + count(len(names)-i, "more document")})
+			docs = append(docs, document{Name: p.count(p.More, len(names)-i)})
 			break
 		}
 		if name = line(name, maxName); name != "" {
@@ -98,24 +108,31 @@ func documentNames(names []string) []document {
 
 // Render writes the mail. The code is not in the subject, which mail servers log.
 func (d Code) Render() (Content, error) {
+	p := in(d.Language)
+	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
 	l := letter{
-		Subject:   "Your signing code",
-		Heading:   "Your signing code",
-		Preheader: "Enter " + line(d.Code, maxName) + " on the signing page. It is valid for " + duration(d.ValidFor) + ".",
-		Greeting:  greeting(d.RecipientName),
-		Footer:    sentBy(""),
+		words: p, Brand: brand(d.SenderName), Subject: p.CodeHeading, Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
+		Preheader: p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid)),
 	}
-	intro := []span{plain("Enter this code on the signing page to go on:")}
+	intro := say(p.CodeIntro)
 	if subject := line(d.Subject, maxSubject); subject != "" {
-		l.Subject = line("Your code for "+subject, maxSubject)
-		intro = []span{plain("Enter this code on the signing page to go on with "), strong(subject), plain(":")}
+		l.Subject = p.about(p.CodeSubject, subject)
+		intro = say(p.CodeIntroFor, asStrong("document", subject))
 	}
 	l.Blocks = []block{
 		paragraph(intro...),
-		{Code: line(d.Code, maxName)},
-		paragraph(plain("It is valid for "), strong(duration(d.ValidFor)), plain(" and works once.")),
-		note(plain("Tell nobody this code: we never ask for it by phone or mail. " +
-			"If you did not request it, you can ignore this mail.")),
+		{Code: code},
+		paragraph(say(p.CodeValid, asStrong("duration", valid))...),
+		note(plain(p.CodeNote)),
 	}
 	return l.render()
+}
+
+// text is what spans say.
+func (p *phrases) text(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(p.isolated(s))
+	}
+	return b.String()
 }

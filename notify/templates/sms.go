@@ -19,32 +19,33 @@ const (
 // long for that still comes with the sender's name. Without a link it says that
 // there is a mail.
 func (d Invitation) SMS() string {
+	p := in(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
-	asks := "You are asked"
-	if sender != "" {
-		asks = sender + " asks you"
-	}
-	forms := []string{asks + " to sign: " + d.SigningURL, "Please sign: " + d.SigningURL}
+	withSubject, plainly, nobody := p.SMSLinkFor, p.SMSLink, p.SMSLinkNobody
 	if d.SigningURL == "" {
-		const look = " Please look into your mail."
-		forms = []string{asks + " to sign a document." + look, "You are asked to sign a document." + look}
-		if subject != "" {
-			forms = append([]string{asks + ` to sign "` + subject + `".` + look}, forms...)
+		withSubject, plainly, nobody = p.SMSMailFor, p.SMSMail, p.SMSMailNobody
+	}
+	var forms []string
+	for _, phrase := range []string{withSubject, plainly, nobody} {
+		if phrase == withSubject && subject == "" || phrase != nobody && sender == "" {
+			continue
 		}
-		return firstShort(forms, len(forms)-1)
+		forms = append(forms, p.fill(phrase, as("sender", sender), as("document", subject), as("link", d.SigningURL)))
 	}
-	if subject != "" {
-		forms = append([]string{asks + ` to sign "` + subject + `": ` + d.SigningURL}, forms...)
+	fallback := len(forms) - 1
+	if d.SigningURL != "" && fallback > 0 {
+		fallback--
 	}
-	return firstShort(forms, len(forms)-2)
+	return firstShort(forms, fallback)
 }
 
 // SMS writes the text message.
 func (d Code) SMS() string {
-	code, valid := line(d.Code, 20), duration(d.ValidFor)
-	forms := []string{code + " is your signing code. Valid for " + valid + ". Tell nobody."}
-	if subject := line(d.Subject, 60); subject != "" {
-		forms = append([]string{code + ` is your code to sign "` + subject + `". Valid for ` + valid + ". Tell nobody."}, forms...)
+	p := in(d.Language)
+	values := []value{as("code", line(d.Code, 20)), as("duration", p.minutes(d.ValidFor)), as("document", line(d.Subject, 60))}
+	forms := []string{p.fill(p.SMSCode, values...)}
+	if line(d.Subject, 60) != "" {
+		forms = append([]string{p.fill(p.SMSCodeFor, values...)}, forms...)
 	}
 	return firstShort(forms, len(forms)-1)
 }

@@ -13,11 +13,13 @@ type Content struct{ Subject, Text, HTML string }
 
 // Invitation asks a signer to sign.
 type Invitation struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	SenderName    string // who asks: the tenant's mail sender name; may be empty
 	Subject       string // the envelope's subject; may be empty
 	Message       string // the sender's words, plain text with line breaks; may be empty
 	SigningURL    string
+	ShortURL      string // leads to the same and is shown below the button; may be empty
 	ExpiresAt     *time.Time
 	DocumentNames []string
 }
@@ -27,7 +29,9 @@ type Reminder Invitation
 
 // Code carries a one-time code.
 type Code struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
+	SenderName    string
 	Subject       string
 	Code          string
 	ValidFor      time.Duration
@@ -44,6 +48,7 @@ type CompletedDocument struct {
 
 // Completed hands over the sealed documents.
 type Completed struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -64,6 +69,7 @@ const (
 
 // Closed says that nothing more needs to be signed.
 type Closed struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -75,6 +81,7 @@ type Closed struct {
 
 // DeletionReminder warns before the sealed files are purged.
 type DeletionReminder struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -85,9 +92,33 @@ type DeletionReminder struct {
 
 // WebhookDisabled tells an app's contact that an endpoint was switched off.
 type WebhookDisabled struct {
+	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	URL           string
 	Since         time.Time // of the first failure in the unbroken run
 	LastError     string
 	ConsoleURL    string // may be empty
 }
+
+// Notice tells the sender of an envelope what went wrong with it.
+type Notice struct {
+	Language   string
+	SenderName string
+	Subject    string // what the envelope is called
+	Kind       NoticeKind
+	ByName     string // who declined, or could not be reached
+	ByAddress  string // of who could not be reached
+	ReasonText string // the signer's words, or the mail server's; may be empty
+	At         time.Time
+	ConsoleURL string
+}
+
+// NoticeKind is what went wrong.
+type NoticeKind string
+
+// The notices.
+const (
+	NoticeDeclined NoticeKind = "declined"
+	NoticeBounced  NoticeKind = "bounced" // an invitation was refused for good
+	NoticeStuck    NoticeKind = "stuck"   // all have signed, and it cannot be sealed
+)

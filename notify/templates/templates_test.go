@@ -199,7 +199,7 @@ func TestSMS(t *testing.T) {
 		{
 			"no sender",
 			templates.Invitation{SigningURL: short}.SMS(),
-			"You are asked to sign: " + short,
+			"Please sign: " + short,
 		},
 		{
 			"without a link",

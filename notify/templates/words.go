@@ -1,9 +1,7 @@
 package templates
 
 import (
-	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -57,43 +55,4 @@ func cut(s string, n int) string {
 		return s
 	}
 	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
-}
-
-func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") + " UTC" }
-
-func day(t time.Time) string { return t.UTC().Format("2 January 2006") + " (UTC)" }
-
-// duration is a span of time in words: whole minutes, hours or days, rounded down.
-func duration(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return count(int(d/(24*time.Hour)), "day")
-	case d >= 2*time.Hour && d%time.Hour == 0:
-		return count(int(d/time.Hour), "hour")
-	case d >= time.Minute:
-		return count(int(d/time.Minute), "minute")
-	}
-	return count(int(d/time.Second), "second")
-}
-
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
-}
-
-func greeting(name string) string {
-	if name = line(name, maxName); name != "" {
-		return "Hello " + name + ","
-	}
-	return "Hello,"
-}
-
-// sentBy is the footer of mails to signers.
-func sentBy(sender string) string {
-	if sender = line(sender, maxName); sender != "" {
-		return "Sent with Countersign on behalf of " + sender + "."
-	}
-	return "Sent with Countersign."
 }

@@ -1,0 +1,195 @@
+package templates
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+)
+
+// phrases are what mails and text messages say in one language. Words in braces
+// are filled in. A test holds that every language has all of them, with the same
+// words in braces as the English ones.
+type phrases struct {
+	Tag    language.Tag
+	RTL    bool
+	Months [12]string
+	Time   string // {day} {month} {year} {time}
+	Date   string // {day} {month} {year}
+	And    string // between two sentences
+
+	Hello, HelloNobody          string
+	SentBy, SentByService       string
+	OpenLink, Download          string
+	Attached, Reason            string
+	MessageFrom, Message        string
+	ADocument, YourDocument     string
+	Documents, More             counted // {n}
+	DaysLeft, Minutes           counted // {n}
+	InviteHeading, InviteNobody string
+	InviteSubject               string
+	Asks, AsksNobody            string
+	SignButton, SignBy          string
+	YoursAlone                  string
+	ReminderSubject             string
+	ReminderHeading             string
+	ReminderOf                  string
+	CodeHeading, CodeSubject    string
+	CodePreheader, CodeNote     string
+	CodeIntro, CodeIntroFor     string
+	CodeValid                   string
+	CompletedSubject            string
+	CompletedHeading            string
+	CompletedText               string
+	CopyAttached, CopyLinked    string
+	CopyMixed, CheckNote        string
+	DeclinedSubject             string
+	DeclinedHeading             string
+	DeclinedBy, Declined        string
+	VoidedSubject               string
+	VoidedHeading               string
+	VoidedBy, Voided            string
+	ExpiredSubject              string
+	ExpiredHeading, Expired     string
+	NothingToSign, LinksEnded   string
+	DeletionToday               string
+	DeletionHeading             string
+	DeletionPreheader           string
+	DeletionText, DeletionNote  string
+	OpenConsole                 string
+	BouncedSubject              string
+	BouncedHeading, Bounced     string
+	BouncedNote                 string
+	StuckSubject, StuckHeading  string
+	Stuck, StuckNote            string
+	HookHeading, HookPreheader  string
+	Hook, HookNote              string
+	HookEndpoint, HookSince     string
+	HookError, NotKnown         string
+	SMSLinkFor, SMSLink         string
+	SMSLinkNobody               string
+	SMSMailFor, SMSMail         string
+	SMSMailNobody               string
+	SMSCodeFor, SMSCode         string
+}
+
+// counted is a phrase in its plural forms (CLDR); Other stands for those that a
+// language has not.
+type counted struct{ Zero, One, Two, Few, Many, Other string }
+
+func (c counted) form(f plural.Form) string {
+	forms := map[plural.Form]string{plural.Zero: c.Zero, plural.One: c.One, plural.Two: c.Two, plural.Few: c.Few, plural.Many: c.Many}
+	if s := forms[f]; s != "" {
+		return s
+	}
+	return c.Other
+}
+
+// languages are all phrases by the subtag of their language.
+var languages = map[string]*phrases{"en": &en, "de": &de, "fr": &fr, "es": &es, "pt": &pt, "ja": &ja, "ar": &ar}
+
+// in finds the phrases of a language tag, English where there are none.
+func in(tag string) *phrases {
+	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	if p, ok := languages[base]; ok {
+		return p
+	}
+	return &en
+}
+
+// value fills a word in braces.
+type value struct {
+	name string
+	text span
+}
+
+func as(name, text string) value       { return value{name, plain(text)} }
+func asStrong(name, text string) value { return value{name, strong(text)} }
+
+// say fills a phrase and returns it in spans.
+func say(phrase string, values ...value) []span {
+	var out []span
+	for phrase != "" {
+		start := strings.IndexByte(phrase, '{')
+		end := strings.IndexByte(phrase, '}')
+		if start < 0 || end < start {
+			return append(out, plain(phrase))
+		}
+		if start > 0 {
+			out = append(out, plain(phrase[:start]))
+		}
+		name := phrase[start+1 : end]
+		filled := plain(phrase[start : end+1])
+		for _, v := range values {
+			if v.name == name {
+				filled = v.text
+			}
+		}
+		out, phrase = append(out, filled), phrase[end+1:]
+	}
+	return out
+}
+
+// fill is say as one text, for subjects and what mail programs show.
+func (p *phrases) fill(phrase string, values ...value) string {
+	var b strings.Builder
+	for _, s := range say(phrase, values...) {
+		b.WriteString(p.isolated(s))
+	}
+	return b.String()
+}
+
+// isolated keeps the direction of a name or title from changing that of the text
+// around it (UAX #9 §2.2), where that runs from right to left.
+func (p *phrases) isolated(s span) string {
+	if p.RTL && (s.Strong || s.URL != "") {
+		return "\u2068" + s.Text + "\u2069"
+	}
+	return s.Text
+}
+
+func (p *phrases) count(c counted, n int, values ...value) string {
+	form := plural.Cardinal.MatchPlural(p.Tag, n, 0, 0, 0, 0)
+	return p.fill(c.form(form), append(values, as("n", fmt.Sprint(n)))...)
+}
+
+// moment is a time with its zone.
+func (p *phrases) moment(t time.Time) string {
+	t = t.UTC()
+	return p.fill(p.Time, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year())), as("time", t.Format("15:04")+" UTC"))
+}
+
+// day is a date, which is one in UTC.
+func (p *phrases) day(t time.Time) string {
+	t = t.UTC()
+	return p.fill(p.Date, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year()))) + " (UTC)"
+}
+
+func (p *phrases) minutes(d time.Duration) string {
+	return p.count(p.Minutes, max(int(d/time.Minute), 1))
+}
+
+func (p *phrases) greeting(name string) string {
+	if name = line(name, maxName); name != "" {
+		return p.fill(p.Hello, asStrong("name", name))
+	}
+	return p.HelloNobody
+}
+
+// sentBy is the footer.
+func (p *phrases) sentBy(sender string) string {
+	if sender = line(sender, maxName); sender != "" {
+		return p.fill(p.SentBy, asStrong("sender", sender))
+	}
+	return p.SentByService
+}
+
+// brand is the name above a mail.
+func brand(sender string) string {
+	if sender = line(sender, maxName); sender != "" {
+		return sender
+	}
+	return "Countersign"
+}

@@ -1,0 +1,203 @@
+package templates
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+
+	"countersign/models"
+)
+
+var braces = regexp.MustCompile(`\{[a-z]+\}`)
+
+func words(s string) []string {
+	found := braces.FindAllString(s, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// TestNoPhraseIsMissing: every language says everything that English says, with
+// the same words to fill in, and in each plural form that it has.
+func TestNoPhraseIsMissing(t *testing.T) {
+	t.Parallel()
+	require.Len(t, languages, len(models.Languages))
+	english := reflect.ValueOf(en)
+	for _, name := range models.Languages {
+		p := languages[name]
+		require.NotNil(t, p, name)
+		require.Equal(t, language.MustParse(name), p.Tag)
+		v := reflect.ValueOf(*p)
+		for i := range v.NumField() {
+			field := v.Type().Field(i).Name
+			switch want := english.Field(i).Interface().(type) {
+			case string:
+				got := v.Field(i).String()
+				if field != "And" {
+					assert.NotEmpty(t, got, "%s.%s", name, field)
+				}
+				assert.Equal(t, words(want), words(got), "%s.%s: %q", name, field, got)
+				assert.Equal(t, strings.TrimSpace(got) == "", field == "And", "%s.%s", name, field)
+			case counted:
+				got := v.Field(i).Interface().(counted)
+				for n := range 200 {
+					form := plural.Cardinal.MatchPlural(p.Tag, n, 0, 0, 0, 0)
+					said := got.form(form)
+					require.NotEmpty(t, said, "%s.%s of %d", name, field, n)
+					// The number may be in the words, where one form is of one number.
+					missing := slices.DeleteFunc(words(want.Other), func(w string) bool { return slices.Contains(words(said), w) })
+					if slices.Contains([]plural.Form{plural.One, plural.Two, plural.Zero}, form) {
+						missing = slices.DeleteFunc(missing, func(w string) bool { return w == "{n}" })
+					}
+					assert.Empty(t, missing, "%s.%s of %d: %q", name, field, n, said)
+				}
+				if name != "ja" {
+					assert.NotEmpty(t, got.One, "%s.%s", name, field)
+				}
+			case [12]string:
+				for m, month := range v.Field(i).Interface().([12]string) {
+					assert.NotEmpty(t, month, "%s: month %d", name, m+1)
+				}
+			}
+		}
+	}
+}
+
+func TestTimesByLanguage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 12, 5, 8, 15, 0, 0, time.FixedZone("", 3600))
+	for name, want := range map[string]string{
+		"en": "5 December 2026, 07:15 UTC", "de": "5. Dezember 2026, 07:15 UTC", "fr": "5 décembre 2026 à 07:15 UTC", "es": "5 de diciembre de 2026, 07:15 UTC",
+		"pt": "5 de dezembro de 2026, 07:15 UTC", "ja": "2026年12月5日 07:15 UTC", "ar": "5 ديسمبر 2026، 07:15 UTC", "de-AT": "5. Dezember 2026, 07:15 UTC", "xx": "5 December 2026, 07:15 UTC", "": "5 December 2026, 07:15 UTC",
+	} {
+		assert.Equal(t, want, in(name).moment(at), name)
+	}
+}
+
+func TestPluralsByLanguage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		language string
+		n        int
+		want     string
+	}{
+		{"en", 1, "1 day left to download: X"}, {"en", 14, "14 days left to download: X"}, {"de", 1, "Noch 1 Tag zum Herunterladen: X"},
+		{"ar", 1, "بقي يوم واحد للتنزيل: X"}, {"ar", 2, "بقي يومان للتنزيل: X"}, {"ar", 7, "بقيت 7 أيام للتنزيل: X"}, {"ar", 14, "بقي 14 يومًا للتنزيل: X"}, {"ar", 100, "بقي 100 يوم للتنزيل: X"},
+	} {
+		p := in(c.language)
+		assert.Equal(t, c.want, p.count(p.DaysLeft, c.n, as("document", "X")), "%s %d", c.language, c.n)
+	}
+}
+
+// TestContrast: what is written can be read, in light and in dark (WCAG 2, 1.4.3).
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("letter.html")
+	require.NoError(t, err)
+	html := string(b)
+	for _, of := range [][3]string{
+		{"ground", "#f3f5f6", "#16222b #55646f"}, {"card", "#ffffff", "#16222b #33424d #55646f #0f5570"}, {"panel", "#f3f7f9", "#16222b #33424d #55646f #0f5570"}, {"button", "#0f5570", "#ffffff"},
+		{"dark ground", "#0e1419", "#f3f5f6 #a2b1ba"}, {"dark card", "#172027", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"}, {"dark panel", "#1d2a33", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"}, {"dark button", "#7cc4de", "#06222d"},
+	} {
+		require.Contains(t, html, of[1], of[0])
+		for _, ink := range strings.Fields(of[2]) {
+			require.Contains(t, html, ink, of[0])
+			assert.GreaterOrEqual(t, contrast(t, ink, of[1]), 4.5, "%s on %s", ink, of[0])
+		}
+	}
+	for _, colour := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(html, -1) {
+		assert.NotContains(t, []string{"#1d4ed8", "#6b7280"}, colour)
+	}
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	light := func(colour string) float64 {
+		var c [3]int
+		_, err := fmt.Sscanf(colour, "#%02x%02x%02x", &c[0], &c[1], &c[2])
+		require.NoError(t, err)
+		sum := 0.0
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			v := float64(c[i]) / 255
+			if v <= 0.04045 {
+				v /= 12.92
+			} else {
+				v = math.Pow((v+0.055)/1.055, 2.4)
+			}
+			sum += weight * v
+		}
+		return sum
+	}
+	x, y := light(a), light(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// TestEveryMailInEveryLanguage writes all of them: nothing is left to fill in,
+// English stays with the English, and who asks for what comes first. With
+// COUNTERSIGN_TEST_MAILS they are kept there, to be looked at.
+func TestEveryMailInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
+	for _, tag := range models.Languages {
+		invitation := Invitation{
+			Language: tag, RecipientName: "Charles Babbage", SenderName: "Acme GmbH", Subject: "Lease 12b", Message: "Hi Grace,\nplease sign soon.", SigningURL: "https://sign.example.com/sign/" + strings.Repeat("x", 400),
+			ShortURL: "https://sign.example.com/sign/0123456789abcdef0123456789abcdefx", ExpiresAt: &at, DocumentNames: []string{"lease.pdf", "plan.pdf"},
+		}
+		untitled := invitation
+		untitled.Subject = ""
+		for name, m := range map[string]interface{ Render() (Content, error) }{
+			"invitation": invitation, "untitled": untitled, "reminder": Reminder(invitation), "code": Code{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", Code: "402913", ValidFor: 10 * time.Minute},
+			"completed": Completed{
+				Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", CompletedAt: at, VerifyURL: "https://sign.example.com/verify",
+				Documents: []CompletedDocument{{Name: "Lease 12b.pdf", SHA256: strings.Repeat("a", 64)}, {Name: "Plan.pdf", SHA256: strings.Repeat("b", 64), DownloadURL: "https://sign.example.com/download/" + strings.Repeat("y", 300)}},
+			},
+			"declined":        Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Declined, ByName: "Ada", ReasonText: "Clause 4.", At: at},
+			"voided":          Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Voided, At: at},
+			"expired":         Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Expired, At: at},
+			"deletion":        DeletionReminder{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", DownloadURL: "https://sign.example.com/download/z", PurgeOn: at, DaysLeft: 7},
+			"notice-declined": Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDeclined, ByName: "Ada", ReasonText: "Clause 4.", At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-bounced":  Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeBounced, ByName: "Ada", ByAddress: "ada@example.com", ReasonText: "550 no such user", At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-stuck":    Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, At: at, ConsoleURL: "https://sign.example.com/console"},
+			"webhook":         WebhookDisabled{Language: tag, URL: "https://hooks.example.com/x", Since: at, LastError: "timeout", ConsoleURL: "https://sign.example.com/console"},
+		} {
+			got, err := m.Render()
+			require.NoError(t, err, "%s %s", tag, name)
+			assert.Empty(t, braces.FindAllString(got.Subject+got.Text+strings.SplitN(got.HTML, "</style>", 2)[1], -1), "%s %s", tag, name)
+			assert.Contains(t, got.HTML, `lang="`+tag+`"`)
+			assert.Equal(t, tag == "ar", strings.Contains(got.HTML, `dir="rtl"`))
+			if tag != "en" {
+				for _, english := range []string{"Hello", "please", "Please", "Download", "signed", "Reason", "Sent ", "deadline"} {
+					text := strings.ReplaceAll(got.Text, "please sign soon.", "")
+					assert.NotContains(t, got.Subject+text, english, "%s %s", tag, name)
+				}
+			}
+			switch name {
+			case "invitation":
+				assert.Equal(t, "Lease 12b", got.Subject, "a subject that is given stays the mail's")
+				first := strings.Split(got.Text, "\n")[2]
+				assert.Contains(t, first, "Acme GmbH")
+				assert.Contains(t, first, "Lease 12b")
+				assert.Less(t, strings.Index(got.HTML, "Acme GmbH"), strings.Index(got.HTML, "<table"), "%s: who asks is what mail programs show beside the subject", tag)
+				assert.NotContains(t, got.HTML, ">Countersign<")
+				assert.Equal(t, 1, strings.Count(got.HTML, strings.Repeat("x", 400)), "the long link is the button's alone")
+			case "untitled":
+				assert.Contains(t, got.Subject, "Acme GmbH")
+				assert.NotContains(t, got.Subject, "lease")
+			}
+			if dir := os.Getenv("COUNTERSIGN_TEST_MAILS"); dir != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, tag+"-"+name+".html"), []byte(got.HTML), 0o600))
+			}
+		}
+	}
+}
