@@ -24,10 +24,9 @@ func renderings(t testing.TB, file string, page int) map[string]image.Image {
 		"poppler": {"pdftoppm", "-r", "72", "-cropbox", "-f", n, "-l", n, "-png", "-singlefile", file, filepath.Join(dir, "poppler")},
 		"mupdf":   {"mutool", "draw", "-q", "-r", "72", "-o", filepath.Join(dir, "mupdf.png"), file, n},
 	} {
-		msg, err := run(t, args[0], args[1:]...)
-		require.NoError(t, err, msg)
+		msg, _ := run(t, args[0], args[1:]...) // of broken content, MuPDF complains and draws what there is
 		f, err := os.Open(filepath.Join(dir, name+".png"))
-		require.NoError(t, err)
+		require.NoError(t, err, msg)
 		out[name], err = png.Decode(f)
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
@@ -109,45 +108,77 @@ func admitted(t testing.TB, b []byte) seal.Info {
 	return info
 }
 
-// TestSurplusQ: content that restores more graphics states than it saves is shown
-// as before, and hides neither values nor the line at the foot.
-func TestSurplusQ(t *testing.T) {
+// TestUncleanContent: content that restores more graphics states than it saves, or
+// leaves something open, is shown as before, and hides neither values nor the line
+// at the foot.
+func TestUncleanContent(t *testing.T) {
 	t.Parallel()
 	s := newKeys(t).sealer(t)
-	for i, content := range []string{
-		"q 0.5 0 0 0.5 0 0 cm BT /F1 24 Tf 20 400 Td (Agreement) Tj ET Q Q",
-		"0.5 0 0 0.5 0 0 cm Q Q BT /F1 24 Tf 20 400 Td (Agreement) Tj ET q",
-		"q Q Q Q 1 0 0 rg 10 200 50 50 re f q q 0.5 0 0 0.5 0 0 cm",
+	const text = "BT /F1 24 Tf 20 200 Td (Agreement) Tj ET "
+	broken := deflated([]byte(text + strings.Repeat("% comment\n", 1000)))
+	broken = broken[:len(broken)/2]
+	for name, tt := range map[string]struct{ content, extra string }{
+		"Q too many at the end":    {content: "q 0.5 0 0 0.5 0 0 cm BT /F1 24 Tf 20 400 Td (Agreement) Tj ET Q Q"},
+		"Q too many after a cm":    {content: "0.5 0 0 0.5 0 0 cm Q Q BT /F1 24 Tf 20 400 Td (Agreement) Tj ET q"},
+		"Q too many and q":         {content: "q Q Q Q 1 0 0 rg 10 200 50 50 re f q q 0.5 0 0 0.5 0 0 cm"},
+		"an open string":           {content: text + "("},
+		"an open array":            {content: text + "[ 1 2"},
+		"an open dictionary":       {content: text + "/X << /A"},
+		"an open text object":      {content: "BT /F1 24 Tf 20 200 Td (Agreement) Tj"},
+		"open marked content":      {content: text + "/OC /Hidden BDC"},
+		"an inline image, no end":  {content: text + "BI /W 1 /H 1 /CS /G /BPC 8 ID x"},
+		"a compressed stream, cut": {extra: "/Contents 1000 0 R"},
+		"null among the contents":  {content: text, extra: "/Contents[11 0 R null]"},
+		"operands at the end":      {content: text + "1 2 3"},
+		"stray delimiters":         {content: text + ") > }"},
 	} {
-		original := classicPDF(layout{pages: []page{
-			{extra: "/MediaBox[0 0 400 300]" + ownResources, content: content},
-			{extra: "/MediaBox[0 0 400 300]" + ownResources, content: content}, // without values
-		}})
-		admitted(t, original)
-		j := job(t, original)
-		j.Values = []seal.Value{
-			{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 220, Y: 60, W: 80, H: 40, PNG: marker(t)},
-			{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 220, Y: 120, W: 80, H: 20, Text: "Lovelace"},
-		}
-		file, _ := sealed(t, s, j)
-		before := filepath.Join(t.TempDir(), "before.pdf")
-		require.NoError(t, os.WriteFile(before, original, 0o600))
-		for page := 1; page <= 2; page++ {
-			unsealed := renderings(t, before, page)
-			for reader, img := range renderings(t, file, page) {
-				if page == 1 {
-					near(t, image.Rect(220, 60, 260, 80), inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }))
-				}
-				changed := different(unsealed[reader], img)
-				require.GreaterOrEqual(t, changed.Min.X, 13, "%d, %s: %v", i, reader, changed)
-				require.Greater(t, changed.Max.Y, 285, "%d, %s: the line at the foot: %v", i, reader, changed)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := page{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/Properties<</Hidden 1001 0 R>>>>" + tt.extra, content: tt.content}
+			original := classicPDF(layout{
+				catalog: "/OCProperties<</OCGs[1001 0 R]/D<</OFF[1001 0 R]>>>>", pages: []page{one, one}, // the second one without values
+				objects: []string{
+					fmt.Sprintf("<</Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream", len(broken), broken),
+					"<</Type/OCG/Name(Hidden)>>",
+				},
+			})
+			admitted(t, original)
+			j := job(t, original)
+			j.Values = []seal.Value{
+				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 220, Y: 60, W: 80, H: 40, PNG: marker(t)},
+				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 220, Y: 120, W: 80, H: 20, Text: "Lovelace"},
 			}
-			words, err := run(t, "pdftotext", "-f", fmt.Sprint(page), "-l", fmt.Sprint(page), file, "-")
-			require.NoError(t, err)
-			require.Contains(t, words, "Sealed by Countersign")
-			require.Equal(t, page == 1, strings.Contains(words, "Lovelace"))
-		}
+			file, _ := sealed(t, s, j)
+			before := filepath.Join(t.TempDir(), "before.pdf")
+			require.NoError(t, os.WriteFile(before, original, 0o600))
+			for page := 1; page <= 2; page++ {
+				unsealed := renderings(t, before, page)
+				for reader, img := range renderings(t, file, page) {
+					if page == 1 {
+						near(t, image.Rect(220, 60, 260, 80), inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }))
+					}
+					changed := different(unsealed[reader], img)
+					require.GreaterOrEqual(t, changed.Min.X, 13, "%s: %v", reader, changed)
+					require.Greater(t, changed.Max.Y, 285, "%s: the line at the foot: %v", reader, changed)
+				}
+				words, err := run(t, "pdftotext", "-f", fmt.Sprint(page), "-l", fmt.Sprint(page), file, "-")
+				require.NoError(t, err)
+				require.Contains(t, words, "Sealed by Countersign")
+				require.Equal(t, page == 1, strings.Contains(words, "Lovelace"))
+			}
+		})
 	}
+}
+
+// TestHiddenAndBroken: nothing can end what hides the rest of a page if it is not
+// known how readers get there.
+func TestHiddenAndBroken(t *testing.T) {
+	t.Parallel()
+	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "/OC /Hidden BDC ("}}})
+	_, err := seal.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), seal.DefaultLimits())
+	var refusal *seal.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
 }
 
 // TestDarkPages: dark ink stands on a light backing where the page is dark, or may

@@ -125,6 +125,9 @@ func (a *assembly) drawOnPages() error {
 		assembly: a, values: values, signers: names, open: a.w.AddStream(nil, []byte("q\n")),
 		endings: map[pageEnd]pdf.Ref{}, resources: map[resourcesOf]pdf.Value{}, locked: map[pdf.Ref]bool{}, budget: maxContentRead,
 	}
+	if a.rehearsal {
+		p.budget = maxContentRehearsed
+	}
 	var err error
 	if p.redrawn, err = redrawsFields(a.file); err != nil {
 		return err

@@ -35,6 +35,8 @@ const (
 	// decoded bytes: sealing must not take longer the more text there is. Beyond it,
 	// the line suffers if such a page leaves its graphics state behind.
 	maxContentRead = 4 << 20
+	// maxContentRehearsed is that at the upload.
+	maxContentRehearsed = 64 << 20
 	// maxOpenStates bounds the graphics states that are closed for a page.
 	maxOpenStates = 4096
 )
@@ -43,6 +45,7 @@ const (
 type pageEnd struct {
 	geometry pdf.Geometry
 	open     int  // graphics states
+	marked   int  // sequences of marked content
 	dark     bool // where the line stands
 }
 
@@ -80,9 +83,13 @@ func (p *painter) page(page *pdf.Page) error {
 		return err
 	}
 	d := page.Dict
-	if look.Surplus > 0 {
-		// A Q too many does nothing, but between q and Q it would: the content stays
-		// as it is, and all is drawn by annotations, which do not depend on it.
+	if look.Unclean {
+		// What follows such content might be lost, and a Q too many would do something
+		// between q and Q: the content stays as it is, and all is drawn by annotations,
+		// which do not depend on it.
+		if p.rehearsal && look.Marked > 0 {
+			return ambiguous("the content of page %d is broken, and some of it may be hidden", page.Index+1)
+		}
 		for i := range over.values {
 			over.values[i] = true
 		}
@@ -141,7 +148,9 @@ func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, val
 	}
 	c, err := p.file.ReadContent(contents, page.Resources, boxes, most)
 	if values == nil {
-		p.budget -= c.Size
+		if p.budget -= c.Size; c.Size > most {
+			c.Unclean = false // unknown
+		}
 	}
 	return c, err
 }
@@ -158,12 +167,12 @@ func (p *painter) below(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, lo
 			return nil, err
 		}
 		stamp = &form
-		end = p.w.AddStream(nil, p.drawing(g, look.Open, true))
+		end = p.w.AddStream(nil, p.drawing(g, look, true))
 	} else {
-		key := pageEnd{g, look.Open, look.Dark[0]}
+		key := pageEnd{g, look.Open, look.Marked, look.Dark[0]}
 		var ok bool
 		if end, ok = p.endings[key]; !ok {
-			end = p.w.AddStream(nil, p.drawing(g, look.Open, false))
+			end = p.w.AddStream(nil, p.drawing(g, look, false))
 			p.endings[key] = end
 		}
 	}
@@ -279,10 +288,12 @@ func (v *Value) empty() bool {
 	return false
 }
 
-// drawing returns the operators that end the original content, with the graphics
-// states that it leaves open, and paint ours.
-func (p *painter) drawing(g pdf.Geometry, open int, stamped bool) []byte {
-	b := append(bytes.Repeat([]byte("\nQ"), min(open, maxOpenStates)), "\nQ\n"...)
+// drawing returns the operators that end the original content, with what it leaves
+// open, and paint ours.
+func (p *painter) drawing(g pdf.Geometry, look pdf.Content, stamped bool) []byte {
+	b := bytes.Repeat([]byte("\nEMC"), min(look.Marked, maxOpenStates))
+	b = append(b, bytes.Repeat([]byte("\nQ"), min(look.Open, maxOpenStates))...)
+	b = append(b, "\nQ\n"...)
 	m := g.ToUser()
 	if stamped {
 		b = appendPaint(b, m, p.name("S"))

@@ -37,6 +37,7 @@ type checker struct {
 	dir    string // for files
 	caFile string
 	ink    []byte
+	keep   string // where files that fail are kept; empty: nowhere
 }
 
 // toolTime bounds one run of another program.
@@ -107,7 +108,12 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 		r.fail("%v", err)
 		return r
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() {
+		if c.keep != "" && len(r.failures) > 0 {
+			_ = os.Rename(dir, filepath.Join(c.keep, fmt.Sprintf("%s-%d", filepath.Base(in.name), in.seed)))
+		}
+		_ = os.RemoveAll(dir)
+	}()
 	original := filepath.Join(dir, "original.pdf")
 	if err := os.WriteFile(original, b, 0o600); err != nil {
 		r.fail("%v", err)

@@ -34,6 +34,7 @@ func run() int {
 	parallel := flag.Int("parallel", 2, "so many at a time")
 	largest := flag.Int64("largest", 4<<20, "leave out larger files, in bytes")
 	seed := flag.Uint64("seed", 1, "decides the damage")
+	keep := flag.String("keep", "", "a folder for the files that fail")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: corpus [flags] FOLDER...")
@@ -54,6 +55,7 @@ func run() int {
 		return 1
 	}
 	defer c.close()
+	c.keep = *keep
 	fmt.Printf("%d PDFs of at most %d MB, %d of them taken, %d damaged ones in addition\n", all, *largest>>20, len(names), *mutants)
 	start := time.Now()
 	t := newTally()

@@ -7,9 +7,13 @@ import (
 
 // Content is what matters of a page's content to whoever draws after it.
 type Content struct {
-	// Open is how many q operators lack their Q (8.4.2), Surplus how many Q their
-	// q. Readers ignore a Q too many; between q and Q they would not.
-	Open, Surplus int
+	// Open is how many q operators lack their Q (8.4.2), Marked how many sequences of
+	// marked content lack their end (14.6): they may be hidden.
+	Open, Marked int
+	// Unclean tells that content which follows might not be painted, or not as it
+	// is meant: there are more Q than q, something else is left open (a text object,
+	// a string), or not all of it can be read.
+	Unclean bool
 	// Dark tells of each box whether dark ink might not be readable on what the
 	// content paints there.
 	Dark []bool
@@ -20,15 +24,14 @@ type Content struct {
 // MaxContent bounds the decoded content that is read of one page.
 const MaxContent = 16 << 20
 
-// ReadContent reads a page's content streams as far as they can be decoded, at
-// most so many bytes of them. What cannot be read counts as balanced and light.
+// ReadContent reads a page's content streams, at most so many decoded bytes.
 func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most int64) (Content, error) {
 	data, whole, err := f.contentData(contents, min(most, MaxContent))
 	if err != nil {
 		return Content{}, err
 	}
-	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data))}
-	if !whole {
+	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data)), Unclean: !whole}
+	if c.Size > min(most, MaxContent) {
 		return c, nil
 	}
 	r := &contentReader{f: f, work: maxContentWork, data: most}
@@ -38,7 +41,7 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 	if err := r.run(data, resources, newGraphics(), 0); err != nil {
 		return c, err
 	}
-	c.Open, c.Surplus = r.depth+r.surplus, r.surplus
+	c.Open, c.Marked, c.Unclean = r.depth, r.marked, c.Unclean || r.unclean || r.inText
 	for i := range boxes {
 		dark := 0
 		for _, p := range r.points[i*pointsPerBox : (i+1)*pointsPerBox] {
@@ -52,10 +55,13 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 }
 
 // contentData decodes content streams and joins them, with a line feed between.
+// whole tells that all of it could be read.
 func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
+	whole = true
 	for _, v := range contents {
 		ref, ok := v.Ref()
-		if !ok {
+		if !ok { // null: poppler shows nothing of such a page
+			whole = false
 			continue
 		}
 		o, err := f.Object(ref)
@@ -63,26 +69,28 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 			return nil, false, err
 		}
 		if !o.IsStream() {
+			whole = false
 			continue
 		}
-		b := f.decodeSome(o, most-int64(len(data)))
+		b, complete := f.decodeSome(o, most-int64(len(data)))
+		whole = whole && complete
 		data = append(append(data, b...), '\n')
 		if int64(len(data)) > most {
-			return nil, false, nil
+			return data, false, nil
 		}
 	}
-	return data, true, nil
+	return data, whole, nil
 }
 
-// decodeSome returns what can be decoded of a stream.
-func (f *File) decodeSome(o Object, most int64) []byte {
+// decodeSome returns what can be decoded of a stream, and whether that is all.
+func (f *File) decodeSome(o Object, most int64) ([]byte, bool) {
 	r, err := f.streamReader(o)
 	if err != nil || f.decoded > f.maxDecoded() {
-		return nil
+		return nil, false
 	}
-	b, _ := io.ReadAll(io.LimitReader(r, most+1)) // readers show what comes before an error
+	b, err := io.ReadAll(io.LimitReader(r, max(most, 0)+1)) // readers show what comes before an error
 	f.decoded += int64(len(b))
-	return b
+	return b, err == nil
 }
 
 // contentReader interprets content streams: the graphics state, paths and
@@ -90,8 +98,10 @@ func (f *File) decodeSome(o Object, most int64) []byte {
 type contentReader struct {
 	f       *File
 	points  []point
-	depth   int // of q; negative: of surplus Q
-	surplus int
+	depth   int  // of q
+	inText  bool // between BT and ET
+	marked  int  // sequences that are open (14.6)
+	unclean bool
 	work    int   // that may still be done
 	data    int64 // bytes of forms that may still be read
 }
@@ -157,6 +167,6 @@ func (r *contentReader) run(b []byte, resources Value, g graphics, level int) er
 		s.operator(op)
 		s.operands = s.operands[:0]
 		return s.err == nil && (r.work > 0 || level == 0)
-	}, s.inlineImage)
+	}, s.inlineImage, func() { r.unclean = r.unclean || level == 0 })
 	return s.err
 }

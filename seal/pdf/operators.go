@@ -3,8 +3,9 @@ package pdf
 import "math"
 
 // tokens splits a content stream (7.8.2) into operands and operators; it ends
-// when operator returns false.
-func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage func()) {
+// when operator returns false. broken is called where one reader may go on in
+// another way than the next.
+func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) {
 	b = append(b[:len(b):len(b)], " endobj "...) // tells a token at the end from one cut off
 	end := len(b) - len(" endobj ")
 	for i := skipSpace(b, 0); i < end; i = skipSpace(b, i) {
@@ -12,14 +13,16 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 		switch {
 		case c == '(' || c == '<' || c == '[' || c == '/':
 			next, err := skipValue(b, i, 0)
-			if err != nil || next <= i {
+			if err != nil || next <= i || next > end {
+				broken()
 				i++
 				continue
 			}
 			operand(b[i:next])
 			i = next
-		case isDelimiter(c):
-			i++ // stray
+		case isDelimiter(c): // stray
+			broken()
+			i++
 		default:
 			start := i
 			for isRegular(b[i]) {
@@ -32,11 +35,8 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 			}
 			if string(token) == "ID" { // an inline image: its data end at EI between white space (8.9.7)
 				inlineImage()
-				for i++; i+3 < len(b); i++ {
-					if isSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (isSpace(b[i+2]) || isDelimiter(b[i+2])) {
-						i += 2
-						break
-					}
+				if i = endOfImage(b, i); i >= end {
+					broken()
 				}
 				continue
 			}
@@ -45,6 +45,16 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 			}
 		}
 	}
+}
+
+// endOfImage returns where an inline image ends whose data begin after b[i].
+func endOfImage(b []byte, i int) int {
+	for i++; i+3 < len(b); i++ {
+		if isSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (isSpace(b[i+2]) || isDelimiter(b[i+2])) {
+			return i + 2
+		}
+	}
+	return len(b)
 }
 
 // stream is a content stream being interpreted.
@@ -148,6 +158,21 @@ func (s *stream) operator(op string) {
 		s.g.light = light
 	case "Do":
 		s.do()
+	case "BT", "ET", "BMC", "BDC", "EMC":
+		if s.level == 0 {
+			s.reader.bracket(op)
+		}
+	}
+}
+
+func (r *contentReader) bracket(op string) {
+	switch op {
+	case "BT", "ET":
+		r.inText = op == "BT"
+	case "EMC":
+		r.marked = max(r.marked-1, 0)
+	default:
+		r.marked++
 	}
 }
 
@@ -162,8 +187,9 @@ func (s *stream) save() {
 
 func (s *stream) restore() {
 	if s.level == 0 {
-		s.reader.depth--
-		s.reader.surplus = max(s.reader.surplus, -s.reader.depth)
+		if s.reader.depth--; s.reader.depth < 0 { // readers ignore it
+			s.reader.depth, s.reader.unclean = 0, true
+		}
 	}
 	if n := len(s.saved); n > 0 {
 		s.g, s.saved = s.saved[n-1], s.saved[:n-1]
@@ -400,7 +426,7 @@ func (s *stream) do() {
 	case !d.Get("Subtype").IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
 		return
 	}
-	b := s.reader.f.decodeSome(o, s.reader.data)
+	b, _ := s.reader.f.decodeSome(o, s.reader.data)
 	s.reader.data -= int64(len(b))
 	g := s.g
 	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {
