@@ -1,6 +1,8 @@
 package models_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -187,6 +189,27 @@ func TestShown(t *testing.T) {
 	assert.NotContains(t, detail, "shownSigners")
 	require.NoError(t, e.Chain())
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+
+	require.NoError(t, models.CheckShown(e.Events))
+	at := slices.IndexFunc(e.Events, func(ev models.Event) bool { return ev.Detail["shownConfirmed"] == true })
+	for name, forge := range map[string]models.Detail{
+		"another digest":  {"shown": none},
+		"of nobody":       {"shown": none, "shownSigners": ""},
+		"of who did not":  {"shownSigners": e.Signers[2].ID.String()},
+		"of oneself":      {"shownSigners": e.Signers[0].ID.String()},
+		"of one too many": {"shownSigners": e.Signers[1].ID.String() + "," + e.Signers[2].ID.String()},
+		"other values":    {"-": nil},
+	} {
+		forged := slices.Clone(e.Events)
+		forged[at].Detail = maps.Clone(forged[at].Detail)
+		maps.Copy(forged[at].Detail, forge)
+		if name == "other values" {
+			first := slices.IndexFunc(forged, func(ev models.Event) bool { return ev.Name == models.EventSignerSigned })
+			forged[first].Detail = maps.Clone(forged[first].Detail)
+			forged[first].Detail["valuesSha256"] = sha("else")
+		}
+		require.ErrorContains(t, models.CheckShown(forged), "said to have been shown", name)
+	}
 }
 
 // TestCodeState: what a page may know of the codes agrees with what is refused.

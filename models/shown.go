@@ -25,20 +25,26 @@ type Shown struct {
 	Signers []uuid.UUID
 }
 
+// signedValues is what somebody signed with.
+type signedValues struct {
+	Signer uuid.UUID `json:"signerId"`
+	Values string    `json:"valuesSha256"`
+}
+
 // Shown covers the values of everyone who has signed so far.
 func (e *Envelope) Shown() (Shown, error) {
-	type entry struct {
-		Signer uuid.UUID `json:"signerId"`
-		Values string    `json:"valuesSha256"`
-	}
-	entries := []entry{}
+	entries := []signedValues{}
 	for _, s := range e.Signers {
 		if s.Status == SignerSigned {
-			entries = append(entries, entry{s.ID, s.ValuesHash})
+			entries = append(entries, signedValues{s.ID, s.ValuesHash})
 		}
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
-	b, err := json.Marshal(map[string]any{"envelopeId": e.ID, "signers": entries})
+	return shownOf(e.ID, entries)
+}
+
+func shownOf(envelope uuid.UUID, entries []signedValues) (Shown, error) {
+	slices.SortFunc(entries, func(a, b signedValues) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
+	b, err := json.Marshal(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err == nil {
 		b, err = jcs.Transform(b)
 	}
@@ -99,10 +105,53 @@ func (s *Signer) shownDetail(d Detail) Detail {
 	if s.Shown == "" {
 		return d
 	}
-	ids := make([]string, 0, len(s.ShownSigners))
-	for _, id := range s.ShownSigners {
+	d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, Shown{Signers: s.ShownSigners}.names(), s.ShownConfirmed
+	return d
+}
+
+// names are the ids of the signers, as an event has them.
+func (s Shown) names() string {
+	ids := make([]string, 0, len(s.Signers))
+	for _, id := range s.Signers {
 		ids = append(ids, id.String())
 	}
-	d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, strings.Join(ids, ","), s.ShownConfirmed
-	return d
+	return strings.Join(ids, ",")
+}
+
+// CheckShown compares what each signature of a chain is recorded to have been
+// shown with the signatures before it: the digest must be that of the values of
+// the signers who are named, all of whom signed before; and of everybody who did,
+// where the signer named the digest.
+func CheckShown(events []Event) error {
+	var before []signedValues
+	for i := range events {
+		ev := &events[i]
+		if ev.Name != EventSignerSigned {
+			continue
+		}
+		text := func(name string) string { s, _ := ev.Detail[name].(string); return s }
+		id, err := uuid.Parse(text("signerId"))
+		if err != nil {
+			return fmt.Errorf("event %d names no signer", ev.Seq)
+		}
+		if digest := text("shown"); digest != "" {
+			names := text("shownSigners")
+			covered := []signedValues{}
+			for _, v := range before {
+				if strings.Contains(names, v.Signer.String()) {
+					covered = append(covered, v)
+				}
+			}
+			all, _ := ev.Detail["shownConfirmed"].(bool)
+			shown, err := shownOf(ev.EnvelopeID, covered)
+			if err != nil {
+				return err
+			}
+			if shown.Digest != digest || shown.names() != names || all && len(covered) != len(before) {
+				return fmt.Errorf("event %d: what the signer is said to have been shown is not what was signed before", ev.Seq)
+			}
+		}
+		before = append(before, signedValues{id, text("valuesSha256")})
+	}
+	return nil
 }

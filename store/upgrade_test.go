@@ -66,6 +66,10 @@ func TestUpgradeFromPlain(t *testing.T) {
 				VALUES (?, ?, ?, ?, 0, 'text', 1, 1, 1, 9, 9, true, 'top-left')`, field.String(), envelope.String(), newID().String(), signers[0].String())
 			exec(`INSERT INTO field_values (field_id, envelope_id, signer_id, text, image, created_at) VALUES (?, ?, ?, '4711 Quiet Lane', ?, ?)`,
 				field.String(), envelope.String(), signers[0].String(), []byte("\x89PNG A hand's stroke"), at)
+			for i, s := range signers {
+				exec(`INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, detail, prev_hash, hash) VALUES (?, ?, ?, 'signer.signed', ?, ?, ?, '', '')`,
+					newID().String(), envelope.String(), 101+i, at, "signer:"+s.String(), `{"fields":1,"valuesSha256":"hash of `+strconv.Itoa(i)+`"}`)
+			}
 			exec(`INSERT INTO webhooks (id, app_id, url, events, active, created_at) VALUES (?, ?, 'https://hooks.example.com', '[]', true, ?)`, hook.String(), app.String(), at)
 			exec(`INSERT INTO webhook_events (id, app_id, envelope_id, name, body, created_at) VALUES (?, ?, ?, 'envelope.sent', ?, ?)`,
 				event.String(), app.String(), envelope.String(), []byte(`{"email":"ada.l@kitchen.example"}`), at)
@@ -102,6 +106,7 @@ func TestUpgradeFromPlain(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, "Ada.L@kitchen.example", e.Signers[0].Email)
 				assert.Equal(t, "+442079460958", *e.Signers[1].Phone)
+				assert.Equal(t, "hash of 0, hash of 1", e.Signers[0].ValuesHash+", "+e.Signers[1].ValuesHash, "as the audit trail has it")
 				values, err := s.Values(ctx, envelope)
 				require.NoError(t, err)
 				assert.Equal(t, "4711 Quiet Lane \x89PNG A hand's stroke", values[0].Text+" "+string(values[0].Image))

@@ -135,6 +135,9 @@ func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]t
 	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 		r.add("%s", err)
 	}
+	if err := models.CheckShown(events); err != nil {
+		r.add("%s", err)
+	}
 	checkState(r, e, events)
 	anchors.checkAge(r, events)
 	for _, d := range e.Originals() {

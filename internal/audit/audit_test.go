@@ -314,6 +314,11 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
 			a.forge(a.sealed)
 		}, "are not those that were sealed"},
+		{"what a signer was shown is made up, the chain forged", func(a *archive) {
+			a.exec(`UPDATE audit_events SET detail = replace(detail, '"shown":null', '"shown":"`+strings.Repeat("0", 64)+`","shownSigners":""')
+				WHERE envelope_id = $1 AND name = 'signer.signed'`, a.sealed)
+			a.forge(a.sealed)
+		}, "said to have been shown"},
 		{"events are reordered", func(a *archive) { a.swap(a.sealed, 3, 5) }, "event 3 does not link"},
 		{"events are reordered, the chain forged", func(a *archive) {
 			a.swap(a.sealed, 3, 5)

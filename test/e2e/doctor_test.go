@@ -65,6 +65,15 @@ func TestDoctor(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "✓ database")
 
+	open := append(s.env, "COUNTERSIGN_BASE_URL=https://sign.example.com", "COUNTERSIGN_DECLINE_NEEDS_CODE=false")
+	found, err = doctor(t, open)
+	require.NoError(t, err, "advice is no failure: %v", found)
+	assert.Equal(t, "warning", found["decline"].Status)
+	assert.Contains(t, found["decline"].Advice, "COUNTERSIGN_DECLINE_NEEDS_CODE")
+	found, err = doctor(t, append(open, "COUNTERSIGN_DECLINE_NEEDS_CODE=true"))
+	require.NoError(t, err)
+	assert.NotContains(t, found, "decline")
+
 	notADirectory := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(notADirectory, nil, 0o600))
 	expired := expiredCertificate(t)
