@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,7 +34,7 @@ type DeliverInput struct {
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	attempt, idle := attempts(ctx)
 	if attempt > len(in.Delays) {
-		return notDelivered(nil) // the last one was cut off
+		return notDelivered("the last attempt was cut off", nil)
 	}
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
@@ -52,7 +54,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	})
 	if res.Wait > 0 {
 		activity.RecordHeartbeat(ctx, idle+1)
-		return notDelivered(&res.Wait)
+		return notDelivered("the endpoint has as many deliveries under way as it gets", &res.Wait)
 	}
 	failpoint.Hit("deliver.posted")
 	if ctx.Err() != nil {
@@ -78,10 +80,10 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		return nil
 	}
 	if last {
-		return notDelivered(nil)
+		return notDelivered(answered(res), nil)
 	}
 	next := max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
-	return notDelivered(&next)
+	return notDelivered(answered(res), &next)
 }
 
 // jitter is up to a tenth of a delay, so that deliveries that failed together do
@@ -105,14 +107,26 @@ func attempts(ctx context.Context) (attempt, idle int) {
 	return int(activity.GetInfo(ctx).Attempt) - idle, idle
 }
 
+// NotDelivered is the type of the failures of deliveries. Their message is what
+// came of the attempt, which names no address and nothing that was sent.
+const NotDelivered = "NotDelivered"
+
+// answered says what an endpoint answered that did not take the event.
+func answered(res webhook.Result) string {
+	if res.Err != nil {
+		return res.Err.Error()
+	}
+	return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", res.Status, http.StatusText(res.Status)))
+}
+
 // notDelivered is the failure after which the activity is started again in a
 // while, or never.
-func notDelivered(again *time.Duration) error {
+func notDelivered(why string, again *time.Duration) error {
 	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil}
 	if again != nil {
 		opts.NextRetryDelay = *again
 	}
-	return sdktemporal.NewApplicationErrorWithOptions("endpoint did not take the event", "NotDelivered", opts)
+	return sdktemporal.NewApplicationErrorWithOptions(why, NotDelivered, opts)
 }
 
 // reportDisabled tells the app's contact that an endpoint was switched off. It

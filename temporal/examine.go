@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 )
 
 // CheckNamespace reports an error unless the namespace is there and in use.
@@ -45,7 +44,7 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 		return nil, fmt.Errorf("search attributes of namespace %s: %w", namespace, err)
 	}
 	var missing []string
-	for _, k := range []temporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeStatus} {
+	for _, k := range SearchAttributes {
 		if res.GetCustomAttributes()[k.GetName()] != enums.INDEXED_VALUE_TYPE_KEYWORD {
 			missing = append(missing, k.GetName())
 		}

@@ -38,12 +38,17 @@ const (
 	QueryProgress        = "progress"
 )
 
-// The search attributes of the envelope workflow.
+// The search attributes of the workflows.
 var (
 	AttrAppID          = temporal.NewSearchAttributeKeyKeyword("AppId")
 	AttrTenantID       = temporal.NewSearchAttributeKeyKeyword("TenantId")
 	AttrEnvelopeStatus = temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
+	// AttrStuck names what a workflow has tried in vain for minutes; it is not set where all goes well.
+	AttrStuck = temporal.NewSearchAttributeKeyKeyword("Stuck")
 )
+
+// SearchAttributes are those that the namespace must have.
+var SearchAttributes = []temporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID is the id of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"time"
 
 	sdktemporal "go.temporal.io/sdk/temporal"
@@ -37,6 +38,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	})
 	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Run: in.Run}).Get(ctx, nil)
 	if failed == nil {
+		workflow.SetCurrentDetails(ctx, "Delivered.")
 		return nil
 	}
 	settle := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -45,5 +47,19 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID).Get(ctx, nil); err != nil {
 		return err
 	}
-	return failed
+	return givenUp(ctx, failed)
+}
+
+// givenUp is how the workflow fails: by the endpoint's answer to the last
+// attempt, so that it heads what operators see.
+func givenUp(ctx workflow.Context, failed error) error {
+	why := "the last attempt was cut off"
+	var app *sdktemporal.ApplicationError
+	if errors.As(failed, &app) && app.Type() == activities.NotDelivered {
+		why = app.Message()
+	}
+	workflow.SetCurrentDetails(ctx, "Given up: "+why+". Send it again from the console once the endpoint works.")
+	return sdktemporal.NewApplicationErrorWithOptions("Given up: "+why, activities.NotDelivered, sdktemporal.ApplicationErrorOptions{
+		NonRetryable: true, Cause: failed, Category: sdktemporal.ApplicationErrorCategoryBenign,
+	})
 }

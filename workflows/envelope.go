@@ -48,8 +48,11 @@ type envelope struct {
 	step    string
 	closed  models.Status // how it ended without completion; "" while it has not
 	invited map[uuid.UUID]bool
-	stuck   bool // sealing has a problem that is recorded in the database
-	round   int  // reminders sent
+	stuck   bool      // sealing has a problem that is recorded in the database
+	shown   bool      // and the search attribute Stuck says so
+	group   int       // that is awaited
+	since   time.Time // when it began to be
+	round   int       // reminders sent
 	remind  time.Time
 	timer   workflow.Future // the one that runs; nil if none does
 	early   int             // times that the deadline had not passed after all
@@ -224,7 +227,14 @@ func (w *envelope) invite() {
 			continue
 		}
 		w.invited[id] = true
-		run(temporal.Traced(w.invites, w.trace), options("Invite signer "+id.String(), time.Minute), acts.Invite, activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id})
+		ctx, opts := temporal.Traced(w.invites, w.trace), options("Invite signer "+id.String(), time.Minute)
+		in := activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id}
+		first := runFirst(ctx, opts, acts.Invite, in)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			if err := showStuck(ctx, stuckInvitation, opts, acts.Invite, in, first); err != nil && !sdktemporal.IsCanceledError(err) {
+				workflow.GetLogger(ctx).Warn("signer not invited", "signer", id, "error", err)
+			}
+		})
 	}
 }
 
@@ -302,9 +312,10 @@ func (w *envelope) showSealing(ctx workflow.Context) error {
 		step = stepUnsealed
 	}
 	if w.step != step && w.stuck {
-		if err := w.status(ctx, stepUnsealed); err != nil {
+		if err := w.status(ctx, stepUnsealed, temporal.AttrStuck.ValueSet(stuckSealing)); err != nil {
 			return err
 		}
+		w.shown = true
 	}
 	w.step = step
 	w.describe(ctx)
@@ -318,7 +329,7 @@ func (w *envelope) finish(ctx workflow.Context) error {
 	if err := w.status(ctx, models.StatusCompleted); err != nil {
 		return err
 	}
-	if err := run(ctx, options("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	if err := runShown(ctx, stuckCopies, options("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
 		return err
 	}
 	return w.end(ctx, "Completed: sealed, and everyone has a copy.")
@@ -332,7 +343,7 @@ func (w *envelope) close(ctx workflow.Context) error {
 	if err := w.status(ctx, w.closed); err != nil {
 		return err
 	}
-	if err := run(ctx, options("Tell the signers that it is "+string(w.closed), 5*time.Minute), acts.SendClosing, w.EnvelopeInput).Get(ctx, nil); err != nil {
+	if err := runShown(ctx, stuckClosing, options("Tell the signers that it is "+string(w.closed), 5*time.Minute), acts.SendClosing, w.EnvelopeInput); err != nil {
 		return err
 	}
 	return w.end(ctx, "The envelope was "+string(w.closed)+".")
@@ -354,8 +365,13 @@ func (w *envelope) end(ctx workflow.Context, words string) error {
 	return nil
 }
 
-func (w *envelope) status(ctx workflow.Context, s models.Status) error {
-	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrEnvelopeStatus.ValueSet(string(s))); err != nil {
+// status shows the envelope's status, and other attributes with it in the same
+// action. What has a new status is not stuck any more.
+func (w *envelope) status(ctx workflow.Context, s models.Status, others ...sdktemporal.SearchAttributeUpdate) error {
+	if w.shown {
+		others, w.shown = append(others, temporal.AttrStuck.ValueUnset()), false
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, append(others, temporal.AttrEnvelopeStatus.ValueSet(string(s)))...); err != nil {
 		return fmt.Errorf("show status: %w", err)
 	}
 	return nil
@@ -406,11 +422,18 @@ func (w *envelope) describe(ctx workflow.Context) {
 	case stepWaiting:
 		until := "without a deadline"
 		if w.plan.Deadline != nil {
-			until = "until " + w.plan.Deadline.UTC().Format("2 January 2006 15:04 UTC")
+			until = "until " + moment(*w.plan.Deadline)
+		}
+		if group := w.openGroup(); group != w.group {
+			w.group, w.since = group, workflow.Now(ctx)
 		}
 		n := len(w.plan.Signers) - len(slices.DeleteFunc(slices.Clone(w.plan.Signers), func(s activities.PlanSigner) bool { return s.Signed }))
-		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d of %d have signed. Waiting for %d signer(s) of routing group %d, %s.",
-			n, len(w.plan.Signers), len(w.awaiting()), w.openGroup(), until))
+		text := fmt.Sprintf("%d of %d signed. Waiting for %d signer(s) of routing group %d since %s, %s.",
+			n, len(w.plan.Signers), len(w.awaiting()), w.group, moment(w.since), until)
+		if !w.remind.IsZero() {
+			text += " Next reminder: " + moment(w.remind) + "."
+		}
+		workflow.SetCurrentDetails(ctx, text)
 	case stepExpiring:
 		workflow.SetCurrentDetails(ctx, "The deadline has passed; closing the envelope.")
 	case stepSealing:
@@ -419,11 +442,14 @@ func (w *envelope) describe(ctx workflow.Context) {
 		workflow.SetCurrentDetails(ctx, "Everyone has signed, but the documents CANNOT BE SEALED: see the pending activity's last failure. It is tried again; "+
 			"mend the cause, or close the envelope with `countersign envelope void-stuck`.")
 	case stepCopies:
-		workflow.SetCurrentDetails(ctx, "Sealed. Sending the copies; if this stays, the mail server does not take them.")
+		workflow.SetCurrentDetails(ctx, "Sealed. Sending the copies; if this stays, see the pending activity's last failure: the mail server does not take them.")
 	case stepClosing:
 		workflow.SetCurrentDetails(ctx, "The envelope was "+string(w.closed)+". Telling those who were asked to sign.")
 	}
 }
+
+// moment writes a time for operators.
+func moment(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
 
 // options are those of an activity that is tried until it works; limit bounds
 // each try. One whose worker has died is noticed by its silence.

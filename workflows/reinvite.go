@@ -11,8 +11,6 @@ import (
 
 // Reinvite sends a signer the link that was renewed for them.
 func Reinvite(ctx workflow.Context, in temporal.ReinviteInput) error {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: time.Minute, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), Summary: "Invite signer " + in.SignerID.String() + " again",
-	})
-	return workflow.ExecuteActivity(ctx, acts.Invite, activities.SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: in.SignerID}).Get(ctx, nil)
+	opts := options("Invite signer "+in.SignerID.String()+" again", time.Minute)
+	return runShown(ctx, stuckInvitation, opts, acts.Invite, activities.SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: in.SignerID})
 }

@@ -59,6 +59,7 @@ func TestSavedHistoriesReplay(t *testing.T) {
 type world struct {
 	plan     activities.Plan
 	sealFail int
+	mailFail atomic.Int32 // copies that the mail server does not take yet
 	// sealTries counts the attempts to seal.
 	sealTries atomic.Int32
 	takes     bool
@@ -75,7 +76,12 @@ func (w *world) register(r sdkworker.Registry) {
 		return &next, nil
 	})
 	register("Expire", func(context.Context, temporal.EnvelopeInput) (models.Status, error) { return models.StatusExpired, nil })
-	register("SendCopies", nothing)
+	register("SendCopies", func(context.Context, temporal.EnvelopeInput) error {
+		if w.mailFail.Add(-1) >= 0 {
+			return sdktemporal.NewApplicationErrorWithOptions("mail server answered 451", "Mail", sdktemporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
+		}
+		return nil
+	})
 	register("SendClosing", nothing)
 	register("AnchorAudit", func(ctx context.Context) (activities.Anchored, error) {
 		if activity.GetInfo(ctx).Attempt == 1 {
@@ -127,6 +133,11 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		p.RenewAt, p.ReminderEvery = &renew, 0
 		return p
 	}
+	refusing := func(p activities.Plan, copies int32) *world {
+		w := &world{plan: p}
+		w.mailFail.Store(copies)
+		return w
+	}
 	delays := []time.Duration{time.Second, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}
 	for name, s := range map[string]struct {
 		world   *world
@@ -139,6 +150,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"sealed-at-last":   {world: &world{plan: at(1), sealFail: 2}, signals: []string{"0"}},
 		"unsealed-voided":  {world: &world{plan: at(1), sealFail: 1 << 30}, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
 		"unsealed-sealed":  {world: &world{plan: at(1), sealFail: 3}, signals: []string{"0", temporal.SignalSealingFailed}},
+		"copies-stuck":     {world: refusing(at(1), 12), signals: []string{"0"}},
 		"declined":         {world: &world{plan: at(1, 2)}, signals: []string{"0", temporal.SignalSignerDeclined}},
 		"voided":           {world: &world{plan: at(1)}, signals: []string{temporal.SignalVoided}},
 		"reminded-expired": {world: &world{plan: due(at(1))}},

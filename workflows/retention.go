@@ -46,10 +46,8 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	if err := sleepUntil(ctx, *plan.Until, "End of retention"); err != nil {
 		return err
 	}
-	purge := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 5 * time.Minute, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), Summary: "Purge the files",
-	})
-	if err := workflow.ExecuteActivity(purge, acts.Purge, in).Get(ctx, nil); err != nil {
+	workflow.SetCurrentDetails(ctx, "The retention is over; deleting the files.")
+	if err := runShown(ctx, stuckPurge, options("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")
@@ -57,7 +55,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 }
 
 func sleepUntil(ctx workflow.Context, at time.Time, summary string) error {
-	workflow.SetCurrentDetails(ctx, "Waiting until "+at.UTC().Format("2 January 2006 15:04 UTC")+": "+summary+".")
+	workflow.SetCurrentDetails(ctx, "Waiting until "+moment(at)+": "+summary+".")
 	// At least a second, should the database's clock be behind Temporal's.
 	wait := max(at.Sub(workflow.Now(ctx)), 0) + time.Second
 	return workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: summary}).Get(ctx, nil)

@@ -15,12 +15,12 @@ import (
 // asks the authority again for as long as it takes.
 func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	opts := workflow.ActivityOptions{
 		TaskQueue: temporal.QueueSeal, StartToCloseTimeout: time.Hour, HeartbeatTimeout: activities.Silence, Summary: "Add the time-stamps",
 		// Without end; the SDK's test environment takes 0 for 10 attempts.
 		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute, MaximumAttempts: math.MaxInt32},
-	})
-	if err := workflow.ExecuteActivity(ctx, acts.Timestamp, in).Get(ctx, nil); err != nil {
+	}
+	if err := runShown(ctx, stuckTimestamp, opts, acts.Timestamp, in); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The time-stamps are in the files.")

@@ -185,13 +185,13 @@ func (x *examination) namespace(ctx context.Context, c client.Client, name strin
 	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
 	switch {
 	case errors.Is(err, temporal.ErrNotAllowed):
-		x.add("search_attributes", warning, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId and EnvelopeStatus are there as Keyword.")
+		x.add("search_attributes", warning, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeStatus and Stuck are there as Keyword.")
 	case err != nil:
 		x.fail("search_attributes", err, "See the Temporal server's log.")
 	case len(missing) > 0:
 		x.add("search_attributes", failing, "missing: "+strings.Join(missing, ", "), add)
 	default:
-		x.ok("search_attributes", "AppId, TenantId and EnvelopeStatus are there")
+		x.ok("search_attributes", "AppId, TenantId, EnvelopeStatus and Stuck are there")
 	}
 	unserved, err := temporal.Unserved(ctx, c, name)
 	switch {

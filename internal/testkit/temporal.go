@@ -78,6 +78,7 @@ func registerNamespace(tb testing.TB, opts client.Options) {
 			"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 			"TenantId":       enums.INDEXED_VALUE_TYPE_KEYWORD,
 			"EnvelopeStatus": enums.INDEXED_VALUE_TYPE_KEYWORD,
+			"Stuck":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 		},
 	})
 	if err != nil {

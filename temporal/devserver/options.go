@@ -48,6 +48,7 @@ func countersignAttributes() map[string]enums.IndexedValueType {
 		"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"TenantId":       enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"EnvelopeStatus": enums.INDEXED_VALUE_TYPE_KEYWORD,
+		"Stuck":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 	}
 }
 

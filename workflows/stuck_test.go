@@ -1,0 +1,195 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// upserts notes what a workflow shows of itself, in order.
+func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
+	var shown []string
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
+		a := args.Get(0).(sdktemporal.SearchAttributes)
+		status, changes := a.GetKeyword(temporal.AttrEnvelopeStatus)
+		stuck, is := a.GetKeyword(temporal.AttrStuck)
+		var words []string
+		if changes {
+			words = append(words, status)
+		}
+		if is {
+			words = append(words, "stuck in "+stuck)
+		}
+		if len(words) == 0 { // the test environment leaves out what is null
+			words = append(words, "not stuck")
+		}
+		shown = append(shown, strings.Join(words, ", "))
+	}).Return(nil).Maybe()
+	return &shown
+}
+
+// TestStuckIsShown: what fails for minutes is found by the search attribute, and is not any more once it works.
+func TestStuckIsShown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fails int
+		err   error
+		want  []string
+	}{
+		"well":             {0, nil, []string{"completed"}},
+		"a hiccup":         {9, errors.New("mail server answered 451"), []string{"completed"}},
+		"down for minutes": {10, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
+		"down for longer":  {15, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(quiet(t))
+			env := suite.NewTestWorkflowEnvironment()
+			env.RegisterActivity(acts)
+			plan := activities.Plan{Status: models.StatusSealing, Signers: []activities.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
+			env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.StatusCompleted, nil)
+			tries := 0
+			env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+				if tries++; tries <= c.fails {
+					return c.err
+				}
+				return nil
+			})
+			shown := upserts(env)
+			env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+			require.True(t, env.IsWorkflowCompleted())
+			require.NoError(t, env.GetWorkflowError())
+			require.Equal(t, c.fails+1, tries)
+			require.Equal(t, c.want, *shown)
+		})
+	}
+}
+
+// TestAnEnvelopeThatCannotBeSealedIsStuck until it is sealed after all.
+func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivity(acts)
+	plan := activities.Plan{Status: models.StatusSealing, Signers: []activities.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
+	tries := 0
+	env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		if tries++; tries < 9 {
+			return "", errors.New("no key")
+		}
+		return models.StatusCompleted, nil
+	})
+	env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(nil)
+	shown := upserts(env)
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) }, 10*time.Second)
+	env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
+}
+
+// TestStuckInvitations: an invitation that nobody takes is shown, holds up nothing, and is given up when the envelope is closed.
+func TestStuckInvitations(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 1)
+	h.mailDown = true
+	shown := upserts(h.env)
+	h.signal(24*time.Hour, temporal.SignalVoided)
+	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	require.True(t, h.env.IsWorkflowCompleted())
+	require.NoError(t, h.env.GetWorkflowError())
+	require.Equal(t, []string{"stuck in invitation", "stuck in invitation", "voided"}, *shown)
+	require.Equal(t, 24*time.Hour, h.times["closing"].Truncate(time.Minute))
+}
+
+// TestARefusalIsNotTriedAgain: what cannot change fails at once, and is not called stuck.
+func TestARefusalIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivity(acts)
+	tries := 0
+	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, activities.SignerInput) error {
+		tries++
+		return sdktemporal.NewNonRetryableApplicationError("not found", "not_found", nil)
+	})
+	shown := upserts(env)
+	env.ExecuteWorkflow(workflows.Reinvite, temporal.ReinviteInput{SignerID: uuid.New()})
+	require.Error(t, env.GetWorkflowError())
+	require.Equal(t, 1, tries)
+	require.Empty(t, *shown)
+}
+
+// TestDetailsSayWhoIsAwaited: in words, without a name.
+func TestDetailsSayWhoIsAwaited(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, 1, 2)
+	deadline := h.begin.Add(30 * 24 * time.Hour)
+	h.plan.Deadline, h.plan.ReminderEvery = &deadline, 72*time.Hour
+	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(models.StatusExpired, nil).Maybe()
+	at := func(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
+	details := map[time.Duration]string{}
+	look := func(after time.Duration) {
+		h.env.RegisterDelayedCallback(func() {
+			v, err := h.env.QueryWorkflow("__temporal_workflow_metadata")
+			require.NoError(t, err)
+			var m sdkpb.WorkflowMetadata
+			require.NoError(t, v.Get(&m))
+			details[after] = m.GetCurrentDetails()
+		}, after)
+	}
+	look(time.Hour)
+	h.signs(2*time.Hour, 0)
+	look(3 * time.Hour)
+	h.signs(4*time.Hour, 1)
+	look(5 * time.Hour)
+	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	until := ", until " + at(deadline) + ". Next reminder: " + at(h.begin.Add(72*time.Hour)) + "."
+	require.Equal(t, "0 of 3 signed. Waiting for 2 signer(s) of routing group 1 since "+at(h.begin)+until, details[time.Hour])
+	require.Equal(t, "1 of 3 signed. Waiting for 1 signer(s) of routing group 1 since "+at(h.begin)+until, details[3*time.Hour])
+	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(h.begin.Add(4*time.Hour))+until, details[5*time.Hour])
+}
+
+// TestAFailedDeliverySaysWhatTheEndpointAnswered, first of all.
+func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"the endpoint answered 503 Service Unavailable": "Given up: the endpoint answered 503 Service Unavailable",
+		"": "Given up: the last attempt was cut off",
+	} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(quiet(t))
+		env := suite.NewTestWorkflowEnvironment()
+		env.RegisterActivity(acts)
+		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) error {
+			if message == "" {
+				return sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
+			}
+			return sdktemporal.NewNonRetryableApplicationError(message, activities.NotDelivered, nil)
+		})
+		env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything).Return(nil)
+		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
+		var app *sdktemporal.ApplicationError
+		require.ErrorAs(t, env.GetWorkflowError(), &app)
+		require.Equal(t, want, app.Message())
+		require.Equal(t, activities.NotDelivered, app.Type())
+	}
+}
