@@ -61,6 +61,7 @@ type stamp struct {
 	mu   sync.Mutex
 	n    int
 	fail error
+	last seal.Job
 }
 
 func (s *stamp) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -74,6 +75,7 @@ func (s *stamp) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result
 		return seal.Result{}, s.fail
 	}
 	s.n++
+	s.last = job
 	text := fmt.Sprintf("sealed %s, run %d, %d values, %d events", job.Document.ID, s.n, len(job.Values), len(job.Events))
 	if _, err := io.WriteString(out, text); err != nil {
 		return seal.Result{}, err

@@ -49,10 +49,19 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (model
 
 // sealAll seals the documents and records the files.
 func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, error) {
+	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	app, err := a.Store.App(ctx, e.AppID)
+	if err != nil {
+		return nil, err
+	}
 	job, err := a.job(ctx, e)
 	if err != nil {
 		return nil, err
 	}
+	job.Language, job.Envelope.Sender = settings.In(), settings.Sender(app.Name)
 	failpoint.Hit("seal.loaded")
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
@@ -61,10 +70,6 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 			return nil, fmt.Errorf("seal document %d: %w", d.Order, err)
 		}
 		files = append(files, f)
-	}
-	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
-	if err != nil {
-		return nil, err
 	}
 	failpoint.Hit("seal.stored")
 	done, err := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error {

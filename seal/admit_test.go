@@ -380,12 +380,12 @@ func TestCheckText(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"", "Ada Lovelace", "Þórður Ærøskøbing", "Ελληνικά", "Кириллица", "עברית", "العربية", "देवनागरी", "中文", "日本語かな", "한국어", "ภาษาไทย",
-		"Հայերեն", "ქართული", "বাংলা", "தமிழ்", "አማርኛ", "two\nlines", "€ ½ № → ✓",
+		"Հայերեն", "ქართული", "বাংলা", "தமிழ்", "አማርኛ", "🎉 𠮷", "two\nlines", "€ ½ № → ✓",
 	} {
 		require.NoError(t, seal.CheckText(s), s)
 	}
 	for s, want := range map[string]string{
-		"a 🎉": "U+1F389", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
+		"a \U00030000": "U+30000", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
 	} {
 		var refusal *seal.Refusal
 		require.ErrorAs(t, seal.CheckText(s), &refusal)

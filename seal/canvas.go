@@ -2,6 +2,7 @@ package seal
 
 import (
 	"fmt"
+	"strings"
 
 	"countersign/seal/pdf"
 	"countersign/seal/text"
@@ -34,6 +35,7 @@ type typesetter struct {
 type canvas struct {
 	t       *typesetter
 	w, h    float64
+	mirror  bool // left is right: x grows from the right edge, for languages that are read so
 	b       []byte
 	xobject pdf.Dict
 	backed  bool // a backing was drawn
@@ -66,10 +68,18 @@ func (c *canvas) op(operator string, operands ...float64) {
 func (c *canvas) fill(col colour)   { c.op("rg", col[0], col[1], col[2]) }
 func (c *canvas) stroke(col colour) { c.op("RG", col[0], col[1], col[2]) }
 
+// left returns the left edge of something w wide that is put at x.
+func (c *canvas) left(x, w float64) float64 {
+	if c.mirror {
+		return c.w - x - w
+	}
+	return x
+}
+
 // rect fills a rectangle.
 func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.fill(col)
-	c.op("re", x, c.h-y-h, w, h)
+	c.op("re", c.left(x, w), c.h-y-h, w, h)
 	c.op("f")
 }
 
@@ -90,8 +100,8 @@ func (c *canvas) backing(x, y, w, h float64) {
 func (c *canvas) rule(x1, y1, x2, y2, width float64, col colour) {
 	c.stroke(col)
 	c.op("w", width)
-	c.op("m", x1, c.h-y1)
-	c.op("l", x2, c.h-y2)
+	c.op("m", c.left(x1, 0), c.h-y1)
+	c.op("l", c.left(x2, 0), c.h-y2)
 	c.op("S")
 }
 
@@ -127,6 +137,26 @@ func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
 	return l
 }
 
+// wrapAt is wrap of a text that should be broken behind one of the separators alone: an address, where a
+// reader must not take half a group for a whole one. A piece too long for a line is broken anywhere.
+func (c *canvas) wrapAt(separators string, f face, s string, width float64, limit int) []text.Line {
+	var out strings.Builder
+	line := ""
+	for len(s) > 0 {
+		n := strings.IndexAny(s, separators) + 1
+		if n == 0 {
+			n = len(s)
+		}
+		if line != "" && c.width(f, line+s[:n]) > width {
+			out.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = ""
+		}
+		line, s = line+s[:n], s[n:]
+	}
+	out.WriteString(line)
+	return c.wrap(f, out.String(), width, limit)
+}
+
 // paragraph draws wrapped text that is the same in every document. Its first
 // baseline is at y; it returns the one after the last.
 func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
@@ -144,8 +174,11 @@ func (c *canvas) show(f face, x, y float64, l text.Line) {
 		return
 	}
 	c.fill(f.col)
+	if f.style == text.Bold {
+		c.stroke(f.col)
+	}
 	c.b = append(c.b, "BT\n"...)
-	b, err := c.t.fonts.Append(c.b, l, f.size, x, c.h-y)
+	b, err := c.t.fonts.Append(c.b, l, f.size, c.left(x, l.Width*f.size/1000), c.h-y)
 	c.fail(err)
 	if err == nil {
 		c.b = append(b, "ET\n"...)
@@ -178,7 +211,7 @@ func (c *canvas) image(x, y, w, h float64, png []byte) {
 	scale := min(w/float64(img.w), h/float64(img.h))
 	iw, ih := float64(img.w)*scale, float64(img.h)*scale
 	c.op("q")
-	c.op("cm", iw, 0, 0, ih, x, c.h-y-(h+ih)/2)
+	c.op("cm", iw, 0, 0, ih, c.left(x, iw), c.h-y-(h+ih)/2)
 	c.do(img.ref)
 	c.op("Q")
 }

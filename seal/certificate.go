@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"countersign/seal/lang"
 	"countersign/seal/text"
 )
 
@@ -34,6 +35,7 @@ var (
 // certificate lays out the audit certificate, page by page.
 type certificate struct {
 	t       *typesetter
+	say     *lang.Text
 	job     *Job
 	service string
 	events  []auditEvent
@@ -54,7 +56,7 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 		return nil, err
 	}
 	c := &certificate{
-		t: t, job: job, service: service, events: events, w: w, h: h,
+		t: t, say: lang.For(job.Language), job: job, service: service, events: events, w: w, h: h,
 		names: map[string]string{"system": service}, signed: map[string][]byte{},
 	}
 	for _, s := range job.Signers {
@@ -79,7 +81,7 @@ func (c *certificate) draw(embedded bool) error {
 		c.drawValues()
 	}
 	c.drawSigners()
-	c.drawEvents()
+	c.drawEvents(c.closingHeight())
 	c.drawClosing()
 	for i, p := range c.pages {
 		c.drawFoot(p, i)
@@ -96,10 +98,11 @@ func (c *certificate) inner() float64 { return c.w - 2*certMargin }
 
 func (c *certificate) newPage() {
 	p := c.t.canvas(c.w, c.h)
+	p.mirror = c.say.RightToLeft
 	c.pages = append(c.pages, p)
 	p.rect(0, 0, c.w, 5, accent)
 	p.line(faceBrand, certMargin, 34, c.service)
-	p.lineRight(faceFine, c.right(), 34, "Audit certificate · Envelope "+c.job.Envelope.ID)
+	p.lineRight(faceFine, c.right(), 34, fmt.Sprintf(c.say.PageHead, c.job.Envelope.ID))
 	p.rule(certMargin, 42, c.right(), 42, 0.5, pale)
 	c.y = 66
 }
@@ -116,7 +119,7 @@ func (c *certificate) room(h float64) bool {
 func (c *certificate) drawHead() {
 	p := c.page()
 	c.y = 78
-	p.line(faceTitle, certMargin, c.y, "Certificate of completion")
+	p.line(faceTitle, certMargin, c.y, c.say.Title)
 	c.y += 19
 	subject := c.job.Envelope.Subject
 	if subject == "" {
@@ -139,18 +142,18 @@ func (c *certificate) drawSummary() {
 	p := c.page()
 	d := c.job.Document
 	rows := []row{
-		{"Status", "Completed: signed by everyone and sealed", false},
-		{"Document", fmt.Sprintf("%s (%s)", or(d.Name, "Document"), plural(d.PageCount, "page")), false},
+		{c.say.Status, c.say.Completed, false},
+		{c.say.Document, fmt.Sprintf("%s (%s)", or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount)), false},
 	}
 	if len(c.job.Documents) > 1 {
-		rows = append(rows, row{"", fmt.Sprintf("Document %d of %d in this envelope", d.Order, len(c.job.Documents)), false})
+		rows = append(rows, row{"", fmt.Sprintf(c.say.DocumentOf, d.Order, len(c.job.Documents)), false})
 	}
 	rows = append(rows,
-		row{"Envelope", c.job.Envelope.ID, false},
-		row{"Sent", utc(c.job.Envelope.SentAt), false},
-		row{"Sealed", utc(c.job.SealedAt), false},
-		row{"SHA-256 of original", c.job.OriginalSHA256, true},
-		row{"Audit chain head", c.job.ChainHead, true},
+		row{c.say.Envelope, c.job.Envelope.ID, false},
+		row{c.say.Sent, utc(c.job.Envelope.SentAt), false},
+		row{c.say.Sealed, utc(c.job.SealedAt), false},
+		row{c.say.OriginalSum, c.job.OriginalSHA256, true},
+		row{c.say.ChainHead, c.job.ChainHead, true},
 	)
 	textW := c.inner() - qr - 3*pad - labelW
 	type set struct {
@@ -186,7 +189,7 @@ func (c *certificate) drawSummary() {
 	x := c.right() - pad - qr
 	if c.job.VerifyURL != "" {
 		p.qr(x, c.y+pad, qr)
-		s := "Verify this document"
+		s := c.say.VerifyThis
 		p.line(face{text.Bold, 7.5, accent}, x+(qr-p.width(face{text.Bold, 7.5, accent}, s))/2, c.y+pad+qr+12, s)
 		c.linkBox = [4]float64{x, c.y + pad, qr, qr + 16}
 	}
@@ -206,16 +209,16 @@ func (c *certificate) section(title string, need float64) {
 }
 
 func (c *certificate) drawSigners() {
-	c.section(plural(len(c.job.Signers), "signer"), 100)
+	c.section(c.say.Count(c.say.Signers, len(c.job.Signers)), 100)
 	for i, s := range c.job.Signers {
 		rows := []row{
-			{"Identity check", authWords(s), false},
-			{"Code confirmed", utc(s.VerifiedAt), false},
-			{"Consent given", consentWords(s), false},
-			{"Signed", utc(s.SignedAt), false},
-			{"Was shown", c.shownWords(s), false},
-			{"IP address", or(s.IP, "–"), false},
-			{"Device", or(s.UserAgent, "–"), false},
+			{c.say.IdentityCheck, c.identityCheck(s), false},
+			{c.say.CodeConfirmed, utc(s.VerifiedAt), false},
+			{c.say.ConsentGiven, c.consent(s), false},
+			{c.say.Signed, utc(s.SignedAt), false},
+			{c.say.Shown, c.shown(s), false},
+			{c.say.IPAddress, or(s.IP, "–"), false},
+			{c.say.Device, or(s.UserAgent, "–"), false},
 		}
 		if s.AuthMethod == "none" {
 			rows = append(rows[:1], rows[2:]...)
@@ -226,15 +229,15 @@ func (c *certificate) drawSigners() {
 		height := 42.0
 		lines := make([][]text.Line, len(rows))
 		for k, r := range rows {
-			lines[k] = p.wrap(faceBody, r.value, textW, 2)
+			lines[k] = p.wrap(faceBody, r.value, textW, 0)
 			height += float64(len(lines[k])) * leading
 		}
 		contact := s.Email
 		if s.Phone != "" {
 			contact += " · " + s.Phone
 		}
-		names := p.wrap(faceName, s.Name, c.inner()-signW-16, 3)
-		contacts := p.wrap(faceLabel, contact, c.inner()-signW-16, 3)
+		names := p.wrap(faceName, s.Name, c.inner()-signW-16, 0)
+		contacts := p.wrapAt("@.-_+ ", faceLabel, contact, c.inner()-signW-16, 0)
 		height += float64(len(names)-1)*13 + float64(len(contacts)-1)*12
 		c.room(height)
 		p = c.page()
@@ -261,7 +264,7 @@ func (c *certificate) drawSigners() {
 			bx, by := c.right()-signW, top+4
 			p.image(bx+8, by, signW-16, 46, img)
 			p.rule(bx, by+50, c.right(), by+50, 0.5, pale)
-			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf("Signer %d of %d", i+1, len(c.job.Signers)))
+			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf(c.say.SignerOf, i+1, len(c.job.Signers)))
 		}
 		if i < len(c.job.Signers)-1 {
 			p.rule(certMargin, c.y+2, c.right(), c.y+2, 0.4, pale)
@@ -271,38 +274,52 @@ func (c *certificate) drawSigners() {
 	c.y += 26
 }
 
-// shownWords says what a signer was shown of what others entered.
-func (c *certificate) shownWords(s Signer) string {
+// shown says what a signer was shown of what others entered.
+func (c *certificate) shown(s Signer) string {
 	if s.Shown == nil {
-		return "not recorded"
+		return c.say.ShownUnknown
 	}
 	if len(s.Shown.Signers) == 0 {
-		return "the documents; nobody had signed before"
+		return c.say.ShownDocuments
 	}
 	names := make([]string, 0, len(s.Shown.Signers))
 	for _, id := range s.Shown.Signers {
 		names = append(names, or(c.names["signer:"+id], id))
 	}
-	return "the documents with the entries of " + strings.Join(names, ", ")
+	return fmt.Sprintf(c.say.ShownEntries, strings.Join(names, ", "))
 }
 
-func consentWords(s Signer) string {
+func (c *certificate) consent(s Signer) string {
 	if s.ConsentAt.IsZero() || s.ConsentVersion == "" {
 		return utc(s.ConsentAt)
 	}
-	return utc(s.ConsentAt) + ", disclosure " + s.ConsentVersion
+	return utc(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
+}
+
+// identityCheck says how a signer's identity was checked.
+func (c *certificate) identityCheck(s Signer) string {
+	switch s.AuthMethod {
+	case "email_otp":
+		return c.say.ByEmailCode
+	case "sms_otp":
+		return c.say.BySMSCode
+	case "none":
+		return c.say.ByLinkAlone
+	}
+	return s.AuthMethod
 }
 
 func (c *certificate) drawFoot(p *canvas, i int) {
 	y := c.h - 26
 	p.rule(certMargin, y-11, c.right(), y-11, 0.4, pale)
-	p.line(faceFine, certMargin, y, "All times are UTC. SHA-256 of original: "+c.job.OriginalSHA256)
+	p.line(faceFine, certMargin, y, fmt.Sprintf(c.say.PageFoot, c.job.OriginalSHA256))
 	p.lineRight(faceFine, c.right(), y, fmt.Sprintf("%d / %d", i+1, len(c.pages)))
 }
 
 // appearance draws the visible part of the digital signature.
 func (c *certificate) appearance(signer string) *canvas {
 	p := c.t.canvas(c.sigBox[2], c.sigBox[3])
+	p.mirror = c.say.RightToLeft
 	p.stroke(accent)
 	p.op("w", 0.8)
 	p.op("re", 0.4, 0.4, p.w-0.8, p.h-0.8)
@@ -311,12 +328,13 @@ func (c *certificate) appearance(signer string) *canvas {
 	p.op("w", 1.6)
 	p.op("J", 1)
 	p.op("j", 1)
-	p.op("m", 14, p.h/2)
-	p.op("l", 18.5, p.h/2-5)
-	p.op("l", 27, p.h/2+6)
+	tick := p.left(14, 13)
+	p.op("m", tick, p.h/2)
+	p.op("l", tick+4.5, p.h/2-5)
+	p.op("l", tick+13, p.h/2+6)
 	p.op("S")
-	p.line(face{text.Bold, 9, accent}, 38, 14.5, "Digitally sealed by "+signer)
-	p.line(faceFine, 38, 25.5, "on "+utc(c.job.SealedAt)+". Changes after sealing are not permitted and are shown by PDF readers.")
+	p.line(face{text.Bold, 9, accent}, 38, 14.5, fmt.Sprintf(c.say.SealedBy, signer))
+	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.say.SealedOn, utc(c.job.SealedAt)))
 	return p
 }
 
@@ -328,6 +346,7 @@ func (c *canvas) qr(x, y, size float64) {
 		return
 	}
 	c.rect(x, y, size, size, colour{1, 1, 1})
+	x = c.left(x, size)
 	quiet := 4.0
 	unit := size / (float64(len(bits)) + 2*quiet)
 	c.fill(ink)

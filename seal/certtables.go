@@ -2,42 +2,62 @@ package seal
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"countersign/seal/text"
 )
 
-// drawEvents draws the audit chain as a table that flows over pages.
-func (c *certificate) drawEvents() {
+// minLastEvents are the rows that go along when what follows the table would stand alone on a new page.
+const minLastEvents = 3
+
+// drawEvents draws the audit chain as a table that flows over pages. What follows it takes closing points.
+func (c *certificate) drawEvents(closing float64) {
 	const seqW, timeW, whoW, ipW = 24.0, 104.0, 118.0, 92.0
 	eventW := c.inner() - seqW - timeW - whoW - ipW
 	xs := []float64{certMargin, certMargin + seqW, certMargin + seqW + timeW, certMargin + seqW + timeW + eventW, c.right() - ipW}
 	header := func() {
 		p := c.page()
 		c.y += 8
-		for i, s := range []string{"#", "TIME (UTC)", "EVENT", "WHO", "IP ADDRESS"} {
+		for i, s := range []string{"#", c.say.ColumnTime, c.say.ColumnEvent, c.say.ColumnWho, c.say.ColumnIP} {
 			p.line(faceHead, xs[i], c.y, s)
 		}
 		c.y += 5
 		p.rule(certMargin, c.y, c.right(), c.y, 0.4, pale)
 	}
-	c.section("Events", 3*rowHeight)
-	header()
-	for _, e := range c.events {
+	type row struct {
+		event auditEvent
+		cells [3][]text.Line
+		h     float64
+	}
+	rows := make([]row, len(c.events))
+	last := closing // what the last rows take, with what follows them
+	for i, e := range c.events {
 		p := c.page()
-		what := p.wrap(faceSmall, describe(e), eventW-8, 2)
-		who := p.wrap(faceSmall, or(c.names[e.Actor], actorWords(e.Actor)), whoW-8, 2)
-		ip := p.wrap(faceSmall, or(e.IP, "–"), ipW, 2)
-		lines := max(len(what), len(who), len(ip))
-		h := rowHeight + float64(lines-1)*9.5
-		if c.room(h) {
+		what := p.wrap(faceSmall, c.describe(e), eventW-8, 0)
+		who := p.wrap(faceSmall, or(c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
+		ip := p.wrapAt(":.", faceSmall, or(e.IP, "–"), ipW, 0)
+		rows[i] = row{e, [3][]text.Line{what, who, ip}, rowHeight + float64(max(len(what), len(who), len(ip))-1)*9.5}
+		if i >= len(c.events)-minLastEvents {
+			last += rows[i].h
+		}
+	}
+	c.section(c.say.Events, 3*rowHeight)
+	header()
+	for i, r := range rows {
+		need := r.h
+		if i == max(len(rows)-minLastEvents, 0) {
+			need = min(last, c.h/2)
+		}
+		if c.room(need) {
 			header()
 		}
-		p = c.page()
+		e, h := r.event, r.h
+		p := c.page()
 		base := c.y + 10.5
 		p.line(face{text.Sans, 7.5, grey}, xs[0], base, fmt.Sprint(e.Seq))
 		p.line(faceSmall, xs[1], base, e.Timestamp.UTC().Format("2006-01-02  15:04:05"))
-		for col, cell := range [][]text.Line{what, who, ip} {
+		for col, cell := range r.cells {
 			for i, l := range cell {
 				p.show(faceSmall, xs[2+col], base+float64(i)*9.5, l)
 			}
@@ -48,42 +68,52 @@ func (c *certificate) drawEvents() {
 	c.y += 28
 }
 
-func actorWords(actor string) string {
-	if strings.HasPrefix(actor, "app:") {
-		return "Sending application"
+func (c *certificate) actor(actor string) string {
+	switch kind, _, _ := strings.Cut(actor, ":"); kind {
+	case "app":
+		return c.say.SendingApplication
+	case "user":
+		return c.say.ConsoleUser
 	}
 	return actor
 }
 
 func (c *certificate) drawValues() {
-	c.section("Values entered", 4*rowHeight)
+	c.section(c.say.Values, 4*rowHeight)
 	c.y += 10
 	p := c.page()
 	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 11.5,
-		"The original was signed digitally before it was uploaded. So that its signatures stay valid it is attached "+
-			"unchanged as original.pdf, and what the signers entered is listed here.") + 4
+		c.say.ValuesIntro) + 4
 	for _, v := range c.job.Values {
-		h := rowHeight
-		if len(v.PNG) > 0 {
-			h = 40
-		}
-		c.room(h)
 		p := c.page()
-		base := c.y + 10.5
-		p.line(faceSmall, certMargin, base, fmt.Sprintf("Page %d", v.Page))
-		p.line(faceSmall, certMargin+44, base, string(v.Kind))
-		p.line(faceSmall, certMargin+110, base, c.names["signer:"+v.SignerID])
+		who := p.wrap(faceSmall, c.names["signer:"+v.SignerID], 150, 0)
+		place := p.wrap(faceSmall, fmt.Sprintf(c.say.Place, v.Page, int(math.Round(v.X)), int(math.Round(v.Y))), 230, 2)
+		entry := []text.Line{}
+		h := rowHeight + 9.5*float64(max(len(who)-1, len(place)))
 		switch {
 		case len(v.PNG) > 0:
-			p.image(certMargin+240, c.y+3, 120, h-6, v.PNG)
+			h = max(h, 40)
 		case v.Kind == Checkbox:
-			p.line(faceSmall, certMargin+240, base, map[bool]string{true: "checked", false: "not checked"}[v.Checked])
+			entry = p.wrap(faceSmall, map[bool]string{true: c.say.Checked, false: c.say.NotChecked}[v.Checked], c.inner()-240, 0)
 		default:
-			lines := p.wrap(faceSmall, v.Text, c.inner()-240, 0)
-			for i, l := range lines {
-				p.show(faceSmall, certMargin+240, base+float64(i)*9.5, l)
-			}
-			h += float64(max(len(lines), 1)-1) * 9.5
+			entry = p.wrap(faceSmall, v.Text, c.inner()-240, 0)
+		}
+		h = max(h, rowHeight+9.5*float64(max(len(entry), 1)-1))
+		c.room(h)
+		p = c.page()
+		base := c.y + 10.5
+		p.line(faceSmall, certMargin, base, or(c.say.Kinds[string(v.Kind)], string(v.Kind)))
+		for i, l := range who {
+			p.show(faceSmall, certMargin+80, base+float64(i)*9.5, l)
+		}
+		for i, l := range place {
+			p.show(face{text.Sans, 7.5, grey}, certMargin, base+9.5*float64(i+1), l)
+		}
+		if len(v.PNG) > 0 {
+			p.image(certMargin+240, c.y+3, 120, h-6, v.PNG)
+		}
+		for i, l := range entry {
+			p.show(faceSmall, certMargin+240, base+float64(i)*9.5, l)
 		}
 		c.y += h
 		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
@@ -91,13 +121,24 @@ func (c *certificate) drawValues() {
 	c.y += 26
 }
 
+// howToHeight is what the section on verification takes.
+const howToHeight = 114.0
+
+// closingHeight is what follows the table of events, as far as it must stay with it.
+func (c *certificate) closingHeight() float64 {
+	if len(c.job.Documents) > 1 {
+		return 28 + 3*rowHeight
+	}
+	return 28 + howToHeight
+}
+
 func (c *certificate) drawClosing() {
 	if len(c.job.Documents) > 1 {
-		c.section("Documents of this envelope", 3*rowHeight)
+		c.section(c.say.DocumentsOfEnvelope, 3*rowHeight)
 		for _, d := range c.job.Documents {
 			c.room(26)
 			p := c.page()
-			title := fmt.Sprintf("%d  %s (%s)", d.Order, or(d.Name, "Document"), plural(d.PageCount, "page"))
+			title := fmt.Sprintf("%d  %s (%s)", d.Order, or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
 			for _, l := range p.wrap(faceSmall, title, c.inner(), 1) {
 				p.show(faceSmall, certMargin, c.y+11, l)
 			}
@@ -106,19 +147,16 @@ func (c *certificate) drawClosing() {
 		}
 		c.y += 20
 	}
-	c.section("How to verify this document", 90)
+	c.section(c.say.HowToVerify, howToHeight-24)
 	c.y += 11
-	s := "This PDF begins with the original file, byte for byte; everything that was added follows it. "
+	s := c.say.BeginsWithOriginal
 	if c.embedded {
-		s = "The original file is attached to this PDF, byte for byte, as original.pdf. "
+		s = c.say.OriginalAttached
 	}
-	s += "It carries a digital signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
-		"this record, signed by " + c.service + ", with the complete audit chain: the hash of each event covers the one before it. " +
-		"The seal is that of the service; it attests what the signers did and when."
 	p := c.page()
-	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
+	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s+" "+fmt.Sprintf(c.say.Explained, c.service))
 	if c.job.VerifyURL != "" {
-		for _, l := range p.wrap(faceBody, "To check it online: "+c.job.VerifyURL, c.inner(), 2) {
+		for _, l := range p.wrap(faceBody, fmt.Sprintf(c.say.Online, c.job.VerifyURL), c.inner(), 2) {
 			p.show(faceBody, certMargin, c.y, l)
 			c.y += 12
 		}

@@ -76,7 +76,8 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 
 // rectangle turns x, y, w, h from the top left into a PDF rectangle.
 func (c *certificate) rectangle(b [4]float64) pdf.Value {
-	return box(b[0], c.h-b[1]-b[3], b[0]+b[2], c.h-b[1])
+	left := c.page().left(b[0], b[2])
+	return box(left, c.h-b[1]-b[3], left+b[2], c.h-b[1])
 }
 
 // writePageTree appends the certificate to the root of the page tree.

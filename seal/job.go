@@ -33,6 +33,7 @@ type Job struct {
 	Events    []json.RawMessage
 	ChainHead string // hash of the last event
 	VerifyURL string // page on which anyone may verify the document
+	Language  string // of the certificate, any tag of BCP 47; English where it is empty or unknown
 	SealedAt  time.Time
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"countersign/seal/lang"
 	"countersign/seal/pdf"
 	"countersign/seal/text"
 )
@@ -243,7 +244,7 @@ func (p *painter) stamp(page pdf.Ref, values []Value, dark []bool, over *overlay
 
 // value draws one value, marked as what it is.
 func (p *painter) value(c *canvas, v Value, dark bool, id int) (mark, error) {
-	m := markOf(v, p.signers[v.SignerID])
+	m := markOf(lang.For(p.job.Language), v, p.signers[v.SignerID])
 	if p.tags != nil {
 		c.b = m.begin(c.b, id)
 	}

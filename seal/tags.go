@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"countersign/seal/lang"
 	"countersign/seal/pdf"
 )
 
@@ -79,14 +80,14 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 type mark struct{ kind, alt string }
 
 // markOf says how a value is read aloud.
-func markOf(v Value, signer string) mark {
+func markOf(say *lang.Text, v Value, signer string) mark {
 	switch v.Kind {
 	case Signature:
-		return mark{"Figure", "Signature of " + signer}
+		return mark{"Figure", fmt.Sprintf(say.SignatureOf, signer)}
 	case Initial:
-		return mark{"Figure", "Initials of " + signer}
+		return mark{"Figure", fmt.Sprintf(say.InitialsOf, signer)}
 	case Checkbox:
-		return mark{"Figure", "Checked by " + signer}
+		return mark{"Figure", fmt.Sprintf(say.CheckedBy, signer)}
 	case Date, Text:
 	}
 	return mark{kind: "P"}

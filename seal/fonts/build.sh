@@ -1,11 +1,13 @@
 #!/bin/sh
-# Makes the bundled fonts anew from Debian's packages fonts-noto-core,
-# fonts-droid-fallback and fonts-nanum with fonttools: hinting and unused tables
+# Makes the bundled fonts anew from Debian's packages fonts-noto-core, fonts-droid-fallback,
+# fonts-nanum, fonts-symbola and fonts-hanazono with fonttools: hinting and unused tables
 # dropped, shaping tables kept where the script needs them. Run it in this folder.
 set -eu
 noto=${NOTO:-/usr/share/fonts/truetype/noto}
 droid=${DROID:-/usr/share/fonts/truetype/droid}
 nanum=${NANUM:-/usr/share/fonts/truetype/nanum}
+symbola=${SYMBOLA:-/usr/share/fonts/truetype/ancient-scripts}
+hanazono=${HANAZONO:-/usr/share/fonts/truetype/hanazono}
 python=${PYTHON:-/usr/bin/python3}
 tables='DSIG,gasp,FFTM,vhea,vmtx,kern,hdmx,VDMX,LTSH,PCLT,meta'
 
@@ -30,14 +32,36 @@ subset "$noto/NotoMono-Regular.ttf" NotoMono-Regular.ttf U+0020-007E,U+00A0-00FF
 subset "$droid/DroidSansFallbackFull.ttf" DroidSansFallback.ttf '*' ,GSUB,GPOS,GDEF
 # Hangul; renamed, because its licence reserves the name for the unmodified font.
 subset "$nanum/NanumSquareR.ttf" CountersignHangul-Regular.ttf U+0020,U+00A0,U+1100-11FF,U+3130-318F,U+AC00-D7A3 ,GSUB,GPOS,GDEF
+# Emoji and signs, in one colour.
+subset "$symbola/Symbola_hint.ttf" Symbola.ttf U+1F000-1FAFF,U+20E3,U+2600-27BF,U+2B00-2BFF ,GSUB,GPOS,GDEF,MATH
+# Ideographs beyond the Basic Multilingual Plane that names are written with: those of the Japanese and
+# the Hong Kong standard, and variants in family names that neither has. Renamed for the same reason.
+"$python" - >hanb.txt <<'END'
+def known(c):
+    for codec in ("euc_jis_2004", "big5hkscs"):
+        try:
+            return bool(chr(c).encode(codec))
+        except UnicodeEncodeError:
+            pass
+variants = {0x20628, 0x20BB7, 0x2123D, 0x21A4B, 0x233D0, 0x2363A, 0x23CFE, 0x25C4B, 0x28A99, 0x2A190}
+print("\n".join(f"U+{c:X}" for c in range(0x20000, 0x30000) if known(c) or c in variants))
+END
+pyftsubset "$hanazono/HanaMinB.ttf" --output-file=CountersignHanB-Regular.ttf --unicodes-file=hanb.txt --no-hinting \
+	--notdef-outline --drop-tables+="$tables,GSUB,GPOS,GDEF" --name-IDs='0,1,2,4,5,6,13,14'
+rm hanb.txt
 "$python" - <<'END'
 from fontTools.ttLib import TTFont
-font = TTFont("CountersignHangul-Regular.ttf", recalcTimestamp=False)
-for id, name in ((1, "Countersign Hangul"), (4, "Countersign Hangul"), (6, "CountersignHangul-Regular")):
-    font["name"].setName(name, id, 3, 1, 0x409)
-    font["name"].setName(name, id, 1, 0, 0)
-for record in list(font["name"].names):
-    if record.nameID in (1, 4, 6) and "Nanum" in record.toUnicode():
-        font["name"].removeNames(nameID=record.nameID, platformID=record.platformID, langID=record.langID)
-font.save("CountersignHangul-Regular.ttf")
+def rename(short, reserved):
+    file = f"Countersign{short.replace(' ', '')}-Regular.ttf"
+    font = TTFont(file, recalcTimestamp=False)
+    for id, name in ((1, f"Countersign {short}"), (4, f"Countersign {short}"), (6, file[:-4])):
+        font["name"].setName(name, id, 3, 1, 0x409)
+        font["name"].setName(name, id, 1, 0, 0)
+    for record in list(font["name"].names):
+        if record.nameID in (1, 4, 6) and any(word in record.toUnicode() for word in reserved):
+            font["name"].removeNames(nameID=record.nameID, platformID=record.platformID, langID=record.langID)
+    font.save(file)
+
+rename("Hangul", ["Nanum"])
+rename("Han B", ["Hana", "花園"])
 END

@@ -72,7 +72,8 @@ func Bundled() *Set {
 	} {
 		s.fallback = append(s.fallback, &Lazy{name: "NotoSans" + script + "-Regular"})
 	}
-	s.fallback = append(s.fallback, &Lazy{name: "CountersignHangul-Regular"}, &Lazy{name: "DroidSansFallback"})
+	s.fallback = append(s.fallback, &Lazy{name: "CountersignHangul-Regular"}, &Lazy{name: "DroidSansFallback"},
+		&Lazy{name: "Symbola"}, &Lazy{name: "CountersignHanB-Regular"})
 	return s
 }
 
@@ -104,6 +105,10 @@ func (l *Lazy) mayHave(r rune) bool {
 		return true
 	case "CountersignHangul-Regular":
 		return r >= 0x1100
+	case "Symbola":
+		return r >= 0x20E3
+	case "CountersignHanB-Regular":
+		return r >= 0x20000
 	}
 	return r < 0x3000 || r >= 0xA000
 }

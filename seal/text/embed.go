@@ -79,8 +79,11 @@ func (s *subset) code(f *fonts.Font, g Glyph) (int, error) {
 	return n, nil
 }
 
+// emboldening is the width of the stroke around the letters of a font without a bold face, in ems.
+const emboldening = 0.028
+
 // Append writes the operators that show a line with its left end at x, y.
-// They belong between BT and ET.
+// They belong between BT and ET. Emboldened text is stroked: stroke and fill should be of one colour.
 func (e *Embedder) Append(b []byte, line Line, size, x, y float64) ([]byte, error) {
 	for _, run := range line.Runs {
 		var err error
@@ -101,6 +104,11 @@ func (e *Embedder) appendRun(b []byte, run Run, size, x, y float64) ([]byte, err
 		b = append(b, "/Span<</ActualText<FEFF"...)
 		b = pdf.AppendUTF16(b, run.Text)
 		b = append(b, ">>>BDC\n"...)
+	}
+	if run.Embolden {
+		b = append(b, "2 Tr "...)
+		b = pdf.AppendNumber(b, size*emboldening)
+		b = append(b, " w "...)
 	}
 	b = append(b, '/')
 	b = append(b, s.name...)
@@ -145,6 +153,9 @@ func (e *Embedder) appendRun(b []byte, run Run, size, x, y float64) ([]byte, err
 	b = append(b, "]TJ"...)
 	if rise != 0 {
 		b = append(b, " 0 Ts"...)
+	}
+	if run.Embolden {
+		b = append(b, " 0 Tr"...)
 	}
 	b = append(b, '\n')
 	if !run.Plain {

@@ -216,7 +216,7 @@ func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line,
 				break
 			}
 		}
-		lines, err := sh.paragraph(style, []rune(para), width, left)
+		lines, err := sh.fitting(style, []rune(para), width, left)
 		if err != nil {
 			return nil, err
 		}

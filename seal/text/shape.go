@@ -54,6 +54,8 @@ type Run struct {
 	// left to right, or, for right-to-left scripts, in reverse, as readers do.
 	Plain   bool
 	Advance float64
+	// Embolden tells that bold text was asked for and the font is a regular one: it is drawn with a stroke around it.
+	Embolden bool
 }
 
 // Line is one line of text, its runs from left to right.
@@ -75,6 +77,7 @@ type shaper struct {
 	bidi   bidi.Paragraph
 
 	preferred *fonts.Font
+	bold      bool
 	last      *fonts.Font
 	err       error
 }
@@ -105,6 +108,19 @@ func (sh *shaper) ResolveFace(r rune) *font.Face {
 	return sh.face(f)
 }
 
+// fitting is paragraph with lines that are no wider than asked for. The wrapper lets a line hang over by up to
+// a character where fonts alternate: then it is asked for a little less.
+func (sh *shaper) fitting(style Style, text []rune, width float64, limit int) (lines []Line, err error) {
+	const tries, less = 4, em / 2
+	for try := range tries {
+		lines, err = sh.paragraph(style, text, width-float64(try*less), limit)
+		if err != nil || width <= 0 || !slices.ContainsFunc(lines, func(l Line) bool { return l.Width > width }) {
+			break
+		}
+	}
+	return lines, err
+}
+
 func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) ([]Line, error) {
 	if len(text) == 0 {
 		return []Line{{}}, nil
@@ -114,7 +130,7 @@ func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	sh.preferred, sh.last, sh.err = f, nil, nil
+	sh.preferred, sh.bold, sh.last, sh.err = f, style == Bold, nil, nil
 	in := shaping.Input{
 		Text: text, RunEnd: len(text), Direction: direction(text), Face: sh.face(f),
 		Size: fixed.I(em), Language: language.NewLanguage("en"), Script: language.Latin,
@@ -178,6 +194,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	if run.Font == nil {
 		return run, fmt.Errorf("text: a run without a font")
 	}
+	run.Embolden = sh.bold && run.Font != sh.preferred
 	if cut {
 		run.Text = "…"
 	} else if from >= 0 && to <= len(text) {

@@ -1,0 +1,57 @@
+package activities_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/seal/lang"
+)
+
+// The certificate is in the tenant's language and names the sender as mails do.
+func TestCertificateIsTheTenants(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		german, sender := "de", "Acme Verwaltung"
+		require.NoError(h.t, h.Store.SaveSettings(h.t.Context(), models.Settings{AppID: h.app.ID, Language: &german, SenderName: &sender}))
+		e, in := h.sent("a@example.com")
+		h.signAll(e)
+		_, err := h.Seal(h.t.Context(), in)
+		require.NoError(h.t, err)
+		assert.Equal(h.t, german, h.stamp.last.Language)
+		assert.Equal(h.t, sender, h.stamp.last.Envelope.Sender)
+	})
+}
+
+// No audit event appears on the certificate by its technical name, in any language.
+func TestEveryAuditEventHasWords(t *testing.T) {
+	t.Parallel()
+	f, err := parser.ParseFile(token.NewFileSet(), "../models/event.go", nil, 0)
+	require.NoError(t, err)
+	names := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, "Event") || spec.Names[0].Name == "EventPing" {
+			return true
+		}
+		value, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		name, err := strconv.Unquote(value.Value)
+		require.NoError(t, err)
+		for _, say := range lang.All() {
+			assert.NotEmpty(t, say.EventNames[name], "%s in %s", name, say.Tag)
+		}
+		names++
+		return true
+	})
+	assert.Greater(t, names, 20)
+}

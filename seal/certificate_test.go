@@ -1,0 +1,164 @@
+package seal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	"countersign/seal/lang"
+)
+
+// longAgent is longer than any line of the certificate.
+var longAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.007; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.135 " +
+	"Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/491.0.0.63.81;IABMV/1;FBLC/de_DE;] LastWord/1"
+
+// awkward is an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
+func awkward(t *testing.T, language string) seal.Job {
+	t.Helper()
+	j := job(t, simplePDF(1))
+	j.Language = language
+	j.Signers[0].Name, j.Signers[1].Name = "Bartholomew 🎉 𠮷野 Featherstonehaugh-Cholmondeley-Montgomery-Wolfeschlegelsteinhausen", "משה כהן · 李小龍 · محمد"
+	j.Signers[0].Email = "bartholomew.featherstonehaugh-cholmondeley+contracts_of_2026@legal.department.example-corporation.org"
+	j.Signers[0].UserAgent, j.Signers[0].IP = longAgent, "2001:db8:85a3:1234:5678:8a2e:370:7334"
+	j.Signers[1].Shown = &seal.Shown{Digest: strings.Repeat("ab", 32), Signers: []string{adaID}, Confirmed: true}
+	return j
+}
+
+// certificateWords returns what pdftotext finds on the pages that were added, with a box for each word.
+func certificateWords(t *testing.T, file string, original int) (pages [][]word, width float64) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "pdftotext", "-bbox", "-f", strconv.Itoa(original+1), file, "-").Output()
+	require.NoError(t, err)
+	page := regexp.MustCompile(`<page width="([\d.]+)"`)
+	at := regexp.MustCompile(`<word xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">(.*)</word>`)
+	for line := range bytes.Lines(out) {
+		if m := page.FindSubmatch(line); m != nil {
+			width = number(t, m[1])
+			pages = append(pages, nil)
+		}
+		if m := at.FindSubmatch(line); m != nil {
+			pages[len(pages)-1] = append(pages[len(pages)-1], word{number(t, m[1]), number(t, m[3]), number(t, m[2]), string(m[5])})
+		}
+	}
+	require.NotEmpty(t, pages)
+	return pages, width
+}
+
+var timeOfDay = regexp.MustCompile(`^\d\d:\d\d:\d\d$`)
+
+type word struct {
+	left, right, top float64
+	text             string
+}
+
+func number(t *testing.T, b []byte) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(string(b), 64)
+	require.NoError(t, err)
+	return f
+}
+
+// In every language: nothing leaves the margins, nothing is cut, every event has words, addresses are broken
+// between their parts alone, and the last section does not stand alone on a page.
+func TestCertificateInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	s := newKeys(t).sealer(t)
+	for _, say := range lang.All() {
+		t.Run(say.Tag, func(t *testing.T) {
+			t.Parallel()
+			j := awkward(t, say.Tag)
+			file, _ := sealed(t, s, j)
+			pages, width := certificateWords(t, file, j.Document.PageCount)
+			var all []string
+			for i, words := range pages {
+				for _, w := range words {
+					assert.GreaterOrEqual(t, w.left, 49.0, "page %d: %s", i, w.text)
+					assert.LessOrEqual(t, w.right, width-49.0, "page %d: %s", i, w.text)
+					all = append(all, w.text)
+				}
+			}
+			text := strings.Join(all, " ")
+			assert.NotContains(t, text, "[U+", "characters that were not drawn")
+			assert.NotContains(t, text, "…", "text that was cut")
+			for _, part := range []string{"🎉", "𠮷野", "LastWord/1", "SM-S928B"} {
+				assert.Contains(t, text, part)
+			}
+			assert.NotRegexp(t, `\b[a-z]+\.[a-z]+_?[a-z]+ +\d`, regexp.MustCompile(`\S*@\S*|\S*\.(org|de|pdf|json)\S*|https?:\S*`).ReplaceAllString(text, ""), "an event without words")
+			for _, w := range all {
+				if strings.HasPrefix(w, "2001:") || strings.HasSuffix(w, ":7334") {
+					assert.Regexp(t, `^([0-9a-f]{0,4}:)*([0-9a-f]{0,4})$`, w)
+				}
+			}
+			if !say.RightToLeft { // of a mirrored line, pdftotext gives the words in another order
+				assert.Contains(t, strings.Join(all, ""), "2001:db8:85a3:1234:5678:8a2e:370:7334")
+			}
+			last := pages[len(pages)-1]
+			if len(pages) > 1 {
+				rows := 0
+				for _, w := range last {
+					if timeOfDay.MatchString(w.text) {
+						rows++
+					}
+				}
+				assert.GreaterOrEqual(t, rows, 3, "the last page holds events, too")
+			}
+		})
+	}
+}
+
+// However many events there are, the section on verification has company on its page.
+func TestCertificateClosingNeverAlone(t *testing.T) {
+	t.Parallel()
+	s := newKeys(t).sealer(t)
+	for _, more := range []int{0, 1, 2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 40} {
+		t.Run(fmt.Sprint(more), func(t *testing.T) {
+			t.Parallel()
+			j := job(t, simplePDF(1))
+			var events []map[string]any
+			for _, raw := range j.Events {
+				var e map[string]any
+				require.NoError(t, json.Unmarshal(raw, &e))
+				delete(e, "hash")
+				events = append(events, e)
+			}
+			for i := range more {
+				events = append(events, map[string]any{
+					"event": "page_viewed", "actor": "signer:" + adaID, "timestamp": events[len(events)-1]["timestamp"], "detail": map[string]any{"page": i + 1},
+				})
+			}
+			j.Events, j.ChainHead = chain(t, events...)
+			file, _ := sealed(t, s, j)
+			pages, _ := certificateWords(t, file, j.Document.PageCount)
+			last := pages[len(pages)-1]
+			rows := 0
+			for _, w := range last {
+				if timeOfDay.MatchString(w.text) {
+					rows++
+				}
+			}
+			if len(pages) > 1 {
+				assert.GreaterOrEqual(t, rows, 3)
+			}
+		})
+	}
+}
+
+// A regular font stands in for a bold one with a stroke around its letters.
+func TestBoldInEveryScript(t *testing.T) {
+	t.Parallel()
+	j := awkward(t, "en")
+	file, _ := sealed(t, newKeys(t).sealer(t), j)
+	content, err := exec.CommandContext(t.Context(), "qpdf", "--qdf", "--object-streams=disable", file, "-").Output()
+	require.NoError(t, err)
+	assert.Regexp(t, `2 Tr 0\.29\d* w /F\d+ 10\.5 Tf`, content, "names are bold also where the font is not")
+	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "and what follows is not")
+}

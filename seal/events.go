@@ -1,0 +1,65 @@
+package seal
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// auditEvent is the part of an event of the audit chain that is printed.
+type auditEvent struct {
+	Seq       int            `json:"seq"`
+	Event     string         `json:"event"`
+	Timestamp time.Time      `json:"timestamp"`
+	Actor     string         `json:"actor"`
+	IP        string         `json:"ip"`
+	UserAgent string         `json:"userAgent"`
+	Detail    map[string]any `json:"detail"`
+	PrevHash  string         `json:"prevHash"`
+	Hash      string         `json:"hash"`
+}
+
+func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
+	events := make([]auditEvent, len(raw))
+	for i, r := range raw {
+		if err := json.Unmarshal(r, &events[i]); err != nil {
+			return nil, fmt.Errorf("seal: event %d of the audit chain: %w", i+1, err)
+		}
+	}
+	return events, nil
+}
+
+// describe says in plain words what happened.
+func (c *certificate) describe(e auditEvent) string {
+	s := or(c.say.EventNames[e.Event], e.Event)
+	number := func(key string) (int, bool) {
+		n, ok := e.Detail[key].(float64)
+		return int(n), ok && n >= 0 && n < 1e9
+	}
+	switch e.Event {
+	case "page_viewed":
+		page, ok := number("page")
+		if !ok {
+			return s
+		}
+		if ms, ok := number("dwellMs"); ok && ms >= 1000 {
+			return fmt.Sprintf(c.say.PageViewedFor, page, ms/1000)
+		}
+		return fmt.Sprintf(c.say.PageViewed, page)
+	case "invitation.sent", "invitation.failed", "reminder.sent", "otp.requested":
+		switch e.Detail["channel"] {
+		case "email":
+			return fmt.Sprintf(c.say.ByEmail, s)
+		case "sms":
+			return fmt.Sprintf(c.say.BySMS, s)
+		}
+	}
+	return s
+}
+
+func utc(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
