@@ -130,6 +130,8 @@ func TestUncleanContent(t *testing.T) {
 		"a compressed stream, cut": {extra: "/Contents 1000 0 R"},
 		"null among the contents":  {content: text, extra: "/Contents[11 0 R null]"},
 		"operands at the end":      {content: text + "1 2 3"},
+		"unknown operators":        {content: text + "7 c8.734"},
+		"too few operands":         {content: text + "7 m 8 9 l"},
 		"stray delimiters":         {content: text + ") > }"},
 	} {
 		t.Run(name, func(t *testing.T) {

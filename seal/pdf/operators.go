@@ -1,6 +1,20 @@
 package pdf
 
-import "math"
+import (
+	"math"
+	"strings"
+)
+
+// otherOperators are those that nothing has to be done for (Annex A).
+//
+//nolint:gochecknoglobals // a constant table
+var otherOperators = func() map[string]bool {
+	all := map[string]bool{}
+	for op := range strings.FieldsSeq(`" ' BI BX CS d d0 d1 DP EI EX G h i ID j J K M MP RG ri SC SCN T* Tc Td TD Tf Tj TJ TL Tm Tr Ts Tw Tz w`) {
+		all[op] = true
+	}
+	return all
+}()
 
 // tokens splits a content stream (7.8.2) into operands and operators; it ends
 // when operator returns false. broken is called where one reader may go on in
@@ -137,6 +151,8 @@ func (s *stream) operator(op string) {
 	case "cm":
 		if n, ok := s.numbers(6); ok {
 			s.g.ctm = Matrix(n).times(s.g.ctm)
+		} else {
+			s.broken()
 		}
 	case "m", "l", "v", "y", "c", "re":
 		s.construct(op)
@@ -162,6 +178,10 @@ func (s *stream) operator(op string) {
 		if s.level == 0 {
 			s.reader.bracket(op)
 		}
+	default:
+		if !otherOperators[op] {
+			s.broken()
+		}
 	}
 }
 
@@ -173,6 +193,13 @@ func (r *contentReader) bracket(op string) {
 		r.marked = max(r.marked-1, 0)
 	default:
 		r.marked++
+	}
+}
+
+// broken takes note of what readers may go on from in different ways.
+func (s *stream) broken() {
+	if s.level == 0 {
+		s.reader.unclean = true
 	}
 }
 
@@ -213,7 +240,11 @@ func (s *stream) construct(op string) {
 		want = 6
 	}
 	n, ok := s.numbers(want)
-	if !ok || len(s.path) > maxSegments {
+	if !ok {
+		s.broken()
+		return
+	}
+	if len(s.path) > maxSegments {
 		return
 	}
 	if op == "re" {
