@@ -185,3 +185,26 @@ func TestConfirmationEnds(t *testing.T) {
 	b.until(`document.activeElement?.id === "code"`)
 	b.calm()
 }
+
+// Where documents are closed before the code, the page asks for none; the viewer comes all the same. It says whom to ask.
+func TestDocumentsClosedBeforeTheCode(t *testing.T) {
+	t.Parallel()
+	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
+	b := open(t, phone)
+	b.answers("/v1/signing/x", 200, `{"envelopeId": "`+id+`", "signerId": "`+id+`", "signerName": "Ada", "subject": "Closed", "message": null, "senderName": "Acme", "expiresAt": null,
+		"fields": [], "documents": [{"documentId": "`+id+`", "name": "nda.pdf", "pageCount": 1, "order": 1, "size": 900, "sha256": "", "pages": [{"from": 1, "width": 595, "height": 842}]}],
+		"requiresOtpVerification": true, "otpVerified": false, "authMethod": "email_otp", "maskedEmail": "a***@example.com", "consentGiven": false,
+		"consent": {"version": "1-en", "language": "en", "text": "Text"}, "savedSignatureB64": null, "savedSignatureFontLabel": null,
+		"filled": [], "shown": null, "draftKey": null, "readBeforeCode": false, "contact": "help@acme.example",
+		"code": {"liveUntil": null, "triesLeft": null, "requestableAt": null, "locked": true}}`)
+	b.visit(svc.base + "/sign/x")
+	b.see("First, confirm that it is you")
+	b.see("There were too many wrong codes for this link. Please ask Acme for a new one.")
+	require.False(t, eval[bool](b, `[...document.querySelectorAll("button")].some((x) => x.textContent === "Send the code")`), "only a new link helps")
+	b.see("Questions? Ask Acme: help@acme.example")
+	require.Equal(t, "mailto:help@acme.example", eval[string](b, `document.querySelector('a[href^="mailto:"]').href`))
+	b.until(`performance.getEntriesByType("resource").some((r) => r.name.includes("pdf.worker"))`)
+	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((r) => r.name.includes("/documents/"))`))
+	b.checked("locked")
+	b.calm()
+}

@@ -113,6 +113,7 @@ func TestSignByTouch(t *testing.T) {
 	b.button("Next field")
 	b.click(`document.querySelector(".field.checkbox")`)
 	b.see("All fields filled")
+	b.read()
 	b.button("Review and sign")
 	b.see("Please check once more")
 	b.accessible()

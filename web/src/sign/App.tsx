@@ -196,7 +196,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   );
   const decline = () => guarded(async () => {
     await client.ask("/decline", { body: { reason: draft.reason.trim() || null } });
-    finishWith({ ...newReceipt(context, "declined", new Date().toISOString()), contact: context.contact });
+    finishWith(newReceipt(context, "declined", new Date().toISOString()));
   });
   const declineDialog = declining && (
     <Decline sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}

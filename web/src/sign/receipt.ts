@@ -60,7 +60,7 @@ export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
 
 export function newReceipt(context: Context, outcome: Receipt["outcome"], at: string | null, token?: string | null): Receipt {
   return {
-    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, signerName: context.signerName,
+    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, contact: context.contact, signerName: context.signerName,
     maskedEmail: context.maskedEmail, documents: context.documents.map((d) => ({ name: d.name, sha256: d.sha256 })),
   };
 }
