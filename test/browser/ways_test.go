@@ -161,7 +161,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 		"vietnamese": {"Nguyễn Văn Ái", "NVÁ", 2},
 		"cyrillic":   {"Ольга Чехова", "ОЧ", 1},
 		"japanese":   {"山田 太郎", "山太", 1},
-		"arabic":     {"محمد علي", "مع", 1},
+		"arabic":     {"محمد علي", "م. ع.", 1},
 		"devanagari": {"कीर्ति शर्मा", "कीश", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,6 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 			b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
 			require.Equal(t, who.initials, eval[string](b, `document.querySelector("#typed-name").value`))
 			b.button("Use these initials")
-			b.button("Next field")
 			b.button("Sign here")
 			b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
 			require.Equal(t, who.faces, eval[int](b, `document.querySelectorAll("dialog[open] .face").length`))
@@ -183,7 +182,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 			if name == "latin" {
 				eval[bool](b, `(() => { const e = document.querySelector("#typed-name"); e.value = "\u{100001}"; return e.dispatchEvent(new Event("input", { bubbles: true })); })()`)
 				b.see("This browser has no letters for that name")
-				require.True(t, eval[bool](b, `document.querySelector("dialog[open] form .end button:last-child").disabled`))
+				b.until(`document.querySelector("dialog[open] form .end button:last-child").disabled`)
 				b.checked("typed-unknown")
 				return
 			}
