@@ -40,6 +40,15 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	if errors.Is(err, pdf.ErrLimit) && len(sizes) >= n.lim.MaxPages {
 		return nil, &Refusal{PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", n.lim.MaxPages)}
 	}
+	if err != nil {
+		return nil, err
+	}
+	catalog, _, err := n.f.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	root, _ := catalog.Get("Pages").Ref() // it has been walked
+	_, err = n.tree(ctx, root, nil)
 	return sizes, err
 }
 

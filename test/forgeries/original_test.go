@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -53,6 +54,16 @@ func preparedOriginals() []prepared {
 			return d.bytes()
 		}, true}
 	}
+	// tree has a page tree from which programs take different pages: the signers
+	// would not see what is sealed.
+	tree := func(name string, objects map[int]string) prepared {
+		return prepared{"page-tree-" + name, func() []byte {
+			d := newDraft()
+			d.objects[objPages] = "<</Type/Pages/Kids[4 0 R 6 0 R]/Count 2/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>>>"
+			maps.Copy(d.objects, objects)
+			return d.bytes()
+		}, true}
+	}
 	return []prepared{
 		attached("ascii", "<</Names[("+key+") 40 0 R]>>", file, nil),
 		attached("utf-16", "<</Names["+wide(key)+" 40 0 R]>>", "/F(seal.json)/UF"+wide("seal.json"), nil),
@@ -87,6 +98,16 @@ func preparedOriginals() []prepared {
 			d.trailer = "/Root 6 0 R"
 			return d.bytes()
 		}, true},
+		tree("count-of-fewer-pages", map[int]string{objPages: "<</Type/Pages/Kids[4 0 R 6 0 R]/Count 1>>"}),
+		tree("count-below-zero", map[int]string{objPages: "<</Type/Pages/Kids[4 0 R 6 0 R]/Count -2>>"}),
+		tree("page-of-another-parent", map[int]string{
+			8: "<</Type/Pages/Kids[4 0 R]/Count 1/MediaBox[0 0 612 300]/Rotate 90/Resources<</Font<</F1 9 0 R>>>>>>",
+			9: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding<</Differences[49/nine]>>>>", objPage: "<</Type/Page/Contents 5 0 R/Parent 8 0 R>>",
+		}),
+		tree("page-without-parent", map[int]string{objPage: "<</Type/Page/Contents 5 0 R>>"}),
+		tree("page-its-own-parent", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 4 0 R>>"}),
+		tree("resources-null", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 2 0 R/Resources null>>"}),
+		tree("resources-undefined", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 2 0 R/Resources 40 0 R>>"}),
 		{"two-generations", func() []byte {
 			d := newDraft()
 			d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Contents 5 0 R", "/Contents[5 0 R 5 1 R]", 1)

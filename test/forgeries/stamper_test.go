@@ -50,7 +50,7 @@ func stampers() []forgery {
 			c.NotBefore = secondTime.AddDate(0, 0, 1)
 		})),
 		{
-			name: "stamper-time-before-sealing", class: class, levels: []level{levelT, levelLT, levelLTA}, want: untrusted, shows: nothing("times that fall"), make: func(g *genuine) []byte {
+			name: "stamper-time-before-sealing", class: class, want: untrusted, shows: nothing("times that fall"), make: func(g *genuine) []byte {
 				return g.rearchived(func(*increment) {}, func(t *token) { t.time = sealTime.AddDate(0, 0, -2) })
 			},
 		},

@@ -50,13 +50,11 @@ func sealers() []forgery {
 	usage := func(usages ...asn1.ObjectIdentifier) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usages...)} }
 	}
-	early := sealedBy("not-yet-valid", untrusted, under(sealRoot, func(c *x509.Certificate) {
-		forSealing(c)
-		c.NotBefore = sealTime.AddDate(0, 0, 1)
-	}))
-	early.levels = []level{levelT, levelLT, levelLTA} // without a stamp, the certificate is judged at present
 	return []forgery{
-		early,
+		sealedBy("not-yet-valid", untrusted, under(sealRoot, func(c *x509.Certificate) {
+			forSealing(c)
+			c.NotBefore = sealTime.AddDate(0, 0, 1)
+		})),
 		named("other", pkix.Name{CommonName: "Countersign", Organization: []string{"Mallory"}}),
 		named("none", pkix.Name{CommonName: "Countersign"}),
 		named("of-another-case", pkix.Name{CommonName: "Countersign", Organization: []string{"countersign"}}),
