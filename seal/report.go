@@ -193,7 +193,10 @@ func (r *Report) sentence() string {
 	case VerdictValid:
 		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", printable(r.SealedBy))
 	case VerdictUntrusted:
-		return "Sealed and unchanged, but whoever sealed it is not among those trusted here."
+		if r.Additions != nil {
+			return "Something was added to what was sealed, which is not trusted here: " + r.firstUntrusted()
+		}
+		return "Sealed and unchanged, but not trusted here: " + r.firstUntrusted()
 	case VerdictAltered:
 		return "The document that was sealed is in this file, but something else was added to it afterwards. Extract the sealed document to see what was signed."
 	case VerdictNotSealed:
@@ -204,6 +207,18 @@ func (r *Report) sentence() string {
 	case VerdictBroken:
 	}
 	return "This is not what was sealed, or the seal is not sound."
+}
+
+// firstUntrusted explains why the document is not trusted: by its sealer, if
+// that is the reason.
+func (r *Report) firstUntrusted() string {
+	why := ""
+	for _, f := range r.Findings {
+		if f.Status == Untrusted && (why == "" || f.Check == CheckCertificate) {
+			why = f.Detail
+		}
+	}
+	return why
 }
 
 // WriteText writes the report for people, a line per finding.

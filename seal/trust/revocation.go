@@ -43,6 +43,8 @@ var errOther = errors.New("it is about other certificates")
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
+	// weighed is what was found out already, by certificate and issuer.
+	weighed map[string]Known
 }
 
 // maxStatements bounds what is read: a document has a few for each of its
@@ -50,7 +52,7 @@ type statements struct {
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
-	var s statements
+	s := statements{weighed: make(map[string]Known)}
 	for _, b := range e.OCSPs[:min(len(e.OCSPs), maxStatements)] {
 		if o, err := parseOCSP(b); err == nil {
 			s.ocsps = append(s.ocsps, o)
@@ -93,7 +95,11 @@ func Weigh(e Evidence, c, issuer *x509.Certificate) Known {
 }
 
 func (s statements) weigh(c, issuer *x509.Certificate) Known {
-	var k Known
+	key := string(c.Raw) + string(issuer.Raw)
+	k, done := s.weighed[key]
+	if done {
+		return k
+	}
 	for _, a := range s.about(c, issuer) {
 		switch {
 		case a.Revoked == nil:
@@ -104,6 +110,7 @@ func (s statements) weigh(c, issuer *x509.Certificate) Known {
 			k.Revoked = a.Revoked
 		}
 	}
+	s.weighed[key] = k
 	return k
 }
 
