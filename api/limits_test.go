@@ -88,15 +88,18 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		h, err := api.New(cfg)
 		require.NoError(t, err)
 		s.Config.Handler = h
+		// A password, whose hash is made fast for tests; client secrets go the same way.
+		_, err = s.store.CreateUser(t.Context(), s.app.ID, "ada@example.com", "Ada", password, models.RoleViewer)
+		require.NoError(t, err)
+		s.pass = password
 		from := func(ip, secret string) *answer {
-			return (&client{t: t, s: s}).with("X-Forwarded-For", ip).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded",
-				form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret))
+			return (&client{t: t, s: s}).with("X-Forwarded-For", ip).post("/v1/console/login", object{"email": "ada@example.com", "password": secret})
 		}
 		now := s.clock.now()
 		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 		from("198.51.100.1", s.pass).want(200)
 		for range 20 {
-			from("203.0.113.66", "guess").refused(401, "invalid_client")
+			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
 		}
 		from("203.0.113.66", "guess").refused(429, "rate_limited")
 		from("203.0.113.67", "guess").refused(429, "rate_limited")
@@ -106,7 +109,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		}
 		// A known address is bounded by itself.
 		for range 20 {
-			from("198.51.100.1", "guess").refused(401, "invalid_client")
+			from("198.51.100.1", "guess").refused(401, "invalid_credentials")
 		}
 		from("198.51.100.1", s.pass).refused(429, "rate_limited")
 		s.clock.advance(time.Minute)
@@ -118,7 +121,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 		require.NoError(t, s.store.Housekeep(t.Context()))
 		for range 20 {
-			from("203.0.113.66", "guess").refused(401, "invalid_client")
+			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
 		}
 		from("198.51.100.1", s.pass).refused(429, "rate_limited")
 	})

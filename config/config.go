@@ -334,6 +334,18 @@ func (c *Config) check() []error {
 	return out
 }
 
+// Warnings tell of settings that are allowed and rarely meant: the pages of
+// SigningURL and EmbedURL are served under /sign and /embed alone.
+func (c Config) Warnings() []string {
+	var out []string
+	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {
+		if u, err := url.Parse(s.v); err == nil && u.Path != s.path {
+			out = append(out, fmt.Sprintf("%s%s does not end in %s after the host, where this service has the page: links lead to a 404 unless a proxy rewrites them", Prefix, s.name, s.path))
+		}
+	}
+	return out
+}
+
 // Plans are the limits of the apps' plans.
 func (c Config) Plans() models.Plans {
 	return models.Plans{Free: c.PlanFree, Pro: c.PlanPro, Enterprise: c.PlanEnterprise}

@@ -137,3 +137,16 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		assert.Contains(t, string(doc), "`"+name+"`")
 	}
 }
+
+// TestLinksThatLeadNowhereAreWarnedOf: pages are at /sign and /embed alone.
+func TestLinksThatLeadNowhereAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	for set, warned := range map[string]int{
+		"": 0, "COUNTERSIGN_SIGNING_URL=https://sign.example.com/sign": 0, "COUNTERSIGN_SIGNING_URL=https://sign.example.com": 1,
+		"COUNTERSIGN_SIGNING_URL=https://sign.example.com/s": 1, "COUNTERSIGN_EMBED_URL=https://example.com/frames": 1, "COUNTERSIGN_EMBED_URL=https://example.com/embed/": 0,
+	} {
+		c, err := config.Load([]string{"COUNTERSIGN_BASE_URL=https://example.com", set}, config.Default())
+		require.NoError(t, err, set)
+		require.Len(t, c.Warnings(), warned, set)
+	}
+}

@@ -20,6 +20,7 @@ import (
 
 	"countersign/config"
 	"countersign/internal/bundled"
+	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
 	"countersign/models"
 	"countersign/seal"
@@ -27,11 +28,12 @@ import (
 )
 
 type devCommand struct {
-	Listen       string `help:"Address of the API." default:"127.0.0.1:8080"`
-	DataDir      string `help:"Directory that everything is kept in." default:"./data" type:"path"`
-	InboxListen  string `help:"Address of the inbox page." default:"127.0.0.1:0"`
-	TemporalPort int    `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
-	UIPort       int    `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
+	Listen       string   `help:"Address of the API." default:"127.0.0.1:8080"`
+	DataDir      string   `help:"Directory that everything is kept in." default:"./data" type:"path"`
+	InboxListen  string   `help:"Address of the inbox page." default:"127.0.0.1:0"`
+	Host         []string `help:"Name under which a browser may ask for the inbox, beside localhost and addresses; may be repeated."`
+	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
+	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
 }
 
 // demo is what dev tells programs, in demo.json.
@@ -145,8 +147,8 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	if err != nil {
 		return "", errors.Join(err, page.Close())
 	}
-	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })        // ends with ctx
-	wg.Go(func() { _ = serve(ctx, page, box.Handler()) }) // ends with ctx
+	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })                                      // ends with ctx
+	wg.Go(func() { _ = serve(ctx, page, hostguard.Handler(box.Handler(), d.Host...)) }) // ends with ctx
 	if cfg.SMTPURL == "" {
 		cfg.SMTPURL = config.Secret("smtp://" + smtp.Addr().String() + "?tls=none")
 	}

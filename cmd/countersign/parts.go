@@ -186,6 +186,9 @@ func (p *parts) api() (http.Handler, error) {
 			return nil, err
 		}
 	}
+	for _, w := range p.cfg.Warnings() {
+		p.log.Warn(w)
+	}
 	return api.New(api.Config{
 		Scanner: scanner,
 		Store:   p.store, Blobs: p.blobs, Tokens: p.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: p.mail, SMS: p.sms,

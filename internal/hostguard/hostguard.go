@@ -1,0 +1,37 @@
+// Package hostguard keeps web pages of other names from a server that is meant
+// for one machine: by DNS rebinding, a page's own name can be made to lead here,
+// and the browser then lets it read what it is answered.
+package hostguard
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Allowed reports whether a request may be for the host: an address, which no
+// name can be rebound to; localhost and names below it; or one of names.
+func Allowed(host string, names ...string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
+}
+
+// Handler answers requests for other hosts with 421 Misdirected Request
+// (RFC 9110 §15.5.20).
+func Handler(next http.Handler, names ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !Allowed(r.Host, names...) {
+			http.Error(w, "This server does not answer for that host name.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
