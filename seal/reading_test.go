@@ -1,0 +1,91 @@
+package seal_test
+
+import (
+	"bytes"
+	"image"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+func readingOf(j seal.Job, version string) seal.Reading {
+	r := seal.Reading{
+		Original: j.Original, Size: j.Size, OriginalSHA256: j.OriginalSHA256, PageCount: j.Document.PageCount, Values: j.Values,
+		Names: map[string]string{}, Version: version,
+	}
+	for _, s := range j.Signers {
+		r.Names[s.ID] = s.Name
+	}
+	return r
+}
+
+// TestReadingCopyLooksAsSealed: in a reading copy the values stand where the seal
+// puts them and look the same, in two readers; nothing else was drawn.
+func TestReadingCopyLooksAsSealed(t *testing.T) {
+	t.Parallel()
+	s := newKeys(t).sealer(t)
+	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
+	for name, l := range map[string]layout{
+		"plain":               {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources}}},
+		"turned":              {pages: []page{{extra: "/MediaBox[0 0 400 300]/Rotate 90" + ownResources}}},
+		"content left open":   {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "q 0.5 0 0 0.5 7 9 cm q"}}},
+		"under an annotation": {pages: []page{{extra: "/MediaBox[0 0 400 300]/Annots[1000 0 R]" + ownResources}}, objects: []string{"<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>", look}},
+		"one page of several": {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources}, {extra: "/MediaBox[0 0 400 300]" + ownResources}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			original := classicPDF(l)
+			j := job(t, original)
+			j.Values = []seal.Value{
+				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)},
+				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "999,999"},
+				{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 210, Y: 90, W: 20, H: 20, Checked: true},
+			}
+			file, _ := sealed(t, s, j)
+			copied, err := seal.ReadingCopy(readingOf(j, "1"))
+			require.NoError(t, err)
+			b, err := io.ReadAll(copied)
+			require.NoError(t, err)
+			require.True(t, bytes.HasPrefix(b, original), "the original's bytes, and then what was added")
+			path := filepath.Join(t.TempDir(), "reading.pdf")
+			require.NoError(t, os.WriteFile(path, b, 0o600))
+			msg, err := run(t, "qpdf", "--check", path)
+			require.NoError(t, err, msg)
+			wanted := renderings(t, file, 1)
+			for reader, img := range renderings(t, path, 1) {
+				require.Positive(t, inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
+				foot := image.Rect(0, img.Bounds().Max.Y-14, img.Bounds().Max.X, img.Bounds().Max.Y)
+				changed := different(wanted[reader], img)
+				require.True(t, changed.In(foot), "%s: all but the line at the foot is the same: %v", reader, changed)
+			}
+			words, err := run(t, "pdftotext", path, "-")
+			require.NoError(t, err)
+			require.Contains(t, words, "999,999")
+			require.NotContains(t, words, "Sealed by")
+
+			again, err := seal.ReadingCopy(readingOf(j, "1"))
+			require.NoError(t, err)
+			same, err := io.ReadAll(again)
+			require.NoError(t, err)
+			require.Equal(t, b, same, "a reader asks for it in parts")
+		})
+	}
+}
+
+// TestReadingCopyOfNothing: as long as nobody has signed it is the original.
+func TestReadingCopyOfNothing(t *testing.T) {
+	t.Parallel()
+	original := simplePDF(1)
+	j := job(t, original)
+	j.Values = []seal.Value{{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 10, W: 20, H: 20}}
+	copied, err := seal.ReadingCopy(readingOf(j, "0"))
+	require.NoError(t, err)
+	b, err := io.ReadAll(copied)
+	require.NoError(t, err)
+	require.Equal(t, original, b)
+}
