@@ -12,19 +12,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/google/uuid"
 
 	"countersign/config"
 	"countersign/internal/bundled"
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
-	"countersign/models"
 	"countersign/seal"
-	"countersign/store"
 )
 
 type devCommand struct {
@@ -34,14 +31,6 @@ type devCommand struct {
 	Host         []string `help:"Name under which a browser may ask for the inbox, beside localhost and addresses; may be repeated."`
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
-}
-
-// demo is what dev tells programs, in demo.json.
-type demo struct {
-	BaseURL string `json:"baseUrl"`
-	credentials
-	InboxURL      string `json:"inboxUrl"`
-	TemporalUIURL string `json:"temporalUiUrl"`
 }
 
 const (
@@ -76,17 +65,18 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel(nil)
-	inboxURL, err := d.startInbox(ctx, &wg, &cfg)
+	before := readDemo(d.DataDir)
+	inboxURL, smtp, err := d.startInbox(ctx, &wg, &cfg, before)
 	if err != nil {
 		return err
 	}
-	ui, stopTemporal, err := d.startTemporal(ctx, cancel, &cfg)
+	ui, stopTemporal, err := d.startTemporal(ctx, cancel, &cfg, before)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopTemporal()) }()
 
-	made, err := d.prepareStore(ctx, cfg)
+	made, user, err := d.prepareStore(ctx, cfg, before)
 	if err != nil {
 		return err
 	}
@@ -117,7 +107,12 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 
-	info := demo{BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, TemporalUIURL: ui}
+	info := demo{
+		BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, SMTPAddress: smtp, TemporalUIURL: ui, ConsoleURL: cfg.BaseURL + "/console", consoleLogin: user,
+	}
+	if ui != "" {
+		info.TemporalAddress = cfg.TemporalAddress
+	}
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, l, h) }()
 	if err := writeJSON(filepath.Join(d.DataDir, demoFile), info); err != nil {
@@ -134,18 +129,18 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 var errChildEnded = errors.New("a part of the service has ended")
 
 // startInbox runs the mail and SMS inbox, unless the settings name other servers.
-func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config) (string, error) {
+func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before demo) (address, smtpAddress string, err error) {
 	box, err := inbox.Open(filepath.Join(d.DataDir, "inbox"), now)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	page, err := listen(ctx, d.InboxListen)
+	page, err := listenAgain(ctx, d.InboxListen, strings.TrimPrefix(before.InboxURL, "http://"))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	smtp, err := listen(ctx, "127.0.0.1:0")
+	smtp, err := listenAgain(ctx, "127.0.0.1:0", before.SMTPAddress)
 	if err != nil {
-		return "", errors.Join(err, page.Close())
+		return "", "", errors.Join(err, page.Close())
 	}
 	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })                                      // ends with ctx
 	wg.Go(func() { _ = serve(ctx, page, hostguard.Handler(box.Handler(), d.Host...)) }) // ends with ctx
@@ -159,11 +154,11 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 		}
 		cfg.SMSURL = config.Secret(u.String())
 	}
-	return "http://" + page.Addr().String(), nil
+	return "http://" + page.Addr().String(), smtp.Addr().String(), nil
 }
 
 // startTemporal runs the bundled Temporal, unless the settings name another.
-func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config) (ui string, stop func() error, err error) {
+func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before demo) (ui string, stop func() error, err error) {
 	if _, given := os.LookupEnv(config.Prefix + "TEMPORAL_ADDRESS"); given {
 		return "", func() error { return nil }, nil
 	}
@@ -171,11 +166,18 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 	if err != nil {
 		return "", nil, fmt.Errorf("find the bundled Temporal server: %w", err)
 	}
+	port, uiPort := fmt.Sprint(d.TemporalPort), fmt.Sprint(d.UIPort)
+	if port == "0" {
+		port = portAgain(ctx, before.TemporalAddress)
+	}
+	if uiPort == "0" {
+		uiPort = portAgain(ctx, before.TemporalUIURL)
+	}
 	start, done := context.WithTimeout(ctx, startLimit)
 	defer done()
 	srv, err := bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary),
 		"--db-filename", filepath.Join(d.DataDir, "temporal.db"), "--namespace", cfg.TemporalNamespace,
-		"--port", fmt.Sprint(d.TemporalPort), "--ui-port", fmt.Sprint(d.UIPort))
+		"--port", port, "--ui-port", uiPort)
 	if err != nil {
 		return "", nil, err
 	}
@@ -193,55 +195,51 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 	return srv.UI, srv.Stop, nil
 }
 
-// prepareStore migrates the database and makes the demo application, or finds
-// the one that an earlier run made.
-func (d devCommand) prepareStore(ctx context.Context, cfg config.Config) (_ credentials, err error) {
+// prepareStore migrates the database and makes the demo application and an
+// administrator of its console, or finds those that an earlier run made.
+func (d devCommand) prepareStore(ctx context.Context, cfg config.Config, before demo) (_ credentials, _ consoleLogin, err error) {
 	s, _, err := openStore(ctx, cfg)
 	if err != nil {
-		return credentials{}, err
+		return credentials{}, consoleLogin{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if _, err := s.Migrate(ctx); err != nil {
-		return credentials{}, err
+		return credentials{}, consoleLogin{}, err
 	}
-	return d.demoApp(ctx, s)
-}
-
-func (d devCommand) demoApp(ctx context.Context, s *store.Store) (credentials, error) {
-	var old demo
-	if b, err := os.ReadFile(filepath.Join(d.DataDir, demoFile)); err == nil && json.Unmarshal(b, &old) == nil {
-		if _, err := uuid.Parse(old.ClientID); err == nil {
-			if _, err := s.Authenticate(ctx, old.ClientID, old.ClientSecret); err == nil {
-				return old.credentials, nil
-			}
-		}
-	}
-	app, secret, err := s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
+	made, err := demoApp(ctx, s, before)
 	if err != nil {
-		return credentials{}, err
+		return credentials{}, consoleLogin{}, err
 	}
-	return credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, nil
+	app, err := s.Authenticate(ctx, made.ClientID, made.ClientSecret)
+	if err != nil {
+		return credentials{}, consoleLogin{}, err
+	}
+	user, err := demoUser(ctx, s, app.ID, before)
+	return made, user, err
 }
 
 func (d devCommand) greet(i demo, took time.Duration) {
 	//nolint:forbidigo // this is what the command is for
 	fmt.Printf(`
-  Countersign is ready (%.1f s)
+  Countersign is ready (%[1].1f s)
 
-  API            %s
-  client id      %s
-  client secret  %s
-  inbox          %s
-  Temporal UI    %s
-  data           %s
+  API            %[2]s
+  client id      %[3]s
+  client secret  %[4]s
+  inbox          %[5]s  (every mail and text message)
+  console        %[6]s  (sign in as %[7]s, password %[8]s)
+  verification   %[2]s/verify
+  reference      %[2]s/docs
+  Temporal UI    %[9]s
+  data           %[10]s
 
   Try it:
-  curl -s %s/oauth/token -d grant_type=client_credentials \
-    -d client_id=%s -d client_secret=%s
+  curl -sS --fail-with-body %[2]s/oauth/token -d grant_type=client_credentials \
+    -d client_id=%[3]s -d client_secret=%[4]s
 
-  Ctrl-C stops everything; the data stays.
+  The README goes on from there. Ctrl-C stops everything; the data stays.
 
-`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.TemporalUIURL, d.DataDir, i.BaseURL, i.ClientID, i.ClientSecret)
+`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.ConsoleURL, i.ConsoleEmail, i.ConsolePassword, i.TemporalUIURL, d.DataDir)
 }
 
 // devConfig is the settings of dev: everything in the data directory, and what

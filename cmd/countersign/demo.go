@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// demo is what dev tells programs, in demo.json, and finds again when it is
+// started the next time.
+type demo struct {
+	BaseURL string `json:"baseUrl"`
+	credentials
+	InboxURL        string `json:"inboxUrl"`
+	SMTPAddress     string `json:"smtpAddress"`
+	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled one
+	TemporalUIURL   string `json:"temporalUiUrl"`
+	ConsoleURL      string `json:"consoleUrl"`
+	consoleLogin
+}
+
+// consoleLogin is how one signs in to the console.
+type consoleLogin struct {
+	ConsoleEmail    string `json:"consoleEmail"`
+	ConsolePassword string `json:"consolePassword"`
+}
+
+// readDemo is what an earlier run told; empty if there was none.
+func readDemo(dir string) (d demo) {
+	b, err := os.ReadFile(filepath.Join(dir, demoFile)) //nolint:gosec // our own data directory
+	if err != nil || json.Unmarshal(b, &d) != nil {
+		return demo{}
+	}
+	return d
+}
+
+// demoApp makes the demo application, or finds the one that an earlier run made.
+func demoApp(ctx context.Context, s *store.Store, before demo) (credentials, error) {
+	if _, err := uuid.Parse(before.ClientID); err == nil {
+		if _, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
+			return before.credentials, nil
+		}
+	}
+	app, secret, err := s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
+	if err != nil {
+		return credentials{}, err
+	}
+	return credentials{ClientID: app.ID.String(), ClientSecret: secret}, nil
+}
+
+// demoUser makes an administrator of the demo application's console, or finds
+// the one that an earlier run made.
+func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before demo) (consoleLogin, error) {
+	if before.ConsolePassword != "" {
+		if u, err := s.Login(ctx, before.ConsoleEmail, before.ConsolePassword); err == nil && u.AppID == app {
+			return before.consoleLogin, nil
+		}
+	}
+	login := consoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
+	_, err := s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
+	var refused *models.Error
+	if errors.As(err, &refused) && refused.Code == "user_exists" { // with another password, or of another application
+		login.ConsoleEmail = "admin-" + strings.ToLower(rand.Text()[:8]) + "@demo.example"
+		_, err = s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
+	}
+	return login, err
+}
+
+// listenAgain listens where an earlier run did, if the address leaves the port
+// open and that one is free.
+func listenAgain(ctx context.Context, address, before string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if old, oldPort, err2 := net.SplitHostPort(before); err == nil && err2 == nil && port == "0" && old == host {
+		if l, err := listen(ctx, net.JoinHostPort(host, oldPort)); err == nil {
+			return l, nil
+		}
+	}
+	return listen(ctx, address)
+}
+
+// portAgain is the port of an address of an earlier run if it is free, else 0.
+func portAgain(ctx context.Context, before string) string {
+	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
+		before = u.Host
+	}
+	host, port, err := net.SplitHostPort(before)
+	if err != nil {
+		return "0"
+	}
+	l, err := listen(ctx, net.JoinHostPort(host, port))
+	if err != nil || l.Close() != nil {
+		return "0"
+	}
+	return port
+}
