@@ -56,7 +56,7 @@ func demoApp(ctx context.Context, s *store.Store, before demo) (credentials, err
 	if err != nil {
 		return credentials{}, err
 	}
-	return credentials{ClientID: app.ID.String(), ClientSecret: secret}, nil
+	return credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, nil
 }
 
 // demoUser makes an administrator of the demo application's console, or finds

@@ -221,7 +221,7 @@ func (d devCommand) prepareStore(ctx context.Context, cfg config.Config, before 
 func (d devCommand) greet(i demo, took time.Duration) {
 	//nolint:forbidigo // this is what the command is for
 	fmt.Printf(`
-  Countersign is ready (%[1].1f s)
+  Countersign is ready (%.1[1]f s)
 
   API            %[2]s
   client id      %[3]s
