@@ -21,7 +21,6 @@ type Warning struct {
 // The codes of warnings.
 const (
 	WarnFont       = "font_not_embedded"
-	WarnToUnicode  = "text_differs" // what is shown is not what is searched and read aloud
 	WarnAppearance = "annotation_without_appearance"
 	WarnOverprint  = "overprint"
 	WarnHybrid     = "hybrid_file"
@@ -207,10 +206,8 @@ func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
 		return err
 	}
 	switch name, _ := action.Name(); name { // 12.6.4
-	case "Hide", "SetOCGState", "ImportData", "Trans", "GoTo3DView", "Rendition", "RichMediaExecute":
-		if name != "Trans" {
-			n.warn(WarnActions, "%s in object %d", name, o.Ref.Num)
-		}
+	case "Hide", "SetOCGState", "ImportData", "GoTo3DView", "Rendition", "RichMediaExecute":
+		n.warn(WarnActions, "%s in object %d", name, o.Ref.Num)
 	}
 	return nil
 }

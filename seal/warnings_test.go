@@ -1,0 +1,54 @@
+package seal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// TestWarnings: what programs may show differently is named, with where it is met
+// first and how often; a file without any has none.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	const bare = "/MediaBox[0 0 612 792]/Resources<<>>/Contents null"
+	withPage := func(catalog, extra string, objects ...string) []byte {
+		return classicPDF(layout{catalog: catalog, pages: []page{{extra: bare + extra}}, objects: objects})
+	}
+	layer := func(use string) string { return "<</Type/OCG/Name(L)/Usage<<" + use + ">>>>" }
+	const layers = "/OCProperties<</OCGs[1000 0 R]/D<</AS[<</Event/Print/OCGs[1000 0 R]/Category[/Print]>>]>>>>"
+	for name, tt := range map[string]struct {
+		pdf   []byte
+		code  string
+		count int
+		says  string
+	}{
+		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), seal.WarnFont, 2, "Helvetica"}, // with that of every test file
+		"annotations": {withPage("", "/Annots[1000 0 R 1001 0 R 1002 0 R]",
+			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), seal.WarnAppearance, 1, "Square in object 1000"},
+		"overprint":       {withPage("", "", "<</Type/ExtGState/OP true>>"), seal.WarnOverprint, 1, "object 1000"},
+		"actions":         {withPage("", "/AA<</O<</S/SetOCGState/State[]>>>>", "<</S/H#69de/T(a)>>"), seal.WarnActions, 2, "SetOCGState in object 10"},
+		"hybrid":          {hybridPDF(), seal.WarnHybrid, 1, "old programs"},
+		"layers":          {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/OFF>>")), seal.WarnLayers, 1, "object 1000"},
+		"no such layers":  {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/ON>>")), "", 0, ""},
+		"structure is no": {withPage("", "", "<</Type/StructElem/S/Hide>>"), "", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var found []seal.Warning
+			for _, w := range admitted(t, tt.pdf).Warnings {
+				if w.Code == tt.code || tt.code == "" && w.Code != seal.WarnFont {
+					found = append(found, w)
+				}
+			}
+			if tt.code == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Len(t, found, 1)
+			require.Equal(t, tt.count, found[0].Count)
+			require.Contains(t, found[0].Detail, tt.says)
+		})
+	}
+}
