@@ -127,6 +127,9 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		}
 		fmt.Fprintln(w)
 	}
+	if err := measureVerify(ctx, w, dir, s, job, rounds); err != nil {
+		return err
+	}
 	for _, peer := range p.list {
 		took, err := p.median(ctx, peer, name, min(rounds, 3))
 		if err != nil {

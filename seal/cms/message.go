@@ -324,7 +324,7 @@ func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) (asn1.ObjectIdentifi
 }
 
 func oidOf(h crypto.Hash) asn1.ObjectIdentifier {
-	switch h { //nolint:exhaustive // those of hashOf
+	switch h {
 	case crypto.SHA384:
 		return pkcs7.OIDDigestAlgorithmSHA384
 	case crypto.SHA512:

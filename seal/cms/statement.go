@@ -39,7 +39,7 @@ func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) 
 		if err != nil {
 			return Statement{}, err
 		}
-		if b, err = normalizeOCSP(b, c, issuer); err != nil {
+		if b, err = NormalizeOCSP(b, c, issuer); err != nil {
 			return Statement{}, err
 		}
 		return Statement{OCSP: b}, nil
@@ -48,7 +48,7 @@ func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) 
 		if err != nil {
 			return Statement{}, err
 		}
-		if b, err = normalizeCRL(b, issuer); err != nil {
+		if b, err = NormalizeCRL(b, issuer); err != nil {
 			return Statement{}, err
 		}
 		return Statement{CRL: b}, nil
@@ -62,13 +62,13 @@ func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) 
 func (s Statement) Sound(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
-		b, err := normalizeOCSP(s.OCSP, c, issuer)
+		b, err := NormalizeOCSP(s.OCSP, c, issuer)
 		if err == nil && !bytes.Equal(b, s.OCSP) {
 			err = errors.New("cms: an OCSP answer is not in the form in which the seal writes it")
 		}
 		return err
 	case s.CRL != nil && s.OCSP == nil:
-		b, err := normalizeCRL(s.CRL, issuer)
+		b, err := NormalizeCRL(s.CRL, issuer)
 		if err == nil && !bytes.Equal(b, s.CRL) {
 			err = errors.New("cms: a revocation list is not in the form in which the seal writes it")
 		}
@@ -90,8 +90,8 @@ func (s Statement) Good(c, issuer *x509.Certificate, at time.Time) error {
 	return err
 }
 
-// normalizeCRL returns a list in one form.
-func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
+// NormalizeCRL returns a list in one form.
+func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	in := cryptobyte.String(der)
 	var list, data, algorithm, sum cryptobyte.String
 	if !in.ReadASN1(&list, cbasn1.SEQUENCE) || !in.Empty() || !list.ReadASN1Element(&data, cbasn1.SEQUENCE) ||
@@ -118,9 +118,9 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	return b.Bytes()
 }
 
-// normalizeOCSP returns an answer in one form: with the certificate of a
+// NormalizeOCSP returns an answer in one form: with the certificate of a
 // delegated responder alone, if the issuer did not sign itself.
-func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
+func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
 	r, err := ocsp.ParseResponseForCert(der, c, issuer)
 	if err != nil {

@@ -154,7 +154,7 @@ func ParseTokenStrict(der []byte) (*Token, error) {
 	if h, err := t.ImprintHash(); err != nil || h != crypto.SHA256 {
 		return nil, malformed("the time-stamp is not over a SHA-256 digest")
 	}
-	if t.Signed.Token != nil {
+	if t.Token != nil {
 		return nil, malformed("a time-stamp on a time-stamp")
 	}
 	return t, nil

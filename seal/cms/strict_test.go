@@ -1,0 +1,198 @@
+package cms_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"math/big"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ocsp"
+
+	"countersign/internal/testkit"
+	"countersign/seal/cms"
+)
+
+// TestSignaturesAreSmall: of the two signature values that are right, the
+// smaller one is made, and the other one is refused.
+func TestSignaturesAreSmall(t *testing.T) {
+	t.Parallel()
+	signer := newSigner(t)
+	half := new(big.Int).Rsh(elliptic.P256().Params().N, 1)
+	for i := range 20 {
+		digest := sha256.Sum256([]byte{byte(i)})
+		der, err := signer.Sign(context.Background(), digest, nil)
+		require.NoError(t, err)
+		s, err := cms.ParseStrict(der)
+		require.NoError(t, err)
+		var sig struct{ R, S *big.Int }
+		_, err = asn1.Unmarshal(s.Signature, &sig)
+		require.NoError(t, err)
+		require.LessOrEqual(t, sig.S.Cmp(half), 0)
+
+		sig.S.Sub(elliptic.P256().Params().N, sig.S)
+		other, err := asn1.Marshal(sig)
+		require.NoError(t, err)
+		if len(other) != len(s.Signature) {
+			continue // the structure around it would differ, too
+		}
+		changed := append(der[:len(der)-len(other):len(der)-len(other)], other...)
+		again, err := cms.Parse(changed)
+		require.NoError(t, err)
+		require.NoError(t, again.Verify(digest[:]), "it is as right")
+		_, err = cms.ParseStrict(changed)
+		require.ErrorIs(t, err, cms.ErrStructure)
+	}
+}
+
+// TestParseStrict refuses every message that says the same in another form.
+func TestParseStrict(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	der, err := newSigner(t).Sign(context.Background(), digest, nil)
+	require.NoError(t, err)
+	_, err = cms.ParseStrict(append(der, 0, 0))
+	require.NoError(t, err)
+	for at := range der {
+		changed := append([]byte{}, der...)
+		changed[at] ^= 1
+		s, err := cms.ParseStrict(changed)
+		if err != nil {
+			continue
+		}
+		require.Error(t, s.Verify(digest[:]), "byte %d", at)
+	}
+	for _, b := range [][]byte{nil, {0x30}, {0x30, 0x80, 0, 0}, append(der, 1), append([]byte{0}, der...)} {
+		_, err := cms.ParseStrict(b)
+		require.ErrorIs(t, err, cms.ErrStructure)
+	}
+}
+
+// TestNestedBER: what is nested without end, or has no definite length, costs nothing.
+func TestNestedBER(t *testing.T) {
+	t.Parallel()
+	var b []byte
+	for range 200_000 {
+		b = append(b, 0x30, 0x80)
+	}
+	_, err := cms.Parse(b)
+	require.ErrorIs(t, err, cms.ErrStructure)
+	inner := []byte{}
+	for len(inner) < 60_000 {
+		next, err := asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: inner})
+		require.NoError(t, err)
+		inner = next
+	}
+	_, err = cms.Parse(inner)
+	require.ErrorIs(t, err, cms.ErrStructure)
+}
+
+// TestStampIsNormalized: what openssl's authority adds that no signature covers
+// is in one form when it arrives.
+func TestStampIsNormalized(t *testing.T) {
+	t.Parallel()
+	tsa := testkit.NewTSA(t)
+	a := &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
+	digest := sha256.Sum256([]byte("content"))
+	der, err := a.Stamp(t.Context(), digest[:])
+	require.NoError(t, err)
+	token, err := cms.ParseTokenStrict(der)
+	require.NoError(t, err)
+	require.NoError(t, token.Verify(digest[:]))
+	require.Nil(t, token.Signed.Token)
+	require.Equal(t, token.Chain(), token.Certificates)
+	again, err := cms.Normalize(der)
+	require.NoError(t, err)
+	require.Equal(t, der, again)
+}
+
+// authority answers for certificates.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Authority"}, NotBefore: start, NotAfter: start.AddDate(20, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	a := &authority{key: key}
+	a.cert = a.sign(t, tmpl, tmpl, key.Public())
+	return a
+}
+
+func (a *authority) sign(t *testing.T, c, by *x509.Certificate, key crypto.PublicKey) *x509.Certificate {
+	t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, c, by, key, a.key)
+	require.NoError(t, err)
+	made, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return made
+}
+
+func (a *authority) issue(t *testing.T, serial int64) *x509.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return a.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "Somebody"}, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter,
+		OCSPServer: []string{"http://ocsp.example"}, KeyUsage: x509.KeyUsageDigitalSignature,
+	}, a.cert, key.Public())
+}
+
+// TestSound: a statement counts for the certificate that it is about, by its
+// issuer, in one form.
+func TestSound(t *testing.T) {
+	t.Parallel()
+	a, other := newAuthority(t), newAuthority(t)
+	c, another := a.issue(t, 7), a.issue(t, 8)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	crl, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}, a.cert, a.key)
+	require.NoError(t, err)
+	answer, err := ocsp.CreateResponse(a.cert, a.cert, ocsp.Response{
+		Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour), Certificate: a.cert,
+	}, a.key)
+	require.NoError(t, err)
+
+	require.Error(t, cms.Statement{OCSP: answer}.Sound(c, a.cert), "it carries the issuer's certificate, which is not needed")
+	answer, err = cms.NormalizeOCSP(answer, c, a.cert)
+	require.NoError(t, err)
+	crl, err = cms.NormalizeCRL(crl, a.cert)
+	require.NoError(t, err)
+	for name, s := range map[string]cms.Statement{"OCSP": {OCSP: answer}, "CRL": {CRL: crl}} {
+		require.NoError(t, s.Sound(c, a.cert), name)
+		require.Error(t, s.Sound(c, other.cert), name)
+		both := append(s.OCSP[:len(s.OCSP):len(s.OCSP)], s.CRL...)
+		for at := range both {
+			changed := append([]byte{}, both...)
+			changed[at] ^= 1
+			one := cms.Statement{OCSP: changed}
+			if s.CRL != nil {
+				one = cms.Statement{CRL: changed}
+			}
+			require.Error(t, one.Sound(c, a.cert), "%s: byte %d", name, at)
+		}
+		trailing := cms.Statement{OCSP: append(both, 0)}
+		if s.CRL != nil {
+			trailing = cms.Statement{CRL: append(both, 0)}
+		}
+		require.Error(t, trailing.Sound(c, a.cert), name)
+	}
+	require.Error(t, cms.Statement{OCSP: answer}.Sound(another, a.cert), "it is about another certificate")
+	require.Error(t, cms.Statement{OCSP: answer, CRL: crl}.Sound(c, a.cert))
+	require.Error(t, cms.Statement{}.Sound(c, a.cert))
+}

@@ -1,0 +1,226 @@
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	"countersign/seal/cms"
+)
+
+// TestExaminedInAnotherProcess: what a process of its own finds is judged as
+// what is found here.
+func TestExaminedInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	validators := seal.NewValidators(os.Args[0], "validate-pdf")
+	t.Cleanup(validators.Close)
+	a := newAuthority(t)
+	k := a.keys(t)
+	k.cfg.LongTerm = true
+	_, archived := sealed(t, k.sealer(t), job(t, simplePDF(2)))
+	plain := newKeys(t)
+	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
+	for name, tt := range map[string]struct {
+		bytes []byte
+		opt   seal.VerifyOptions
+		want  seal.Verdict
+	}{
+		"B-LTA":      {archived, k.trust(), seal.VerdictValid},
+		"B-B":        {b, plain.trust(), seal.VerdictValid},
+		"untrusted":  {b, seal.VerifyOptions{Now: clock}, seal.VerdictUntrusted},
+		"altered":    {append(bytes.Clone(archived), "more"...), k.trust(), seal.VerdictAltered},
+		"broken":     {append(append([]byte{}, b[:200]...), append([]byte("x"), b[201:]...)...), plain.trust(), seal.VerdictBroken},
+		"not sealed": {simplePDF(1), plain.trust(), seal.VerdictNotSealed},
+		"no PDF":     {[]byte("hello"), plain.trust(), seal.VerdictNotSealed},
+	} {
+		x, err := validators.Examine(t.Context(), bytes.NewReader(tt.bytes), int64(len(tt.bytes)))
+		require.NoError(t, err, name)
+		there, here := x.Report(tt.opt), verify(t, tt.bytes, tt.opt)
+		require.Equal(t, tt.want, there.Verdict, "%s\n%s", name, textOf(t, there))
+		is, err := json.Marshal(there)
+		require.NoError(t, err)
+		was, err := json.Marshal(here)
+		require.NoError(t, err)
+		require.JSONEq(t, string(was), string(is), name)
+	}
+}
+
+// TestExaminingIsBounded: a file that takes more than it may ends the process
+// that examines it, and is refused.
+func TestExaminingIsBounded(t *testing.T) {
+	t.Parallel()
+	validators := seal.NewValidators("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0])
+	t.Cleanup(validators.Close)
+	b := simplePDF(1)
+	_, err := validators.Examine(t.Context(), bytes.NewReader(b), int64(len(b)))
+	var refusal *seal.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = validators.Examine(ctx, bytes.NewReader(b), int64(len(b)))
+	require.Error(t, err)
+	_, err = seal.Examine(ctx, bytes.NewReader(b), int64(len(b)))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestAdditionsByOthers: what other programs add makes a document altered, not
+// broken, and is told by what it is; what precedes it is still valid.
+func TestAdditionsByOthers(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	k := a.keys(t)
+	k.cfg.LongTerm = true
+	_, archived := sealed(t, k.sealer(t), job(t, simplePDF(2)))
+	plain := newKeys(t)
+	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
+	for _, file := range []struct {
+		bytes []byte
+		opt   seal.VerifyOptions
+		level string
+	}{{b, plain.trust(), "B-B"}, {archived, k.trust(), "B-LTA"}} {
+		for _, tt := range []struct {
+			name, kind string
+			bytes      []byte
+		}{
+			{"comment", "annotations", increment(t, file.bytes, map[int]string{4000: "<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/Contents(x)>>"})},
+			{"form", "form", increment(t, file.bytes, map[int]string{4000: "<</Subtype/Widget/FT/Tx/T(a)/V(b)/Rect[0 0 9 9]>>"})},
+			{"signature", "signature", increment(t, file.bytes, map[int]string{4000: "<</Type/Sig/Filter/Adobe.PPKLite/ByteRange[0 1 2 3]/Contents<00>>>"})},
+			{"page", "pages", increment(t, file.bytes, map[int]string{4000: "<</Type/Page>>"})},
+			{"saved", "saved", increment(t, file.bytes, map[int]string{4000: "<</Producer(x)>>"})},
+			{"text", "unknown", append(bytes.Clone(file.bytes), "% more\n"...)},
+			{"a byte", "unknown", append(bytes.Clone(file.bytes), ' ')},
+			{"an object that nobody lists", "unknown", append(bytes.Clone(file.bytes), "3 0 obj\n<</Type/Page>>\nendobj\n"...)},
+		} {
+			r := verify(t, tt.bytes, file.opt)
+			require.Equal(t, seal.VerdictAltered, r.Verdict, "%s\n%s", tt.name, textOf(t, r))
+			require.True(t, r.Has(seal.Code("later_changes."+tt.kind)), "%s\n%s", tt.name, textOf(t, r))
+			require.Equal(t, &seal.Additions{From: int64(len(file.bytes)), Bytes: int64(len(tt.bytes) - len(file.bytes)), Kind: tt.kind}, r.Additions, tt.name)
+			require.Nil(t, r.Record, "no signers are shown")
+			extracted := verify(t, tt.bytes[:r.Additions.From], file.opt)
+			require.True(t, extracted.OK(), textOf(t, extracted))
+			require.Equal(t, file.level, extracted.Level)
+			require.NotNil(t, extracted.Record)
+		}
+	}
+}
+
+// TestSignaturesByOthers: of a file that carries no seal, its signatures are
+// told, without a verdict.
+func TestSignaturesByOthers(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	signer, err := cms.NewSigner(k.cfg.Signer, k.cfg.Chain, k.cfg.Rand)
+	require.NoError(t, err)
+	der, err := signer.Sign(t.Context(), [32]byte{}, nil)
+	require.NoError(t, err)
+	b := simplePDF(1)
+	b = increment(t, b, map[int]string{
+		1: "<</Type/Catalog/Pages 2 0 R/AcroForm<</SigFlags 3/Fields[50 0 R]>>>>", 50: "<</FT/Sig/T(Approved)/V 51 0 R>>",
+		51: fmt.Sprintf("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/M(D:20260102030405+01'00')/ByteRange[0 100 200 %d]/Contents<%s>>>", 300, hex.EncodeToString(der)),
+	})
+	r := verify(t, b, k.trust())
+	require.Equal(t, seal.VerdictNotSealed, r.Verdict)
+	at := time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)
+	require.Len(t, r.Signatures, 1)
+	require.Contains(t, r.Signatures[0].By, "Countersign")
+	require.Contains(t, r.Signatures[0].Issuer, "development authority")
+	require.Equal(t, "Approved", r.Signatures[0].Field)
+	require.Equal(t, "adbe.pkcs7.detached", r.Signatures[0].Format)
+	require.EqualValues(t, 500, r.Signatures[0].Covers)
+	require.Equal(t, &at, r.Signatures[0].At)
+	require.Contains(t, r.Summary, "signatures of others")
+}
+
+// TestContradictions seals records that contradict themselves: the seal refuses
+// to be made.
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	s := k.sealer(t)
+	for name, tt := range map[string]struct {
+		change func(j *seal.Job)
+		want   string
+	}{
+		"another document":        {func(j *seal.Job) { j.Document.ID = "other" }, "named 0 times"},
+		"the document twice":      {func(j *seal.Job) { j.Documents = append(j.Documents, j.Documents[0]) }, "number 1"},
+		"one document more":       {func(j *seal.Job) { j.Documents = append(j.Documents, seal.Document{ID: "x", Order: 2}) }, "hash over all"},
+		"no documents":            {func(j *seal.Job) { j.Documents = nil }, "named 0 times"},
+		"another hash":            {func(j *seal.Job) { j.Documents[0].SHA256 = strings.Repeat("0", 64) }, "original's hash"},
+		"another hash of all":     {func(j *seal.Job) { j.Envelope.OriginalHash = strings.Repeat("0", 64) }, "hash over all"},
+		"fewer pages":             {func(j *seal.Job) { j.Documents[0].PageCount++ }, "how many pages"},
+		"another envelope":        {func(j *seal.Job) { j.Envelope.ID = "other" }, "another envelope"},
+		"no events":               {func(j *seal.Job) { j.Events, j.ChainHead = nil, strings.Repeat("0", 64) }, "not those of an envelope"},
+		"who did not sign":        {func(j *seal.Job) { j.Signers[1].SignedAt = time.Time{} }, "whether and when"},
+		"when they signed":        {func(j *seal.Job) { j.Signers[1].SignedAt = now }, "whether and when"},
+		"a signature of nobody":   {func(j *seal.Job) { j.Signers = j.Signers[:1] }, "not among the signers"},
+		"somebody who never came": {func(j *seal.Job) { j.Signers[0].ID = "other" }, "whether and when"},
+	} {
+		j := job(t, simplePDF(1))
+		tt.change(&j)
+		out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+		require.NoError(t, err)
+		_, err = s.Seal(t.Context(), out, j)
+		require.NoError(t, out.Close())
+		require.ErrorContains(t, err, tt.want, name)
+	}
+}
+
+// TestTextOfTheMark: an original that quotes a seal's signature is sealed and
+// verified, wherever in it the text stands; one that could be mistaken is
+// refused at the upload.
+func TestTextOfTheMark(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	s := k.sealer(t)
+	const mark = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
+	for _, gap := range []int{0, 1<<18 - 700, 1<<18 - 5, 1<<18 + 3, 1<<19 - 900} {
+		content := "% " + strings.Repeat(" ", gap) + mark + "\n"
+		b := classicPDF(layout{pages: letterPage(""), objects: []string{fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content)}})
+		require.Contains(t, string(b), mark)
+		_, file := sealed(t, s, job(t, b))
+		r := verify(t, file, k.trust())
+		require.True(t, r.OK(), textOf(t, r))
+	}
+	many := "% " + strings.Repeat(mark+" ", 8) + "\n"
+	b := classicPDF(layout{pages: letterPage(""), objects: []string{fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(many), many)}})
+	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+	var refusal *seal.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
+
+	_, file := sealed(t, s, job(t, simplePDF(1)))
+	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is gone, its seal is not
+	_, err = seal.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), seal.DefaultLimits())
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
+}
+
+// TestSealedInASeal: a sealed file that is sent out again is embedded, and its
+// own seal is not taken for that of the file around it.
+func TestSealedInASeal(t *testing.T) {
+	t.Parallel()
+	k := newKeys(t)
+	s := k.sealer(t)
+	_, inner := sealed(t, s, job(t, simplePDF(1)))
+	for range 3 {
+		_, outer := sealed(t, s, job(t, inner))
+		r := verify(t, outer, k.trust())
+		require.True(t, r.OK(), textOf(t, r))
+		sum := sha256.Sum256(inner)
+		require.Equal(t, hex.EncodeToString(sum[:]), r.OriginalSHA256)
+		inner = outer
+	}
+}
