@@ -1,0 +1,237 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+)
+
+// TestConfirmedClient: what needs the code needs it of the client that confirmed it.
+func TestConfirmedClient(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		boundClient(t, s)
+		unboundClient(t, s)
+		newLink(t, s)
+		repeatedCode(t, s)
+	})
+}
+
+// browser and stranger are clients of one address.
+func (s *service) browser(t *testing.T) *client {
+	t.Helper()
+	return (&client{t: t, s: s}).with("User-Agent", "browser")
+}
+
+func (s *service) stranger(t *testing.T) *client {
+	t.Helper()
+	return (&client{t: t, s: s}).with("User-Agent", "stranger")
+}
+
+func needCode(t *testing.T, c *client, at string) {
+	t.Helper()
+	require.Equal(t, false, c.get(at).want(200).body["otpVerified"])
+	c.post(at+"/consent", nil).refused(401, "otp_required")
+	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+}
+
+// boundClient: a session, as cookie or header, is what confirms, and nothing else.
+func boundClient(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	needCode(t, nobody, at)
+	verified := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200)
+	require.Equal(t, true, verified.body["verified"])
+	cookie := verified.header.Get("Set-Cookie")
+	for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/v1/signing/"} {
+		require.Contains(t, cookie, part)
+	}
+	require.NotContains(t, cookie, "Partitioned")
+	token := verified.str("sessionToken")
+	require.Len(t, token, 43, "256 bits")
+	for _, c := range []*client{nobody, stranger} { // the same address and browser are not enough
+		needCode(t, c, at)
+		c.post(at+"/decline", nil).refused(401, "otp_required")
+	}
+	nobody.with("X-Signer-Session", strings.Repeat("x", 43)).post(at+"/consent", nil).refused(401, "otp_required")
+	pair, _, _ := strings.Cut(cookie, ";")
+	byCookie, byHeader := stranger.with("Cookie", pair), stranger.with("X-Signer-Session", token)
+	for _, c := range []*client{byCookie, byHeader} {
+		ctx := c.get(at).want(200)
+		require.Equal(t, true, ctx.body["otpVerified"])
+		require.Equal(t, verified.str("draftKey"), ctx.str("draftKey"))
+	}
+	byCookie.post(at+"/consent", nil).want(200)
+
+	// Somebody else who reads the signer's mail takes over; the former session ends.
+	thief := stranger.binds(at)
+	needSession(t, byHeader, at)
+	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")
+	back := nobody.binds(at)
+	needSession(t, thief, at)
+
+	// Another signer's session is not this one's.
+	other, _ := c.sent(party())
+	mine := nobody.binds(s.link(t, other, 0))
+	needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
+
+	s.clock.advance(23 * time.Hour)
+	require.Equal(t, true, back.get(at).want(200).body["otpVerified"])
+	s.clock.advance(2 * time.Hour)
+	needSession(t, back, at)
+	nobody.binds(at).post(at+"/sign", object{"fields": []object{}}).want(200)
+}
+
+// unboundClient: address and user agent confirm, for half an hour.
+func unboundClient(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+	require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
+	require.Empty(t, a.header.Get("Set-Cookie"))
+	needCode(t, stranger, at)
+	s.clock.advance(29 * time.Minute)
+	require.Equal(t, true, nobody.get(at).want(200).body["otpVerified"])
+	s.clock.advance(2 * time.Minute)
+	needCode(t, nobody, at)
+	nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
+	nobody.post(at+"/consent", nil).want(200)
+	stranger.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+	nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
+}
+
+// newLink: a new link needs a new code.
+func newLink(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody := s.client(t), s.browser(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	bound := nobody.binds(at)
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
+	bound.get(at).refused(401, "signing_link_invalid")
+	fresh := s.link(t, e, 0)
+	needSession(t, bound, fresh)
+}
+
+// repeatedCode: the session is given once.
+func repeatedCode(t *testing.T, s *service) {
+	t.Helper()
+	c, nobody := s.client(t), s.browser(t)
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	body := object{"code": nobody.code(at), "bind": true}
+	keyed := nobody.with("Idempotency-Key", "k")
+	token := keyed.post(at+"/otp/verify", body).want(200).str("sessionToken")
+	again := keyed.post(at+"/otp/verify", body).refused(400, "otp_incorrect")
+	require.NotContains(t, string(again.raw), token, "the session is given once")
+}
+
+// needSession: the client is nobody's that has confirmed the code.
+func needSession(t *testing.T, c *client, at string) {
+	t.Helper()
+	ctx := c.get(at).want(200)
+	require.Equal(t, false, ctx.body["otpVerified"])
+	require.Nil(t, ctx.body["shown"])
+	c.post(at+"/sign", object{"fields": []object{}}).refused(401, "otp_required")
+}
+
+// TestEmbeddedSessionCookie: in a frame of another site the cookie is that frame's.
+func TestEmbeddedSessionCookie(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, _ := c.sent(party())
+	session := c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).want(201)
+	at := "/v1/signing/" + nobody.get("/v1/embedded/sessions/"+session.str("sessionToken")).want(200).str("signingToken")
+	cookie := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200).header.Get("Set-Cookie")
+	for _, part := range []string{"; HttpOnly", "; Secure", "; SameSite=None", "; Partitioned"} {
+		require.Contains(t, cookie, part)
+	}
+	pair, _, _ := strings.Cut(cookie, ";")
+	nobody.with("Cookie", pair).post(at+"/consent", nil).want(200)
+}
+
+// TestStateOfTheCode: a page that is loaded again learns where it was, and the
+// mailed code still counts.
+func TestStateOfTheCode(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, _ := c.sent(party())
+	at := s.link(t, e, 0)
+	state := func() object { return nobody.get(at).want(200).body["code"].(object) }
+	require.Equal(t, object{"liveUntil": nil, "triesLeft": nil, "requestableAt": nil, "locked": false}, state())
+	right := nobody.code(at)
+	st := state()
+	require.EqualValues(t, 3, st["triesLeft"])
+	require.NotNil(t, st["liveUntil"])
+	require.NotNil(t, st["requestableAt"], "not at once again")
+	wrong := "000000"
+	if right == wrong {
+		wrong = "111111"
+	}
+	details := nobody.post(at+"/otp/verify", object{"code": wrong}).refused(400, "otp_incorrect").body["details"].(object)
+	require.EqualValues(t, 2, details["triesLeft"])
+	require.EqualValues(t, 2, state()["triesLeft"])
+	s.clock.advance(time.Minute)
+	require.Nil(t, state()["requestableAt"])
+	nobody.post(at+"/otp/verify", object{"code": right}).want(200)
+	require.Nil(t, state()["liveUntil"])
+	for range 4 {
+		nobody.post(at+"/otp/request", nil).want(200)
+	}
+	free, err := time.Parse(time.RFC3339, state()["requestableAt"].(string))
+	require.NoError(t, err)
+	require.WithinDuration(t, s.clock.now().Add(9*time.Minute), free, 15*time.Second, "after five in ten minutes")
+	nobody.post(at+"/otp/request", nil).refused(429, "otp_rate_limited")
+	for range 3 {
+		nobody.post(at+"/otp/verify", object{"code": "abcdef"}).refused(400, "otp_incorrect")
+	}
+	require.Nil(t, state()["liveUntil"], "burnt")
+	data := contract()
+	_, token := c.sent(data)
+	require.Nil(t, nobody.get("/v1/signing/" + token).want(200).body["code"], "no code is needed")
+}
+
+// TestSettingsOfTheCode: declining and reading may need the code.
+func TestSettingsOfTheCode(t *testing.T) {
+	t.Parallel()
+	strict := onSQLite(t, func(cfg *api.Config) { cfg.DeclineNeedsCode, cfg.CodeBeforeReading = true, true })
+	c, nobody := strict.client(t), &client{t: t, s: strict}
+	e, _ := c.sent(party())
+	at := strict.link(t, e, 0)
+	ctx := nobody.get(at).want(200)
+	require.Equal(t, true, ctx.body["declineNeedsCode"])
+	require.Equal(t, false, ctx.body["readBeforeCode"])
+	doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
+	for _, path := range []string{"/document", "/documents/" + doc} {
+		nobody.get(at+path).refused(401, "otp_required")
+	}
+	nobody.post(at+"/decline", nil).refused(401, "otp_required")
+	confirmed := nobody.binds(at)
+	confirmed.get(at + "/document").want(200)
+	confirmed.get(at + "/documents/" + doc).want(200)
+	confirmed.post(at+"/decline", nil).want(200)
+	confirmed.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
+	nobody.post(at+"/decline", nil).refused(409, "already_signed_or_declined")
+	_, token := c.sent(contract())
+	nobody.get("/v1/signing/" + token + "/document").want(200)
+	nobody.post("/v1/signing/"+token+"/decline", nil).want(200)
+
+	usual := onSQLite(t, nil)
+	c, nobody = usual.client(t), &client{t: t, s: usual}
+	e, _ = c.sent(party())
+	at = usual.link(t, e, 0)
+	nobody.get(at + "/document").want(200)
+	nobody.post(at+"/decline", nil).want(200)
+}
