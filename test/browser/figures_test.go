@@ -39,6 +39,7 @@ func TestFigures(t *testing.T) {
 
 // On a slow network the viewer and the first page come while the signer reads what is agreed to.
 func TestFiguresOnSlowNetworks(t *testing.T) {
+	t.Parallel()
 	for _, n := range []struct {
 		name            string
 		latency, kbit   float64 // milliseconds, kilobits a second
