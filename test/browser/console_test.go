@@ -201,6 +201,9 @@ func TestConsoleAccount(t *testing.T) {
 	b.checked("console-settings-refused")
 	b.fill("#defaultExpiryDays", "45")
 	b.fill("#senderName", "Quayside Ltd")
+	b.choice("#slanguage", "de")
+	b.fill("#replyTo", "desk@quayside.example")
+	b.fill("#notifyEmail", "legal@quayside.example")
 	b.choice("#fieldOrigin", "bottom-left")
 	b.button("Save")
 	b.see("Saved.")
@@ -209,7 +212,7 @@ func TestConsoleAccount(t *testing.T) {
 		Own struct {
 			DefaultExpiryDays       *int
 			RetentionDays           *int
-			SenderName, FieldOrigin string
+			SenderName, FieldOrigin, Language, ReplyTo, NotifyEmail string
 		}
 	}
 	_, err := svc.do(http.MethodGet, svc.base+"/v1/console/settings?tenantId=quayside", "", nil, &kept)
@@ -218,6 +221,9 @@ func TestConsoleAccount(t *testing.T) {
 	require.Nil(t, kept.Own.RetentionDays)
 	require.Equal(t, "Quayside Ltd", kept.Own.SenderName)
 	require.Equal(t, "bottom-left", kept.Own.FieldOrigin)
+	require.Equal(t, "de", kept.Own.Language)
+	require.Equal(t, "desk@quayside.example", kept.Own.ReplyTo)
+	require.Equal(t, "legal@quayside.example", kept.Own.NotifyEmail)
 	b.button("Sign out")
 	b.see("Countersign console")
 	require.NotContains(t, b.text(), "Your session has ended")
