@@ -210,8 +210,8 @@ func TestConsoleAccount(t *testing.T) {
 	b.checked("console-settings")
 	var kept struct {
 		Own struct {
-			DefaultExpiryDays       *int
-			RetentionDays           *int
+			DefaultExpiryDays                                       *int
+			RetentionDays                                           *int
 			SenderName, FieldOrigin, Language, ReplyTo, NotifyEmail string
 		}
 	}
