@@ -192,3 +192,15 @@ func TestHead(t *testing.T) {
 	nobody.call(http.MethodHead, "/v1/envelopes?tenantId=acme", nil).want(401)
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
 }
+
+// TestUploadsAreExaminedForWhoMayAddThem: an envelope that takes no document
+// refuses one whatever it holds.
+func TestUploadsAreExaminedForWhoMayAddThem(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, _ := c.sent(contract())
+	c.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", []byte("no PDF at all")).refused(400, "envelope_not_draft")
+	ct, body := multipartBody(t, nil, []byte("no PDF at all"))
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
+}

@@ -166,11 +166,12 @@ func TestPlansOnEveryRoute(t *testing.T) {
 		c.sent(contract())
 	}
 	c.post(at+"/send", nil).refused(402, "plan_limit_reached")
-	for _, path := range []string{at + "/document", "/v1/verify"} {
+	empty := "/" + c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201).str("id")
+	for _, path := range []string{"/v1/envelopes" + empty + "/document", "/v1/verify"} {
 		c.send(http.MethodPost, path, "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
 	}
 	ct, body = multipartBody(t, nil, make([]byte, 1<<20+1))
-	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(413, "file_too_large")
+	c.send(http.MethodPost, "/v1/console/envelopes"+empty+"/documents", ct, body).refused(413, "file_too_large")
 	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).refused(413, "request_too_large")
 	for _, prefix := range []string{"/v1", "/v1/console"} {
 		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").refused(409, "envelope_not_completed")

@@ -260,8 +260,7 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
 	}
-	// Somebody else's envelope is refused before its bytes are read.
-	if _, err := s.ownEnvelope(c, app); err != nil {
+	if err := s.mayUpload(c, app); err != nil {
 		return err
 	}
 	u, err := s.receive(c, http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+1), "")
@@ -274,8 +273,18 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
+// mayUpload refuses somebody else's envelope, and one that takes no more
+// documents, before a byte is read.
+func (s *Server) mayUpload(c *gin.Context, app caller) error {
+	e, err := s.ownEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	return e.MayAddDocument(s.Store.PlanLimits(app.Plan).Documents)
+}
+
 func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
-	if _, err := s.ownEnvelope(c, app); err != nil {
+	if err := s.mayUpload(c, app); err != nil {
 		return err
 	}
 	in, err := s.readParts(c)

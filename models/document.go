@@ -111,20 +111,29 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	return newID()
 }
 
+// MayAddDocument refuses a document that could not be added whatever it holds.
+func (e *Envelope) MayAddDocument(maxDocuments int) error {
+	if err := e.may(ActionAddDocument); err != nil {
+		return err
+	}
+	n := len(e.Originals())
+	if n >= MaxDocuments {
+		return Refuse(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
+	}
+	if n >= maxDocuments {
+		return Refuse(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
+	}
+	return nil
+}
+
 // AddDocument adds an uploaded PDF to a draft. maxDocuments is what the app's
 // plan allows. Fields that were placed before the first document was there must
 // fit on it.
 func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Document, error) {
-	if err := e.may(ActionAddDocument); err != nil {
+	if err := e.MayAddDocument(maxDocuments); err != nil {
 		return nil, err
 	}
 	n := len(e.Originals())
-	if n >= MaxDocuments {
-		return nil, Refuse(KindInvalid, "too_many_documents", "An envelope can hold at most %d documents.", MaxDocuments)
-	}
-	if n >= maxDocuments {
-		return nil, Refuse(KindPayment, "plan_documents", "The plan allows %d document(s) per envelope; more need the Pro plan.", maxDocuments)
-	}
 	d := &Document{
 		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
 		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
