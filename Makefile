@@ -136,6 +136,13 @@ faults: build $(TOOLS)/testenv ## Break everything on purpose, many times (ROUND
 forgeries: setup ## Attack the verification: every forgery, every byte, thousands of generated ones (most of an hour)
 	$(GO) test -count=1 -timeout 3h ./test/forgeries -long
 
+# SEED decides which COUNT changes are tried. -count 0 with no limit tries all, which takes days.
+COUNT ?= 155
+
+.PHONY: mutants
+mutants: build $(TOOLS)/testenv $(TOOLS)/mutants ## Change the rules in small ways and name the changes that no test notices (COUNT=155 SEED=0; up to two hours)
+	$(TOOLS)/testenv $(TOOLS)/mutants -count $(COUNT) -seed $(SEED) -time 2h
+
 .PHONY: clients
 clients: ## Generate Go and TypeScript clients from the contract and compile them
 	test/clients/check.sh
@@ -184,6 +191,9 @@ $(TOOLS)/golangci-lint: $(TOOLS_SOURCES)
 
 $(TOOLS)/gotestsum: $(TOOLS_SOURCES)
 	$(GO) -C tools build -o $(CURDIR)/$@ gotest.tools/gotestsum
+
+$(TOOLS)/mutants: $(TOOLS_SOURCES) $(wildcard tools/mutants/*.go)
+	$(GO) -C tools build -o $(CURDIR)/$@ ./mutants
 
 $(TOOLS)/workflowcheck: $(TOOLS_SOURCES)
 	$(GO) -C tools build -o $(CURDIR)/$@ go.temporal.io/sdk/contrib/tools/workflowcheck

@@ -11,6 +11,7 @@ package conformance_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -89,7 +90,7 @@ func targets(t *testing.T, suite func(*testing.T, *target)) {
 // dev starts the built program. Every sealed document is too large to be mailed.
 func dev(t *testing.T, env []string) *target {
 	t.Helper()
-	program, err := filepath.Abs("../../bin/countersign")
+	program, err := filepath.Abs(cmp.Or(os.Getenv("COUNTERSIGN_TEST_PROGRAM"), "../../bin/countersign"))
 	require.NoError(t, err)
 	require.FileExists(t, program, `run "make build" first`)
 	dir := t.TempDir()

@@ -1,0 +1,185 @@
+// Command mutants changes the code in small ways, one at a time, and tells which changes no test notices.
+//
+// All changes are compiled into the test binaries at once, each behind a switch that an environment
+// variable turns on, so that a change costs no build, only the tests that reach it. The sources stay as
+// they are: the changed copies are given to the compiler as an overlay.
+//
+//	mutants -count 155 -seed 1 -time 40m -accepted test/mutants.txt
+//
+// A change is one of: a condition of an if that is never true, one side of && or || that is left out, < for <=
+// and the like, a named constant for its neighbour of the same type or for its half, a comparison that is left
+// out of an SQL text, a statement that is left out. Those that the file of accepted changes names, each with the
+// reason why it changes nothing that matters, are not counted. The exit status is 1 if fewer than -goal per
+// cent were noticed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// suites are the packages that are changed, each with the packages whose tests should notice, quickest first.
+//
+//nolint:gochecknoglobals // a table
+var suites = []suite{
+	{"./models", []string{"./models", "./store", "./api", "./activities", "./test/conformance"}},
+	{"./store", []string{"./store", "./api", "./activities", "./test/conformance"}},
+	{"./api", []string{"./api", "./test/conformance"}},
+	{"./activities", []string{"./activities", "./workflows", "./api"}},
+	{"./seal", []string{"./seal"}},
+	{"./seal/cms", []string{"./seal/cms", "./seal"}},
+	{"./internal/credential", []string{"./internal/credential", "./api"}},
+}
+
+type suite struct {
+	pkg      string
+	watchers []string
+}
+
+type options struct {
+	count    int
+	seed     uint64
+	limit    time.Duration
+	goal     float64
+	accepted string
+	only     string
+	list     bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.count, "count", 155, "how many changes to try, drawn evenly from the packages; 0: all")
+	flag.Uint64Var(&o.seed, "seed", 1, "decides which are drawn")
+	flag.DurationVar(&o.limit, "time", time.Hour, "when to stop; what was not tried is said")
+	flag.Float64Var(&o.goal, "goal", 90, "per cent that must be noticed")
+	flag.StringVar(&o.accepted, "accepted", "test/mutants.txt", "changes that need not be noticed, with reasons")
+	flag.StringVar(&o.only, "only", "", "only changes whose name contains this")
+	flag.BoolVar(&o.list, "list", false, "only list the changes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	accepted, err := readAccepted(o.accepted)
+	if err != nil {
+		return err
+	}
+	all, overlay, err := mutate(ctx, dir)
+	if err != nil {
+		return err
+	}
+	chosen := choose(all, o, accepted)
+	fmt.Printf("%d possible changes, %d accepted with a reason, %d chosen (seed %d)\n", len(all), len(accepted), len(chosen), o.seed)
+	if o.list {
+		for _, m := range chosen {
+			fmt.Println(m)
+		}
+		return nil
+	}
+	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, reached: map[string]map[string]map[int]bool{}}
+	if err := b.build(ctx, chosen); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	noticed, tried := 0, 0
+	var survivors []mutation
+	for _, m := range chosen {
+		by, err := b.try(ctx, m)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		tried++
+		if by == "" {
+			survivors = append(survivors, m)
+			fmt.Println("SURVIVED", m)
+			continue
+		}
+		noticed++
+		fmt.Println("noticed ", m, "·", by)
+	}
+	if tried == 0 {
+		return errors.New("nothing was tried")
+	}
+	percent := 100 * float64(noticed) / float64(tried)
+	fmt.Printf("\n%d of %d noticed (%.0f %%), %d not tried\n", noticed, tried, percent, len(chosen)-tried)
+	for _, m := range survivors {
+		fmt.Println("survived", m)
+	}
+	if percent < o.goal {
+		return fmt.Errorf("%.0f %% noticed, the goal is %.0f", percent, o.goal)
+	}
+	return nil
+}
+
+// choose draws evenly from the packages, as far as they have so many.
+func choose(all []mutation, o options, accepted map[string]bool) []mutation {
+	byPackage := map[string][]mutation{}
+	for _, m := range all {
+		if !accepted[m.name()] && strings.Contains(m.String(), o.only) {
+			byPackage[m.pkg] = append(byPackage[m.pkg], m)
+		}
+	}
+	random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // which changes are tried is no secret
+	for _, s := range suites {
+		list := byPackage[s.pkg]
+		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	var out []mutation
+	for more := true; more && (o.count == 0 || len(out) < o.count); {
+		more = false
+		for _, s := range suites {
+			if list := byPackage[s.pkg]; len(list) > 0 && (o.count == 0 || len(out) < o.count) {
+				out, byPackage[s.pkg], more = append(out, list[0]), list[1:], true
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b mutation) int { return a.id - b.id })
+	return out
+}
+
+// readAccepted reads lines "name — reason". A line without a reason is an error.
+func readAccepted(file string) (map[string]bool, error) {
+	out := map[string]bool{}
+	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	if errors.Is(err, os.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(string(b), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reason, ok := strings.Cut(line, " — ")
+		if !ok || strings.TrimSpace(reason) == "" {
+			return nil, fmt.Errorf("%s:%d: no reason is given", file, i+1)
+		}
+		out[strings.TrimSpace(name)] = true
+	}
+	return out, nil
+}
