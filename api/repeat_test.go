@@ -209,7 +209,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
 		}
 	}
-	for path, prepare := range all {
+	for path, prepare := range all { //nolint:paralleltest // one after the other: they share triggers on the database
 		t.Run(path, func(t *testing.T) {
 			r := prepare()
 			caller := *r.c

@@ -29,7 +29,7 @@ var es = phrases{
 	CompletedSubject: "Completado: {document}", CompletedHeading: "Todos han firmado",
 	CompletedText: "Todos han firmado {document}; se selló el {time}.",
 	CopyAttached:  "Su copia firmada va adjunta.", CopyLinked: "Su copia firmada está lista para descargar.", CopyMixed: "Su copia firmada va adjunta; los archivos más grandes, como enlaces.",
-	CheckNote: "Cada archivo lleva un sello digital que muestra cualquier cambio posterior. Compruebe un archivo en cualquier momento:",
+	CheckNote: "Cada archivo lleva un sello digital que muestra cualquier cambio posterior. Compruebe un archivo cuando quiera:",
 
 	DeclinedSubject: "Rechazado: {document}", DeclinedHeading: "La firma fue rechazada",
 	DeclinedBy: "{name} rechazó firmar {document} el {time}.", Declined: "La firma de {document} fue rechazada el {time}.",

@@ -29,7 +29,7 @@ var pt = phrases{
 	CompletedSubject: "Concluído: {document}", CompletedHeading: "Todos assinaram",
 	CompletedText: "{document} foi assinado por todos e selado em {time}.",
 	CopyAttached:  "Sua cópia assinada está em anexo.", CopyLinked: "Sua cópia assinada está pronta para baixar.", CopyMixed: "Sua cópia assinada está em anexo, os arquivos maiores como links.",
-	CheckNote: "Cada arquivo traz um selo digital que mostra qualquer alteração posterior. Verifique um arquivo a qualquer momento:",
+	CheckNote: "Cada arquivo traz um selo digital que mostra qualquer alteração posterior. Verifique um arquivo quando quiser:",
 
 	DeclinedSubject: "Recusado: {document}", DeclinedHeading: "A assinatura foi recusada",
 	DeclinedBy: "{name} recusou-se a assinar {document} em {time}.", Declined: "A assinatura de {document} foi recusada em {time}.",

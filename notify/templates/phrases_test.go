@@ -92,8 +92,14 @@ func TestPluralsByLanguage(t *testing.T) {
 		n        int
 		want     string
 	}{
-		{"en", 1, "1 day left to download: X"}, {"en", 14, "14 days left to download: X"}, {"de", 1, "Noch 1 Tag zum Herunterladen: X"},
-		{"ar", 1, "بقي يوم واحد للتنزيل: X"}, {"ar", 2, "بقي يومان للتنزيل: X"}, {"ar", 7, "بقيت 7 أيام للتنزيل: X"}, {"ar", 14, "بقي 14 يومًا للتنزيل: X"}, {"ar", 100, "بقي 100 يوم للتنزيل: X"},
+		{"en", 1, "1 day left to download: X"},
+		{"en", 14, "14 days left to download: X"},
+		{"de", 1, "Noch 1 Tag zum Herunterladen: X"},
+		{"ar", 1, "بقي يوم واحد للتنزيل: X"},
+		{"ar", 2, "بقي يومان للتنزيل: X"},
+		{"ar", 7, "بقيت 7 أيام للتنزيل: X"},
+		{"ar", 14, "بقي 14 يومًا للتنزيل: X"},
+		{"ar", 100, "بقي 100 يوم للتنزيل: X"},
 	} {
 		p := in(c.language)
 		assert.Equal(t, c.want, p.count(p.DaysLeft, c.n, as("document", "X")), "%s %d", c.language, c.n)
@@ -107,8 +113,14 @@ func TestContrast(t *testing.T) {
 	require.NoError(t, err)
 	html := string(b)
 	for _, of := range [][3]string{
-		{"ground", "#f3f5f6", "#16222b #55646f"}, {"card", "#ffffff", "#16222b #33424d #55646f #0f5570"}, {"panel", "#f3f7f9", "#16222b #33424d #55646f #0f5570"}, {"button", "#0f5570", "#ffffff"},
-		{"dark ground", "#0e1419", "#f3f5f6 #a2b1ba"}, {"dark card", "#172027", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"}, {"dark panel", "#1d2a33", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"}, {"dark button", "#7cc4de", "#06222d"},
+		{"ground", "#f3f5f6", "#16222b #55646f"},
+		{"card", "#ffffff", "#16222b #33424d #55646f #0f5570"},
+		{"panel", "#f3f7f9", "#16222b #33424d #55646f #0f5570"},
+		{"button", "#0f5570", "#ffffff"},
+		{"dark ground", "#0e1419", "#f3f5f6 #a2b1ba"},
+		{"dark card", "#172027", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"},
+		{"dark panel", "#1d2a33", "#f3f5f6 #d3dce1 #a2b1ba #7cc4de"},
+		{"dark button", "#7cc4de", "#06222d"},
 	} {
 		require.Contains(t, html, of[1], of[0])
 		for _, ink := range strings.Fields(of[2]) {
