@@ -279,3 +279,22 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsNotAvailableCanBeRepeated: builder sessions are never done, so that
+// only one that is still worked on keeps its key.
+func TestWhatIsNotAvailableCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const path = "/v1/embedded/builder-sessions"
+	c := s.client(t).with("Idempotency-Key", "k")
+	c.post(path, object{}).refused(501, "not_available")
+	c.post(path, object{"a": 1}).refused(501, "not_available")
+	_, err = db.ExecContext(t.Context(), "CREATE TRIGGER stays BEFORE DELETE ON idempotency_keys BEGIN SELECT RAISE(IGNORE); END")
+	require.NoError(t, err)
+	c.post(path, object{}).refused(501, "not_available")
+	c.post(path, object{}).refused(409, "idempotency_in_flight")
+	c.post(path, object{"a": 1}).refused(422, "idempotency_key_reused")
+}
