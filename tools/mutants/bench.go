@@ -87,6 +87,9 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 		seen := filepath.Join(b.dir, "seen")
 		_ = os.Remove(seen)
 		passed, output, err := b.test(ctx, pkg, []string{test}, 0, seen)
+		if err == nil && !passed { // once more: a loaded machine makes a wait run out
+			passed, output, err = b.test(ctx, pkg, []string{test}, 0, seen)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,205 @@
+package models_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestALinkEndsByItself: after thirty days, also where the envelope has no deadline.
+func TestALinkEndsByItself(t *testing.T) {
+	t.Parallel()
+	end := start.Add(models.LinkLifetime)
+	for _, c := range []struct {
+		at   time.Time
+		good bool
+	}{{end.Add(-time.Microsecond), true}, {end, false}, {end.Add(time.Hour), false}} {
+		e := sent(t, nil, models.AuthNone, 1)
+		_, err := e.Open(act(c.at), link(e, 0))
+		if c.good {
+			require.NoError(t, err)
+			continue
+		}
+		assert.Equal(t, "signing_link_expired", code(t, err))
+		_, err = e.Consent(act(c.at), link(e, 0), models.DisclosureIn("en"))
+		assert.Equal(t, "signing_link_expired", code(t, err))
+		assert.Equal(t, models.SignerSent, e.Signers[0].Status)
+	}
+}
+
+// TestASpentLinkDoesNothing: who has signed or declined views no page, asks for
+// no code and confirms none.
+func TestASpentLinkDoesNothing(t *testing.T) {
+	t.Parallel()
+	spend := map[string]func(*models.Envelope){
+		"signed": func(e *models.Envelope) { signs(t, e, 0, start) },
+		"declined": func(e *models.Envelope) { // which closes the envelope; here it is as if it had not
+			_, err := e.Decline(act(start), link(e, 0), nil)
+			require.NoError(t, err)
+			e.Status = models.StatusInProgress
+		},
+	}
+	for name, spend := range spend {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := sent(t, nil, models.AuthNone, 1, 1)
+			spend(e)
+			n := len(e.Events)
+			assert.Equal(t, "signing_link_invalid", code(t, e.ViewPage(act(start), link(e, 0), e.Originals()[0].ID, 1, 5)))
+			_, err := e.RequestCode(act(start), link(e, 0), []byte("hash"))
+			assert.Equal(t, "signing_link_invalid", code(t, err))
+			_, err = e.VerifyCode(act(start), link(e, 0), []byte("hash"))
+			assert.Equal(t, "signing_link_invalid", code(t, err))
+			assert.Zero(t, e.Signers[0].PageViews)
+			assert.Len(t, e.Events, n)
+			require.NoError(t, e.ViewPage(act(start), link(e, 1), e.Originals()[0].ID, 1, 5), "the other's link is good")
+		})
+	}
+}
+
+// TestPageViewsAreBounded: in page, time and number.
+func TestPageViewsAreBounded(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	doc, day := e.Originals()[0].ID, int64(24*60*60*1000)
+	view := func(document uuid.UUID, page int, dwell int64) error {
+		return e.ViewPage(act(start), link(e, 0), document, page, dwell)
+	}
+	for _, c := range []struct {
+		document uuid.UUID
+		page     int
+		dwell    int64
+		bad      string
+	}{
+		{doc, 1, 0, ""}, {doc, 2, day, ""}, {doc, 0, 0, "page"}, {doc, 3, 0, "page"}, {doc, 1, -1, "dwellMs"}, {doc, 1, day + 1, "dwellMs"}, {uuid.New(), 1, 0, "documentId"},
+	} {
+		err := view(c.document, c.page, c.dwell)
+		if c.bad == "" {
+			require.NoError(t, err)
+			continue
+		}
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal)
+		assert.Contains(t, refusal.Fields, c.bad)
+	}
+	assert.Equal(t, 2, e.Signers[0].PageViews)
+	e.Signers[0].PageViews = models.MaxPageViews - 1
+	require.NoError(t, view(doc, 1, 1))
+	assert.Equal(t, "page_view_limit", code(t, view(doc, 1, 1)))
+}
+
+// TestCodesAreCountedForTenMinutes: five in any ten minutes, not in any five.
+func TestCodesAreCountedForTenMinutes(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	request := func(at time.Time) error { _, err := e.RequestCode(act(at), link(e, 0), []byte("hash")); return err }
+	for range models.OTPRequestLimit {
+		require.NoError(t, request(start))
+	}
+	err := request(start.Add(10*time.Minute - time.Microsecond))
+	assert.Equal(t, "otp_rate_limited", code(t, err))
+	require.NoError(t, request(start.Add(10*time.Minute)))
+
+	e = sent(t, nil, models.AuthEmailOTP, 1)
+	require.NoError(t, request(start))
+	verify := func(at time.Time) bool {
+		ok, err := e.VerifyCode(act(at), link(e, 0), []byte("hash"))
+		require.NoError(t, err)
+		return ok
+	}
+	assert.False(t, verify(start.Add(10*time.Minute)), "and a code is good for as long")
+	assert.True(t, verify(start.Add(10*time.Minute-time.Microsecond)))
+}
+
+// TestNobodySignsWithoutConsent: not even where no code is needed.
+func TestNobodySignsWithoutConsent(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	assert.Equal(t, "consent_required", code(t, e.MaySign(act(start), link(e, 0))))
+	_, err := e.Sign(act(start), link(e, 0), text(e, 0, "yes"))
+	assert.Equal(t, "consent_required", code(t, err))
+	assert.Empty(t, e.Values)
+	_, err = e.RequestCode(act(start), link(e, 0), []byte("hash"))
+	assert.Equal(t, "otp_not_required", code(t, err))
+	signs(t, e, 0, start)
+	assert.Equal(t, models.StatusSealing, e.Status)
+}
+
+// TestANewLinkStartsAnew: nothing that was gained or lost with the old one counts.
+func TestANewLinkStartsAnew(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	for range models.OTPRequestLimit {
+		_, err := e.RequestCode(act(start), link(e, 0), []byte("right"))
+		require.NoError(t, err)
+	}
+	_, err := e.VerifyCode(act(start), link(e, 0), []byte("wrong"))
+	require.NoError(t, err)
+	ok, err := e.BindCode(act(start), link(e, 0), []byte("right"), []byte("session"))
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NoError(t, e.Relink(act(start), e.Signers[0].ID))
+	s := e.Signers[0]
+	assert.Nil(t, s.OTPVerifiedAt)
+	assert.Nil(t, s.SessionHash)
+	assert.Nil(t, s.ConfirmedBy)
+	assert.Zero(t, s.OTPWrong)
+	assert.Empty(t, s.OTPRequests)
+	_, err = e.RequestCode(act(start), link(e, 0), []byte("right"))
+	require.NoError(t, err, "the window is the link's")
+}
+
+// TestLinksAreForThoseWhoAreAwaited: not for a later group, and not for who has acted.
+func TestLinksAreForThoseWhoAreAwaited(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1, 2)
+	for _, again := range []func(models.Act, uuid.UUID) error{e.Relink, e.Reinvite} {
+		assert.Equal(t, "signer_not_awaited", code(t, again(act(start), e.Signers[1].ID)))
+		assert.Nil(t, e.Signers[1].LinkID)
+		require.ErrorIs(t, again(act(start), uuid.New()), models.ErrNotFound)
+	}
+	signs(t, e, 0, start)
+	was := *e.Signers[0].LinkID
+	assert.Equal(t, "signer_not_awaited", code(t, e.Reinvite(act(start), e.Signers[0].ID)))
+	assert.Equal(t, was, *e.Signers[0].LinkID)
+	require.NoError(t, e.Reinvite(act(start), e.Signers[1].ID))
+}
+
+// TestEmbeddingEndsWithTheDeadline: also before the timer has fired.
+func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
+	t.Parallel()
+	days := 1
+	due := start.AddDate(0, 0, 1)
+	e := sent(t, &days, models.AuthNone, 1, 2)
+	_, err := e.MayEmbed(e.Signers[0].ID, due.Add(-time.Microsecond))
+	require.NoError(t, err)
+	_, err = e.MayEmbed(e.Signers[0].ID, due)
+	assert.Equal(t, "envelope_closed", code(t, err))
+	_, err = e.MayEmbed(e.Signers[1].ID, start)
+	assert.Equal(t, "signer_not_awaited", code(t, err))
+	_, err = e.MayEmbed(uuid.New(), start)
+	require.ErrorIs(t, err, models.ErrNotFound)
+	_, err = draft(t, nil, models.AuthNone, 1).MayEmbed(e.Signers[0].ID, start)
+	require.ErrorIs(t, err, models.ErrNotFound)
+	d := draft(t, nil, models.AuthNone, 1)
+	_, err = d.MayEmbed(d.Signers[0].ID, start)
+	assert.Equal(t, "envelope_draft", code(t, err))
+	require.NoError(t, e.Void(act(start), nil))
+	_, err = e.MayEmbed(e.Signers[0].ID, start)
+	assert.Equal(t, "envelope_closed", code(t, err))
+}
+
+// TestEmbeddedSessionsEnd: at their time, and when they are revoked.
+func TestEmbeddedSessionsEnd(t *testing.T) {
+	t.Parallel()
+	s := models.EmbeddedSession{ExpiresAt: start}
+	require.NoError(t, s.Live(start.Add(-time.Microsecond)))
+	assert.Equal(t, "session_expired", code(t, s.Live(start)))
+	s.RevokedAt = &start
+	require.ErrorIs(t, s.Live(start.Add(-time.Hour)), models.ErrSessionInvalid)
+}
