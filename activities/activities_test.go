@@ -137,6 +137,12 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 // sent stores an envelope with two documents that waits for signers with these addresses.
 func (h *house) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	h.t.Helper()
+	return h.sentInTurn(func(int) int { return 1 }, emails...)
+}
+
+// sentInTurn is sent for signers of whom each has a routing group.
+func (h *house) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+	h.t.Helper()
 	act, days := h.act(), 30
 	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: h.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(h.t, err)
@@ -151,8 +157,8 @@ func (h *house) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput
 		}, 2)
 		require.NoError(h.t, err)
 	}
-	for _, email := range emails {
-		s, err := e.AddSigner(act, models.SignerInput{Name: "Name", Email: email, RoutingOrder: 1, AuthMethod: models.AuthNone})
+	for i, email := range emails {
+		s, err := e.AddSigner(act, models.SignerInput{Name: "Name", Email: email, RoutingOrder: group(i), AuthMethod: models.AuthNone})
 		require.NoError(h.t, err)
 		_, err = e.AddFields(act, []models.FieldInput{{
 			SignerRef: s.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 9, H: 9, Required: true, Origin: models.OriginTopLeft,

@@ -136,3 +136,15 @@ func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
 		assert.NotEqual(t, was, now, name)
 	}
 }
+
+// TestTheChainIsAsLongAsWasRecorded: a number that does not fit is found, too.
+func TestTheChainIsAsLongAsWasRecorded(t *testing.T) {
+	t.Parallel()
+	e := chained(t)
+	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+	for _, n := range []int64{e.AuditSeq - 1, e.AuditSeq + 1, 0} {
+		require.Error(t, models.VerifyChain(e.Events, n, e.AuditHead))
+	}
+	require.NoError(t, models.VerifyChain(nil, 0, models.ChainStart))
+	require.Error(t, models.VerifyChain(nil, 1, models.ChainStart))
+}

@@ -20,24 +20,24 @@ import (
 	"countersign/store/blob"
 )
 
-// stores are a directory and a bucket, each with a way to make a file older.
-func stores(t *testing.T) map[string]func() (blob.Store, func(key string)) {
+// stores are a directory and a bucket, each with a way to make a file so old.
+func stores(t *testing.T) map[string]func() (blob.Store, func(key string, age time.Duration)) {
 	t.Helper()
-	return map[string]func() (blob.Store, func(string)){
-		"directory": func() (blob.Store, func(string)) {
+	return map[string]func() (blob.Store, func(string, time.Duration)){
+		"directory": func() (blob.Store, func(string, time.Duration)) {
 			root := t.TempDir()
 			b, err := blob.OpenDir(root)
 			require.NoError(t, err)
-			return b, func(key string) {
-				past := time.Now().Add(-25 * time.Hour)
+			return b, func(key string, age time.Duration) {
+				past := time.Now().Add(-age)
 				require.NoError(t, os.Chtimes(filepath.Join(root, key), past, past))
 			}
 		},
-		"bucket": func() (blob.Store, func(string)) {
+		"bucket": func() (blob.Store, func(string, time.Duration)) {
 			s3 := testkit.NewS3(t)
 			b, err := blob.Open(t.Context(), s3.URL)
 			require.NoError(t, err)
-			return b, func(key string) { s3.Age(key, 25*time.Hour) }
+			return b, s3.Age
 		},
 	}
 }
@@ -104,14 +104,17 @@ func TestSweep(t *testing.T) {
 			}
 			for _, key := range stays {
 				keep(t, b, key)
-				age(key)
+				age(key, sweep.Age+time.Hour)
 			}
 			for key := range goes {
 				keep(t, b, key)
-				age(key)
+				age(key, sweep.Age+time.Hour)
 			}
 			young := fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New())
 			keep(t, b, young)
+			older := fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New())
+			keep(t, b, older)
+			age(older, 23*time.Hour)
 			run := func(remove bool) map[string]string {
 				found := make(map[string]string)
 				require.NoError(t, sweep.Sweeper{Store: s, Blobs: b, Delete: remove}.Run(t.Context(), func(o sweep.Orphan) error {
@@ -127,7 +130,7 @@ func TestSweep(t *testing.T) {
 			assert.Empty(t, run(true), name)
 			left, err := b.List(t.Context(), "")
 			require.NoError(t, err)
-			assert.ElementsMatch(t, append(stays, young), left, name)
+			assert.ElementsMatch(t, append(stays, young, older), left, name)
 		}
 	})
 }

@@ -1,0 +1,52 @@
+package credential_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/credential"
+	"countersign/models"
+)
+
+// TestACodeIsOneLinks: the same digits are worth nothing on another link, for
+// another signer, or under another key.
+func TestACodeIsOneLinks(t *testing.T) {
+	t.Parallel()
+	codes := credential.NewCodes([]byte("key"))
+	l := models.Link{EnvelopeID: uuid.New(), SignerID: uuid.New(), ID: uuid.New()}
+	hash := codes.Hash(l, "123456")
+	require.Equal(t, hash, codes.Hash(l, "123456"))
+	require.NotContains(t, string(hash), "123456")
+	renewed, another := l, l
+	renewed.ID, another.SignerID = uuid.New(), uuid.New()
+	require.NotEqual(t, hash, codes.Hash(renewed, "123456"))
+	require.NotEqual(t, hash, codes.Hash(another, "123456"))
+	require.NotEqual(t, hash, codes.Hash(l, "123457"))
+	require.NotEqual(t, hash, credential.NewCodes([]byte("another key")).Hash(l, "123456"))
+
+	draft := codes.DraftKey(l)
+	require.Equal(t, draft, codes.DraftKey(l))
+	require.Len(t, draft, 43, "256 bits")
+	require.NotEqual(t, draft, codes.DraftKey(renewed))
+	require.NotEqual(t, draft, codes.DraftKey(another))
+}
+
+// TestCodesAreSixDigits: with the zeros in front.
+func TestCodesAreSixDigits(t *testing.T) {
+	t.Parallel()
+	codes, seen, zeros := credential.NewCodes([]byte("key")), map[string]bool{}, 0
+	for range 500 {
+		code, err := codes.New()
+		require.NoError(t, err)
+		require.Regexp(t, regexp.MustCompile(`^[0-9]{6}$`), code)
+		seen[code] = true
+		if code[0] == '0' {
+			zeros++
+		}
+	}
+	require.Greater(t, len(seen), 480)
+	require.Positive(t, zeros, "a tenth of all")
+}

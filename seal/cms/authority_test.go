@@ -1,0 +1,107 @@
+package cms_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/seal/cms"
+)
+
+// between puts somebody between the service and its time-stamp authority who changes the answers.
+func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
+	t.Helper()
+	tsa := testkit.NewTSA(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, "bad", http.StatusBadRequest)
+			return
+		}
+		req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, tsa.URL, bytes.NewReader(query))
+		if err != nil {
+			http.Error(w, "bad", http.StatusBadRequest)
+			return
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		defer func() { _ = res.Body.Close() }()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil {
+			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		_, _ = w.Write(change(query, answer))
+	}))
+	t.Cleanup(srv.Close)
+	return &cms.Authority{URL: srv.URL, Client: srv.Client(), Rand: rand.Reader}
+}
+
+// TestATimestampAnswersItsRequest: one over the right digest that was made for
+// another request is not taken.
+func TestATimestampAnswersItsRequest(t *testing.T) {
+	t.Parallel()
+	digest, other := sha256.Sum256([]byte("content")), sha256.Sum256([]byte("other"))
+	var first []byte
+	a := between(t, func(_, answer []byte) []byte {
+		if first == nil {
+			first = answer
+		}
+		return first
+	})
+	token, err := a.Stamp(t.Context(), digest[:])
+	require.NoError(t, err)
+	parsed, err := cms.ParseTokenStrict(token)
+	require.NoError(t, err)
+	require.NoError(t, parsed.Verify(digest[:]))
+	require.Error(t, parsed.Verify(other[:]))
+	_, err = a.Stamp(t.Context(), digest[:])
+	require.ErrorContains(t, err, "another request")
+	_, err = a.Stamp(t.Context(), other[:])
+	require.Error(t, err)
+}
+
+// TestARefusedTimestampIsNone: also where the answer carries a token that is sound.
+func TestARefusedTimestampIsNone(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	for status, good := range map[byte]bool{0: true, 1: true, 2: false, 3: false, 5: false} {
+		a := between(t, func(_, answer []byte) []byte {
+			return bytes.Replace(answer, []byte{2, 1, 0}, []byte{2, 1, status}, 1) // PKIStatus comes first
+		})
+		_, err := a.Stamp(t.Context(), digest[:])
+		if good {
+			require.NoError(t, err, "status %d", status)
+		} else {
+			require.ErrorContains(t, err, "refused with status", "status %d", status)
+		}
+	}
+}
+
+// TestBadAnswersOfTheAuthority: what is no answer is an error.
+func TestBadAnswersOfTheAuthority(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	for name, change := range map[string]func(query, answer []byte) []byte{
+		"nothing": func(_, _ []byte) []byte { return nil }, "the request": func(query, _ []byte) []byte { return query },
+		"cut off":   func(_, answer []byte) []byte { return answer[:len(answer)-9] },
+		"too large": func(_, answer []byte) []byte { return append(make([]byte, 64<<10), answer...) },
+		"a changed signature": func(_, answer []byte) []byte {
+			answer[len(answer)-1] ^= 1
+			return answer
+		},
+	} {
+		_, err := between(t, change).Stamp(t.Context(), digest[:])
+		require.Error(t, err, name)
+	}
+}
