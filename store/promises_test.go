@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestASessionEndsThoughItsUserIsBusy: being at work keeps it from being idle, and no longer.
+func TestASessionEndsThoughItsUserIsBusy(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		app, _, err := s.CreateApp(ctx, "A", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		user, err := s.CreateUser(ctx, app.ID, "ada@example.com", "Ada", "correct horse", models.RoleViewer)
+		require.NoError(t, err)
+		const lifetime, idle = 8 * time.Hour, time.Hour
+		session, err := s.SignIn(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime)
+		require.NoError(t, err)
+		for range 15 {
+			clock.Add(lifetime / 16)
+			in, err := s.SignedIn(ctx, session.ID, idle, true)
+			require.NoError(t, err)
+			assert.Equal(t, user.ID, in.User.ID)
+		}
+		rows, _, err := s.Sessions(ctx, user.ID, idle)
+		require.NoError(t, err)
+		assert.Len(t, rows, 1)
+		clock.Add(lifetime/16 - time.Microsecond)
+		_, err = s.SignedIn(ctx, session.ID, idle, true)
+		require.NoError(t, err)
+		clock.Add(time.Microsecond)
+		_, err = s.SignedIn(ctx, session.ID, idle, true)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		rows, _, err = s.Sessions(ctx, user.ID, idle)
+		require.NoError(t, err)
+		assert.Empty(t, rows)
+
+		// One that nobody uses ends sooner.
+		session, err = s.SignIn(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime)
+		require.NoError(t, err)
+		clock.Add(idle - time.Minute)
+		_, err = s.SignedIn(ctx, session.ID, idle, false)
+		require.NoError(t, err, "who only looks on is signed in, and not at work")
+		clock.Add(time.Minute)
+		_, err = s.SignedIn(ctx, session.ID, idle, true)
+		require.ErrorIs(t, err, models.ErrNotFound)
+	})
+}
+
+// TestAMissingTimestampIsAskedFor: for a document that was sealed without one.
+func TestAMissingTimestampIsAskedFor(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		for _, pending := range []bool{false, true} {
+			for _, days := range []int{0, 7} {
+				e := f.sent(1, nil)
+				require.NoError(t, f.sign(e, 0))
+				drain(t, s)
+				require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+					err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: pending}})
+					e.Retain(days)
+					return err
+				}))
+				want := map[models.OutboxKind]bool{}
+				if pending {
+					want[models.OutboxStamp] = true
+				}
+				if days > 0 {
+					want[models.OutboxRetain] = true
+				}
+				got := map[models.OutboxKind]bool{}
+				for _, row := range drain(t, s) {
+					assert.Equal(t, e.ID, row.Key)
+					got[row.Kind] = true
+				}
+				assert.Equal(t, want, got, "pending %v, kept for %d days", pending, days)
+			}
+		}
+	})
+}
+
+// TestWhatTookEffectIsNotForgotten: a request that was given back is taken again
+// only if it did nothing, or if doing it again is meant.
+func TestWhatTookEffectIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		id, _, err := s.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.NoError(t, s.GiveBack(ctx, id, false))
+		again, _, err := s.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err, "it had done nothing")
+		require.NotEqual(t, id, again)
+		_, _, err = s.CreateApp(store.WithRequest(ctx, again, nil), "Made", models.PlanFree, nil)
+		require.NoError(t, err)
+		require.NoError(t, s.GiveBack(ctx, again, false))
+		clock.Add(time.Minute)
+		_, _, err = s.TakeRequest(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_interrupted")
+		require.NoError(t, s.GiveBack(ctx, again, true))
+		_, _, err = s.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, err)
+
+		// Who, where, how and under which key: each tells requests apart.
+		for _, other := range []store.Request{
+			{Scope: "y", Method: "POST", Path: "/p", Key: "k"}, {Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
+			{Scope: "x", Method: "POST", Path: "/q", Key: "k"}, {Scope: "x", Method: "POST", Path: "/p", Key: "l"},
+		} {
+			other.Fingerprint = r.Fingerprint
+			_, answer, err := s.TakeRequest(ctx, other, time.Hour)
+			require.NoError(t, err, "%+v", other)
+			require.Nil(t, answer)
+		}
+	})
+}
