@@ -108,7 +108,7 @@ func TestStampIsNormalized(t *testing.T) {
 	token, err := cms.ParseTokenStrict(der)
 	require.NoError(t, err)
 	require.NoError(t, token.Verify(digest[:]))
-	require.Nil(t, token.Signed.Token)
+	require.Nil(t, token.Token)
 	require.Equal(t, token.Chain(), token.Certificates)
 	again, err := cms.Normalize(der)
 	require.NoError(t, err)

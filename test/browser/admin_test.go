@@ -128,7 +128,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.visit(svc.base + "/console#/application")
 	b.see("newest")
 	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), made.ClientSecret)
-	require.Equal(t, 1.0, eval[float64](b, `document.querySelectorAll("tbody .badge.good").length`))
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("tbody .badge.good").length`))
 	b.calm()
 }
 
@@ -269,7 +269,7 @@ func TestConsoleTimeline(t *testing.T) {
 	b.see("The mail server refused the invitation")
 	titles := eval[string](b, `[...document.querySelectorAll(".timeline > li > div > strong")].map((x) => x.textContent).join("|")`)
 	require.Equal(t, "consent given|15 pages viewed|Mail: invitation refused|signer viewed|envelope sent|signer added|document added|envelope created", titles)
-	require.Equal(t, 0.0, eval[float64](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))
+	require.Equal(t, 0, eval[int](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))
 	b.click(`document.querySelector("details summary")`)
 	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)
 	b.checked("console-timeline")

@@ -94,7 +94,7 @@ func checkCertificateWarning(t *testing.T, s *service) {
 	dir := t.TempDir()
 	key, cert := filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
 	tool(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "10",
-		"-subj", "/CN=Short", "-keyout", key, "-out", cert)
+		"-addext", "basicConstraints=critical,CA:FALSE", "-addext", "keyUsage=critical,digitalSignature", "-subj", "/CN=Short", "-keyout", key, "-out", cert)
 	p := start(t, append(s.env, "COUNTERSIGN_SEAL_KEY="+key, "COUNTERSIGN_SEAL_CERT="+cert), "worker")
 	eventually(t, "the warning", func() bool {
 		return strings.Contains(p.out.String(), "sealing certificate ends soon") && strings.Contains(p.out.String(), `"days_left":9`)
