@@ -180,5 +180,22 @@ func TestASuccessForgivesAnEndpoint(t *testing.T) {
 		again(503)
 		require.False(h.t, state().Active)
 		require.Equal(h.t, models.DisabledFailing, state().DisabledReason)
+		require.Empty(h.t, h.post.mails, "the app names nobody to be told")
+	})
+}
+
+// TestRetriesAreSpread: by up to a tenth of the delay, and never sooner.
+func TestRetriesAreSpread(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		to := h.hooked()
+		var bounds []int64
+		h.Random = func(n int64) int64 { bounds = append(bounds, n); return n - 1 }
+		var failed *sdktemporal.ApplicationError
+		require.ErrorAs(h.t, to.try(to.ping(), 0, []time.Duration{0, time.Minute}, webhook.Result{Status: 500}), &failed)
+		assert.Equal(h.t, time.Minute+6*time.Second-1, failed.NextRetryDelay())
+		require.ErrorAs(h.t, to.try(to.ping(), 0, []time.Duration{0, 9}, webhook.Result{Status: 500}), &failed)
+		assert.EqualValues(h.t, 9, failed.NextRetryDelay())
+		assert.Equal(h.t, []int64{int64(6 * time.Second)}, bounds)
 	})
 }

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,8 @@ func TestPeopleWhoWereNeverAskedAreNotToldOfTheEnd(t *testing.T) {
 		why := "a mistake"
 		h.change(e, func(e *models.Envelope) error { return e.Void(h.act(), &why) })
 		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
+		assert.Contains(h.t, h.post.mails[0].Text, "Acme cancelled the signing of")
+		assert.Contains(h.t, h.post.mails[0].Text, why)
 		assert.Equal(h.t, people[:2], told())
 
 		e, in = h.sentInTurn(inTurn, people...)
@@ -39,7 +42,16 @@ func TestPeopleWhoWereNeverAskedAreNotToldOfTheEnd(t *testing.T) {
 			return err
 		})
 		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
+		assert.Contains(h.t, h.post.mails[0].Text, "Name declined to sign")
 		assert.Equal(h.t, people[1:2], told())
+
+		e, in = h.sentInTurn(inTurn, people...)
+		h.clock.Add(31 * 24 * time.Hour)
+		h.change(e, func(e *models.Envelope) error { return e.Expire(h.act()) })
+		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
+		assert.NotContains(h.t, h.post.mails[0].Text, "cancelled")
+		assert.NotContains(h.t, h.post.mails[0].Text, "declined")
+		assert.Equal(h.t, people[:2], told())
 	})
 }
 
@@ -62,5 +74,41 @@ func TestNothingIsSealedOnABrokenChain(t *testing.T) {
 		assert.Empty(h.t, got.Sealed())
 		assert.Zero(h.t, h.stamp.n, "no file was sealed")
 		assert.Equal(h.t, models.SealingChainBroken, h.problem(e.ID))
+	})
+}
+
+// TestTheFileThatWasUploadedIsSealed: each document's own, by the hash that was recorded.
+func TestTheFileThatWasUploadedIsSealed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		e, in := h.sent("a@example.com")
+		h.signAll(e)
+		h.sealed(in)
+		require.NotNil(h.t, h.stamp.last.Original)
+		assert.Equal(h.t, emptyHash, h.stamp.last.OriginalSHA256)
+		assert.Equal(h.t, e.Originals()[1].ID.String(), h.stamp.last.Document.ID)
+		require.Len(h.t, h.stamp.last.Documents, 2)
+	})
+}
+
+// TestFilesThatFitGoAlong: to the byte, with the mail as with what it says later.
+func TestFilesThatFitGoAlong(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		days, ctx := 30, h.t.Context()
+		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{AppID: h.app.ID, TenantID: "t", RetentionDays: &days}))
+		e, in := h.sent("a@example.com")
+		h.signAll(e)
+		h.sealed(in)
+		e, err := h.Store.Envelope(ctx, h.app.ID, e.ID)
+		require.NoError(h.t, err)
+		h.AttachmentLimit = e.Sealed()[0].Size + e.Sealed()[1].Size
+		plan, err := h.LoadRetention(ctx, in)
+		require.NoError(h.t, err)
+		assert.Empty(h.t, plan.RemindDays, "everybody has the files")
+		h.AttachmentLimit--
+		plan, err = h.LoadRetention(ctx, in)
+		require.NoError(h.t, err)
+		assert.Equal(h.t, []int{14, 7, 1}, plan.RemindDays)
 	})
 }

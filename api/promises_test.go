@@ -190,6 +190,9 @@ func TestTooEarlyIsNotKept(t *testing.T) {
 		for range models.OTPRequestLimit {
 			nobody.post(at, nil).want(200)
 		}
+		s.post.mu.Lock()
+		require.Contains(t, s.post.mails[len(s.post.mails)-1].Text, "10 minutes", "how long a code is good")
+		s.post.mu.Unlock()
 		keyed := nobody.with("Idempotency-Key", "k")
 		require.NotEmpty(t, keyed.post(at, nil).refused(http.StatusTooManyRequests, "otp_rate_limited").header.Get("Retry-After"))
 		s.clock.advance(models.OTPRequestWindow)

@@ -93,6 +93,39 @@ func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
 	}
 }
 
+// TestEveryRefusalIsNamed: whatever cannot be done is refused by the code of what
+// was tried, in every state.
+func TestEveryRefusalIsNamed(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []models.Status{"draft", "sent", "in_progress", "sealing", "completed", "declined", "voided", "expired"}, models.Statuses)
+	want := func(s models.Status, a models.Action) string {
+		switch a {
+		case "add_document", "add_signer", "add_field", "send":
+			return "envelope_not_draft"
+		case "void", "expire", "invite":
+			return map[models.Status]string{"sealing": "envelope_sealing", "draft": "envelope_draft"}[s]
+		case "complete", "fail_sealing", "void_stuck":
+			return "envelope_not_sealing"
+		}
+		return "signing_link_closed"
+	}
+	for _, s := range models.Statuses {
+		for _, a := range models.Actions {
+			if _, allowed := life[s][a]; allowed {
+				continue
+			}
+			code := want(s, a)
+			if code == "" {
+				code = "envelope_terminal"
+			}
+			_, err := s.Next(a)
+			var refusal *models.Error
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, code, refusal.Code, "%s/%s", s, a)
+		}
+	}
+}
+
 func TestErrorsAreComparedByCode(t *testing.T) {
 	t.Parallel()
 	err := errors.Join(errors.New("load"), models.Refuse(models.KindNotFound, "not_found", "other words"))

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -121,5 +122,57 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 			require.NoError(t, err, "%+v", other)
 			require.Nil(t, answer)
 		}
+	})
+}
+
+// TestOneRowIsPutOff: giving a row back puts off no other, and for no longer
+// than five minutes.
+func TestOneRowIsPutOff(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		one, two := f.sent(1, nil), f.sent(1, nil)
+		rows, err := s.ClaimOutbox(ctx, 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+		for _, r := range rows {
+			if r.Key == one.ID {
+				require.NoError(t, s.RetryOutbox(ctx, r.Seq, time.Hour))
+			}
+		}
+		claimed := func() (keys []uuid.UUID) {
+			rows, err := s.ClaimOutbox(ctx, 10, time.Second)
+			require.NoError(t, err)
+			for _, r := range rows {
+				keys = append(keys, r.Key)
+			}
+			return keys
+		}
+		clock.Add(time.Minute + time.Second)
+		assert.Equal(t, []uuid.UUID{two.ID}, claimed())
+		clock.Add(4 * time.Minute)
+		assert.ElementsMatch(t, []uuid.UUID{one.ID, two.ID}, claimed())
+	})
+}
+
+// TestFilesTellWhatWasPurged: of the envelopes that are asked for, and no others.
+func TestFilesTellWhatWasPurged(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		kept, purged, other := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
+		require.NoError(t, f.sign(purged, 0))
+		require.NoError(t, change(ctx, f, purged.ID, func(e *models.Envelope) error {
+			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+			e.Retain(1)
+			return err
+		}))
+		clock.Add(25 * time.Hour)
+		require.NoError(t, change(ctx, f, purged.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
+		files, err := s.Files(ctx, []uuid.UUID{kept.ID, purged.ID})
+		require.NoError(t, err)
+		assert.Equal(t, []store.FileRef{{EnvelopeID: kept.ID, BlobKey: "k"}}, files[kept.ID])
+		assert.ElementsMatch(t, []store.FileRef{{EnvelopeID: purged.ID, BlobKey: "k", Purged: true}, {EnvelopeID: purged.ID, BlobKey: "s", Purged: true}}, files[purged.ID])
+		assert.NotContains(t, files, other.ID)
 	})
 }

@@ -35,8 +35,8 @@ var suites = []suite{
 	{"./store", []string{"./store", "./api", "./activities", "./test/conformance"}},
 	{"./api", []string{"./api", "./test/conformance"}},
 	{"./activities", []string{"./activities", "./workflows", "./api"}},
-	{"./seal", []string{"./seal"}},
-	{"./seal/cms", []string{"./seal/cms", "./seal"}},
+	{"./seal", []string{"./seal", "./test/forgeries"}},
+	{"./seal/cms", []string{"./seal/cms", "./seal", "./test/forgeries"}},
 	{"./internal/credential", []string{"./internal/credential", "./api"}},
 }
 
