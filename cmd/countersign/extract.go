@@ -32,7 +32,7 @@ func errOf(r seal.Report) error {
 
 // extract writes the longest beginning of a file that its service wrote, the
 // seal and the time-stamps after it, into a new file, and verifies that.
-func extract(ctx context.Context, in *os.File, size int64, r seal.Report, to string, opt seal.VerifyOptions) (seal.Report, error) {
+func extract(ctx context.Context, in *os.File, size int64, r seal.Report, to string, again *bounded) (seal.Report, error) {
 	if r.Verdict == seal.VerdictBroken || r.Verdict == seal.VerdictNotSealed {
 		return r, fmt.Errorf("there is nothing to extract: %w", verdictError(r.Verdict))
 	}
@@ -45,7 +45,7 @@ func extract(ctx context.Context, in *os.File, size int64, r seal.Report, to str
 	}
 	_, err = io.Copy(out, io.NewSectionReader(in, 0, size))
 	if err == nil {
-		r, err = seal.Verify(ctx, out, size, opt)
+		r, err = again.verify(ctx, out, size)
 	}
 	err = errors.Join(err, out.Close())
 	if err == nil && !r.OK() && r.Verdict != seal.VerdictUntrusted {

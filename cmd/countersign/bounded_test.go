@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// TestMain lets the test program be the process that examines files.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "validate-pdf" {
+		os.Exit(seal.RunValidator(context.Background(), os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// TestVerifyIsBounded: a file is examined in another process; when that one is
+// ended by what the file takes, there is no verdict.
+func TestVerifyIsBounded(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "plain.pdf")
+	require.NoError(t, os.WriteFile(name, []byte("%PDF-1.7\nnothing in it\n"), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	info, err := f.Stat()
+	require.NoError(t, err)
+
+	in, err := newBounded(seal.VerifyOptions{Now: now})
+	require.NoError(t, err)
+	defer in.close()
+	got, err := in.verify(t.Context(), f, info.Size())
+	require.NoError(t, err)
+	want, err := seal.Verify(t.Context(), f, info.Size(), in.opt)
+	require.NoError(t, err)
+	require.Equal(t, want, got, "as in this process")
+	require.Equal(t, seal.VerdictNotSealed, got.Verdict)
+
+	// The same with less memory than the process itself needs.
+	small := &bounded{seal.NewValidators("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
+	defer small.close()
+	_, err = small.verify(t.Context(), f, info.Size())
+	require.ErrorIs(t, err, errTooComplex)
+	require.NotErrorAs(t, err, new(verdictError), "exit code 1")
+}
