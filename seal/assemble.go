@@ -62,13 +62,13 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 		contents: s.contents, signer: s.name, chain: s.chain, stamp: s.stamp,
 		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job, &s.codes)},
 	}
-	a.t.font = w.Reserve()
 	return a, nil
 }
 
 // build writes pages, certificate, attachment and signature; original is the
 // embedded file if there is no file to draw on.
 func (a *assembly) build(original *pdf.Ref) error {
+	a.t.font = a.w.Reserve()
 	var root, parent pdf.Ref
 	var catalog pdf.Dict
 	if a.file == nil {

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"countersign/seal/pdf"
 )
 
 const copyBuffer = 256 << 10
@@ -25,6 +27,8 @@ type copier struct {
 	endings chan ending
 	done    prefix // when hash has returned
 	marks   marks  // in what was written
+	// mentions, if not nil, is given the original while it is copied.
+	mentions *pdf.Mentions
 }
 
 // prefix is the beginning of a file that has been read back and hashed.
@@ -102,6 +106,9 @@ func (c *copier) copy(ctx context.Context) error {
 		c.pieces <- piece{at, int64(len(buf))}    // there is room for all
 		if err := c.marks.scan(buf); err != nil { // this thread has the time for it
 			return err
+		}
+		if c.mentions != nil {
+			c.mentions.Scan(buf)
 		}
 	}
 	return nil

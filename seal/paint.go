@@ -131,18 +131,23 @@ func (p *painter) write(page pdf.Ref, d pdf.Dict, over *overlay) {
 	p.buf = b
 }
 
+// unread is what is known of where the line stands on a page that is not read.
+//
+//nolint:gochecknoglobals // a constant
+var unread = []bool{false}
+
 // look reads a page's content: what it leaves behind, and where it is dark. The
 // last box is that of the line.
 func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, values []Value) (pdf.Content, error) {
+	if values == nil && p.budget <= 0 {
+		return pdf.Content{Dark: unread}, nil
+	}
 	boxes := make([]pdf.Box, 0, len(values)+1)
 	w, h := g.Size()
 	for _, v := range values {
 		boxes = append(boxes, g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y))
 	}
 	boxes = append(boxes, g.Box(sealLineMargin, sealLineFoot, w-sealLineMargin, sealLineFoot+sealLineSize))
-	if values == nil && p.budget <= 0 {
-		return pdf.Content{Dark: make([]bool, 1)}, nil
-	}
 	most := p.budget
 	if values != nil {
 		most = pdf.MaxContent

@@ -72,6 +72,7 @@ func (a *assembly) buildReading(id []byte) error {
 		return err
 	}
 	a.valuesOnly = true
+	a.t.font = a.w.Reserve()
 	if err := a.drawOnPages(); err != nil {
 		return err
 	}

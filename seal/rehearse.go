@@ -24,7 +24,11 @@ func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	if err != nil {
 		return err
 	}
-	if err := w.DefineUndefined(ctx, f); err != nil {
+	m, err := f.Mentions()
+	if err != nil {
+		return err
+	}
+	if err := w.DefineUndefined(ctx, m); err != nil {
 		return err
 	}
 	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: zeros{}}}

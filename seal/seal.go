@@ -160,6 +160,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	var a *assembly
 	var original *pdf.Ref
 	var head []byte
+	var mentions *pdf.Mentions
 	if signed {
 		w := pdf.NewDocument()
 		ref := w.Reserve()
@@ -171,7 +172,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	} else {
 		var w *pdf.Increment
 		if w, err = pdf.NewIncrement(f); err == nil {
-			err = w.DefineUndefined(ctx, f)
+			mentions, err = f.Mentions()
 		}
 		if err == nil {
 			a, err = s.newAssembly(&job, w, f)
@@ -190,9 +191,13 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, &job, head)
+	c.mentions = mentions
 	hashed := make(chan error, 1)
 	go func() { hashed <- c.hash(ctx) }()
 	err = c.copy(ctx)
+	if err == nil && mentions != nil {
+		err = a.w.DefineUndefined(ctx, mentions)
+	}
 	if err == nil {
 		err = a.build(original)
 	}

@@ -1,8 +1,10 @@
 package pdf
 
 import (
+	"errors"
 	"io"
 	"math"
+	"slices"
 )
 
 // Content is what matters of a page's content to whoever draws after it.
@@ -34,7 +36,7 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 	if c.Size > min(most, MaxContent) {
 		return c, nil
 	}
-	r := &contentReader{f: f, work: maxContentWork, data: most}
+	r := &contentReader{f: f, work: maxContentWork, data: most, points: make([]point, 0, len(boxes)*pointsPerBox)}
 	for _, b := range boxes {
 		r.addPoints(b)
 	}
@@ -55,16 +57,21 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 }
 
 // contentData decodes content streams and joins them, with a line feed between.
-// whole tells that all of it could be read.
+// whole tells that all of it could be read. The data are valid until the next call.
 func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
-	whole = true
+	data, whole = f.content[:0], true
+	defer func() {
+		if cap(data) <= keptContent {
+			f.content = data
+		}
+	}()
 	for _, v := range contents {
 		ref, ok := v.Ref()
 		if !ok { // null: poppler shows nothing of such a page
 			whole = false
 			continue
 		}
-		o, err := f.Object(ref)
+		o, err := f.distant(ref)
 		if err != nil {
 			return nil, false, err
 		}
@@ -72,9 +79,10 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 			whole = false
 			continue
 		}
-		b, complete := f.decodeSome(o, most-int64(len(data)))
+		var complete bool
+		data, complete = f.decodeSome(data, o, most-int64(len(data)))
 		whole = whole && complete
-		data = append(append(data, b...), '\n')
+		data = append(slices.Grow(data, 1+len(afterTokens)), '\n')
 		if int64(len(data)) > most {
 			return data, false, nil
 		}
@@ -82,15 +90,34 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	return data, whole, nil
 }
 
-// decodeSome returns what can be decoded of a stream, and whether that is all.
-func (f *File) decodeSome(o Object, most int64) ([]byte, bool) {
+// keptContent is how much memory for content is used again.
+const keptContent = 256 << 10
+
+// decodeSome appends what can be decoded of a stream, and tells whether that is all.
+func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 	r, err := f.streamReader(o)
 	if err != nil || f.decoded > f.maxDecoded() {
-		return nil, false
+		return data, false
 	}
-	b, err := io.ReadAll(io.LimitReader(r, max(most, 0)+1)) // readers show what comes before an error
-	f.decoded += int64(len(b))
-	return b, err == nil
+	before, most := len(data), max(most, 0)+1
+	if raw, ok := r.(*io.SectionReader); ok { // it is stored as it is
+		n := min(raw.Size(), most)
+		data = slices.Grow(data, int(n)+1+len(afterTokens))[:before+int(n)]
+		err = f.in.copyFar(data[before:], o.Data)
+	} else {
+		r = io.LimitReader(r, most)
+		for err == nil {
+			data = slices.Grow(data, 512)
+			var n int
+			n, err = r.Read(data[len(data):cap(data)])
+			data = data[:len(data)+n]
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	f.decoded += int64(len(data) - before) // readers show what comes before an error
+	return data, err == nil
 }
 
 // contentReader interprets content streams: the graphics state, paths and
@@ -159,8 +186,8 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	}
 }
 
-// run interprets one stream. Of a form only what it paints matters: it cannot
-// end the states of the page.
+// run interprets one stream, whose spare capacity it uses. Of a form only what it
+// paints matters: it cannot end the states of the page.
 func (r *contentReader) run(b []byte, resources Value, g graphics, level int) error {
 	s := &stream{reader: r, resources: resources, level: level, g: g}
 	tokens(b, s.operand, func(op string) bool {

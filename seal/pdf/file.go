@@ -45,6 +45,7 @@ type File struct {
 	objstms  []*objectStream // most recently used first
 	nesting  int             // of object streams being read
 	decoded  int64           // bytes so far
+	content  []byte          // memory for the content of a page
 }
 
 // Open reads the cross-reference sections of a PDF.
@@ -104,6 +105,23 @@ func (f *File) Object(ref Ref) (Object, error) {
 		return Object{Ref: ref}, nil
 	}
 	return f.objectAt(ref, e.offset)
+}
+
+// distant is Object of one that is likely to lie far from all that was read before.
+func (f *File) distant(ref Ref) (Object, error) {
+	e, err := f.lookup(ref.Num)
+	if err == nil && e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < f.size {
+		const usual = 256 // bytes of a stream's dictionary
+		b, err := f.in.glance(e.offset, min(usual, f.size-e.offset))
+		if err != nil {
+			return Object{}, err
+		}
+		if o, err := parseIndirect(b, e.offset); err == nil && o.Ref == ref {
+			o.Value = bytes.Clone(o.Value) // b is the window's
+			return o, nil
+		}
+	}
+	return f.Object(ref)
 }
 
 // Resolve follows references until it reaches a direct value. Of a stream it
@@ -361,6 +379,15 @@ const (
 	farStep  = 8 << 10  // bytes from one to the next that count as close
 	farAhead = 64 << 10 // bytes read at once
 )
+
+// copyFar fills b with what is at off, if possible from what glance has read ahead.
+func (w *window) copyFar(b []byte, off int64) error {
+	if d := off - w.farAt; d >= 0 && d+int64(len(b)) <= int64(len(w.far)) {
+		copy(b, w.far[d:])
+		return nil
+	}
+	return readFull(w.r, b, off)
+}
 
 // cached returns the block that begins at a position, nil if it is not there.
 func (w *window) cached(at int64) *block {

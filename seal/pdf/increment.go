@@ -64,12 +64,12 @@ func NewIncrement(f *File) (*Increment, error) {
 // DefineUndefined defines as null what the file refers to but does not have, and
 // takes new numbers above every one that the file mentions: nothing in the file
 // then waits for an object that somebody appends. It comes before all objects.
-func (w *Increment) DefineUndefined(ctx context.Context, f *File) error {
-	refs, highest, err := f.Undefined(ctx)
+func (w *Increment) DefineUndefined(ctx context.Context, m *Mentions) error {
+	refs, highest, err := m.Undefined(ctx)
 	if err != nil {
 		return err
 	}
-	found, err := f.HighestHeader(ctx)
+	found, err := m.HighestHeader(ctx)
 	if err != nil {
 		return err
 	}

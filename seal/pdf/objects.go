@@ -82,13 +82,15 @@ func (f *File) sectionEntries(s *section, visit func(num int, e entry) error) er
 	return nil
 }
 
+// compressed is an object in an object stream.
+type compressed struct {
+	num int
+	entry
+}
+
 // Objects calls visit for every object in use, the newest version of each.
 // Those of one object stream come together, so that it is decoded once.
 func (f *File) Objects(visit func(Object) error) error {
-	type compressed struct {
-		num int
-		entry
-	}
 	var later []compressed
 	err := f.entries(func(num int, e entry) error {
 		if e.kind == entryCompressed {
@@ -104,10 +106,15 @@ func (f *File) Objects(visit func(Object) error) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(later, func(a, b compressed) int {
+	return f.compressedObjects(later, visit)
+}
+
+// compressedObjects calls visit for objects in object streams, and sorts them.
+func (f *File) compressedObjects(all []compressed, visit func(Object) error) error {
+	slices.SortFunc(all, func(a, b compressed) int {
 		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(a.index, b.index))
 	})
-	for _, c := range later {
+	for _, c := range all {
 		v, err := f.compressed(c.num, c.entry)
 		if err != nil {
 			return err

@@ -16,12 +16,15 @@ var otherOperators = func() map[string]bool {
 	return all
 }()
 
+// afterTokens tells a token at the end of a content stream from one cut off.
+const afterTokens = " endobj "
+
 // tokens splits a content stream (7.8.2) into operands and operators; it ends
-// when operator returns false. broken is called where one reader may go on in
+// when operator returns false. It writes behind b. broken is called where one reader may go on in
 // another way than the next.
 func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) {
-	b = append(b[:len(b):len(b)], " endobj "...) // tells a token at the end from one cut off
-	end := len(b) - len(" endobj ")
+	end := len(b)
+	b = append(b, afterTokens...)
 	for i := skipSpace(b, 0); i < end; i = skipSpace(b, i) {
 		c := b[i]
 		switch {
@@ -457,7 +460,7 @@ func (s *stream) do() {
 	case !d.Get("Subtype").IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
 		return
 	}
-	b, _ := s.reader.f.decodeSome(o, s.reader.data)
+	b, _ := s.reader.f.decodeSome(nil, o, s.reader.data)
 	s.reader.data -= int64(len(b))
 	g := s.g
 	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {

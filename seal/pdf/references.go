@@ -112,59 +112,13 @@ const maxUndefined = 4096
 // maxGeneration is the last generation that an object can have (7.5.4).
 const maxGeneration = 65_534
 
-// Undefined returns the references in a file to objects that do not exist, with
-// their generations, in order, and the highest object number that is mentioned
-// anywhere. They mean null (7.3.10), but an object that is appended later, or
-// found by a reader that looks for objects by itself, would define them.
-//
-// It looks at the newest version of every object, whether anything refers to it
-// or not, and at all trailers. A number with two generations is an error: at most
-// one of them can be defined.
+// Undefined is Mentions.Undefined of a file that nobody reads besides.
 func (f *File) Undefined(ctx context.Context) ([]Ref, int, error) {
-	u := undefined{used: map[int]int{}, missing: map[int]int{}}
-	err := f.entries(func(num int, e entry) error {
-		if u.live.add(num); e.gen != 0 && e.kind == entryInUse {
-			u.used[num] = e.gen
-		}
-		return nil
-	})
+	m, err := f.Mentions()
 	if err != nil {
 		return nil, 0, err
 	}
-	for i := range f.sections {
-		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
-			if s == nil {
-				continue
-			}
-			for _, e := range s.trailer {
-				if err := e.Value.References(u.visit); err != nil {
-					return nil, 0, where(err, "trailer at byte %d", s.at)
-				}
-			}
-			for _, r := range s.ranges {
-				u.highest = max(u.highest, r.first+r.count-1)
-			}
-		}
-	}
-	count := 0
-	err = f.Objects(func(o Object) error {
-		if count++; count%64 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := o.Value.References(u.visit); err != nil {
-			return where(err, "object %d", o.Ref.Num)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	refs := make([]Ref, 0, len(u.missing))
-	for num, gen := range u.missing {
-		refs = append(refs, Ref{num, gen})
-	}
-	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Num, b.Num) })
-	return refs, u.highest, nil
+	return m.Undefined(ctx)
 }
 
 // where says in which object or trailer an error was found.
@@ -207,56 +161,31 @@ func (u *undefined) visit(ref Ref) error {
 	return nil
 }
 
-// HighestHeader returns the highest number in what looks like the header of an
-// object ("12 0 obj"), listed or not: a reader that looks for objects by itself
-// finds these, too.
-func (f *File) HighestHeader(ctx context.Context) (int, error) {
-	const piece, most = 256 << 10, 32 // a header has at most so many bytes
-	highest := 0
-	buf := make([]byte, piece+most)
-	for at := int64(0); at < f.size; at += piece {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		b := buf[:min(piece+most, f.size-at)]
-		if err := readFull(f.in.r, b, at); err != nil {
-			return 0, err
-		}
-		for i := 0; ; i += 3 {
-			k := bytes.Index(b[i:], []byte("obj"))
-			if k < 0 {
-				break
-			}
-			i += k
-			if n, ok := numberBefore(b[:i]); ok && n <= maxObjectNum {
-				highest = max(highest, n)
-			}
-		}
-	}
-	return highest, nil
-}
-
 // numberBefore reads the object number of "12 0 " from its end.
 func numberBefore(b []byte) (int, bool) {
-	digits := func() (start, end int) {
-		end = len(b)
-		for len(b) > 0 && b[len(b)-1]-'0' <= 9 && end-len(b) < maxDigits {
-			b = b[:len(b)-1]
-		}
-		return len(b), end
-	}
-	space := func() bool {
-		n := len(b)
-		b = bytes.TrimRight(b, "\x00\t\n\f\r ")
-		return len(b) < n
-	}
-	space()
-	gen, end := digits()
-	if gen == end || !space() {
+	i := spaceBefore(b, len(b))
+	gen := digitsBefore(b, i)
+	j := spaceBefore(b, gen)
+	if gen == i || j == gen {
 		return 0, false
 	}
-	all := b
-	start, end := digits()
-	n, _, ok := scanUint(all[start:end], 0)
+	n, _, ok := scanUint(b[:j], digitsBefore(b, j))
 	return n, ok
+}
+
+// spaceBefore returns where the white space begins that ends at b[end].
+func spaceBefore(b []byte, end int) int {
+	for end > 0 && isSpace(b[end-1]) {
+		end--
+	}
+	return end
+}
+
+// digitsBefore returns where the digits begin that end at b[end].
+func digitsBefore(b []byte, end int) int {
+	i := end
+	for i > 0 && b[i-1]-'0' <= 9 && end-i < maxDigits {
+		i--
+	}
+	return i
 }
