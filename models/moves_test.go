@@ -106,8 +106,10 @@ func TestEveryRefusalIsNamed(t *testing.T) {
 			return map[models.Status]string{"sealing": "envelope_sealing", "draft": "envelope_draft"}[s]
 		case "complete", "fail_sealing", "void_stuck":
 			return "envelope_not_sealing"
+		case "read", "open", "request_code", "verify_code", "consent", "view_page", "sign", "sign_last", "decline":
+			return "signing_link_closed"
 		}
-		return "signing_link_closed"
+		return "an action that is not here"
 	}
 	for _, s := range models.Statuses {
 		for _, a := range models.Actions {

@@ -92,6 +92,27 @@ func TestNewNumbersAreHigher(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
+// TestAPageNamesTheNodeThatListsIt: not another one, though there is such an object.
+func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
+	t.Parallel()
+	admit := func(b []byte) error {
+		_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+		return err
+	}
+	good := simplePDF(2)
+	require.NoError(t, admit(good))
+	i := bytes.LastIndex(good, []byte("/Parent 2 0 R"))
+	require.Positive(t, i)
+	for _, other := range []string{"1", "9"} {
+		bad := bytes.Clone(good)
+		copy(bad[i:], "/Parent "+other+" 0 R")
+		var refused *seal.Refusal
+		require.ErrorAs(t, admit(bad), &refused)
+		require.Equal(t, seal.PDFAmbiguous, refused.Code)
+		require.Contains(t, refused.Message, "names another parent")
+	}
+}
+
 func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 	t.Parallel()
 	withPage := func(extra string, objects ...string) []byte {

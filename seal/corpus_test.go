@@ -116,6 +116,19 @@ func TestTagged(t *testing.T) {
 	k := newKeys(t)
 	file, b := sealed(t, k.sealer(t), job(t, original))
 	checkIndependently(t, k, file, b)
+	// The next key is above all that are used, for whoever adds to the file (ISO 32000-2, table 354).
+	added := b[len(original):]
+	next := regexp.MustCompile(`/ParentTreeNextKey (\d+)`).FindSubmatch(added)
+	require.NotNil(t, next)
+	above, err := strconv.Atoi(string(next[1]))
+	require.NoError(t, err)
+	used := regexp.MustCompile(`/StructParents? (\d+)`).FindAllSubmatch(added, -1)
+	require.NotEmpty(t, used)
+	for _, m := range used {
+		n, err := strconv.Atoi(string(m[1]))
+		require.NoError(t, err)
+		require.Less(t, n, above)
+	}
 	words, err := run(t, "pdfinfo", "-struct-text", file)
 	require.NoError(t, err)
 	require.NotContains(t, words, "Syntax")

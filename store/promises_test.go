@@ -114,8 +114,10 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 
 		// Who, where, how and under which key: each tells requests apart.
 		for _, other := range []store.Request{
-			{Scope: "y", Method: "POST", Path: "/p", Key: "k"}, {Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
-			{Scope: "x", Method: "POST", Path: "/q", Key: "k"}, {Scope: "x", Method: "POST", Path: "/p", Key: "l"},
+			{Scope: "y", Method: "POST", Path: "/p", Key: "k"},
+			{Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
+			{Scope: "x", Method: "POST", Path: "/q", Key: "k"},
+			{Scope: "x", Method: "POST", Path: "/p", Key: "l"},
 		} {
 			other.Fingerprint = r.Fingerprint
 			_, answer, err := s.TakeRequest(ctx, other, time.Hour)

@@ -405,3 +405,16 @@ func TestOne(t *testing.T) {
 	assert.Positive(t, r.Events)
 	require.ErrorIs(t, a.One(t.Context(), uuid.New(), tell), models.ErrNotFound)
 }
+
+// TestASealedFileOfAnotherEnvelope: one that is sound, and proves something else.
+func TestASealedFileOfAnotherEnvelope(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "sqlite")
+	a.exec("UPDATE documents SET envelope_id = $1 WHERE envelope_id = $2 AND kind = 'sealed'", a.open, a.sealed)
+	var problems []string
+	require.NoError(t, a.One(t.Context(), a.open, func(r *audit.Report) error {
+		problems = append(problems, r.Problems...)
+		return nil
+	}))
+	assert.Contains(t, strings.Join(problems, "\n"), "is of envelope "+a.sealed.String())
+}

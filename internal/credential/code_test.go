@@ -1,7 +1,6 @@
 package credential_test
 
 import (
-	"regexp"
 	"testing"
 
 	"github.com/google/uuid"
@@ -41,7 +40,7 @@ func TestCodesAreSixDigits(t *testing.T) {
 	for range 500 {
 		code, err := codes.New()
 		require.NoError(t, err)
-		require.Regexp(t, regexp.MustCompile(`^[0-9]{6}$`), code)
+		require.Regexp(t, `^[0-9]{6}$`, code)
 		seen[code] = true
 		if code[0] == '0' {
 			zeros++
