@@ -2,6 +2,9 @@ package seal_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +12,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
@@ -139,6 +143,27 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	require.Equal(t, seal.VerdictBroken, r.Verdict)
 }
 
+// forgeLast changes the last event, and all hashes with it, as who knows how they are made would.
+func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
+	t.Helper()
+	last := len(j.Events) - 1
+	var e map[string]any
+	require.NoError(t, json.Unmarshal(j.Events[last], &e))
+	e[member] = value
+	delete(e, "hash")
+	write := func() []byte {
+		plain, err := json.Marshal(e)
+		require.NoError(t, err)
+		canonical, err := jcs.Transform(plain)
+		require.NoError(t, err)
+		return canonical
+	}
+	sum := sha256.Sum256(write())
+	j.ChainHead = hex.EncodeToString(sum[:])
+	e["hash"] = j.ChainHead
+	j.Events[last] = write()
+}
+
 // TestChainTampering seals records whose audit chain is not sound: the seal
 // refuses to be made.
 func TestChainTampering(t *testing.T) {
@@ -156,6 +181,12 @@ func TestChainTampering(t *testing.T) {
 		{"events swapped", func(j *seal.Job) { j.Events[2], j.Events[3] = j.Events[3], j.Events[2] }},
 		{"end cut off", func(j *seal.Job) { j.Events = j.Events[:len(j.Events)-1] }},
 		{"another head", func(j *seal.Job) { j.ChainHead = j.OriginalSHA256 }},
+		{"link to another event", func(j *seal.Job) { forgeLast(t, j, "prevHash", j.OriginalSHA256) }},
+		{"event of another envelope", func(j *seal.Job) { forgeLast(t, j, "envelopeId", "00000000-0000-4000-8000-000000000099") }},
+		{"another number", func(j *seal.Job) { forgeLast(t, j, "seq", 99) }},
+		{"another beginning", func(j *seal.Job) { j.Events = j.Events[:1]; forgeLast(t, j, "event", "signer.signed") }},
+		{"nobody signed", func(j *seal.Job) { j.Events = j.Events[:1]; forgeLast(t, j, "actor", "system") }},
+		{"nothing", func(j *seal.Job) { j.Events, j.ChainHead = nil, fmt.Sprintf("%064d", 0) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
