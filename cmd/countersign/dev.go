@@ -28,7 +28,7 @@ type devCommand struct {
 	Listen       string   `help:"Address of the API." default:"127.0.0.1:8080"`
 	DataDir      string   `help:"Directory that everything is kept in." default:"./data" type:"path"`
 	InboxListen  string   `help:"Address of the inbox page." default:"127.0.0.1:0"`
-	Host         []string `help:"Name under which a browser may ask for the inbox, beside localhost and addresses; may be repeated."`
+	Host         []string `help:"Name under which a browser may ask for the inbox and the Temporal UI, beside localhost and addresses; may be repeated."`
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
 }
@@ -175,9 +175,14 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 	}
 	start, done := context.WithTimeout(ctx, startLimit)
 	defer done()
-	srv, err := bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary),
+	args := []string{
 		"--db-filename", filepath.Join(d.DataDir, "temporal.db"), "--namespace", cfg.TemporalNamespace,
-		"--port", port, "--ui-port", uiPort)
+		"--port", port, "--ui-port", uiPort,
+	}
+	for _, host := range d.Host {
+		args = append(args, "--ui-host", host)
+	}
+	srv, err := bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary), args...)
 	if err != nil {
 		return "", nil, err
 	}

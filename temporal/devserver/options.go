@@ -26,6 +26,7 @@ type options struct {
 	ip         netip.Addr // address of the frontend and the UI
 	port       int        // frontend port; 0 chooses a free one
 	uiPort     int        // Web UI port; 0 chooses a free one
+	uiHosts    []string   // names under which it may be asked for
 	headless   bool       // no Web UI
 	dbFilename string     // SQLite file; empty keeps everything in memory
 	postgres   string     // address of a PostgreSQL database instead
@@ -59,6 +60,10 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 	fs.TextVar(&opts.ip, "ip", netip.AddrFrom4([4]byte{127, 0, 0, 1}), "`address` to listen on")
 	fs.IntVar(&opts.port, "port", 7233, "`port` of the Temporal frontend (gRPC); 0 chooses a free one")
 	fs.IntVar(&opts.uiPort, "ui-port", -1, "`port` of the Web UI; 0 chooses a free one (default: frontend port + 1000)")
+	fs.Func("ui-host", "`name` under which a browser may ask for the Web UI, beside localhost and addresses; may be repeated", func(s string) error {
+		opts.uiHosts = append(opts.uiHosts, s)
+		return nil
+	})
 	fs.BoolVar(&opts.headless, "headless", false, "run without the Web UI")
 	fs.StringVar(&opts.dbFilename, "db-filename", "", "SQLite `file` to keep the state in (default: memory only)")
 	fs.StringVar(&opts.postgres, "postgres", "", "`URL` of a PostgreSQL database to keep the state in; beside it there must be one named with _visibility after it")

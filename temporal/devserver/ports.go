@@ -17,6 +17,8 @@ import (
 type ports struct {
 	frontend int
 	ui       int            // 0 when headless
+	hidden   netip.Addr     // where the Web UI itself listens
+	behind   int            // its port there
 	internal map[string]int // by service, on loopback
 	held     []net.Listener
 }
@@ -34,6 +36,10 @@ func reservePorts(ctx context.Context, opts options) (_ *ports, err error) {
 	}
 	if !opts.headless {
 		if p.ui, err = p.reserve(ctx, opts.ip, opts.uiPort); err != nil {
+			return nil, fmt.Errorf("the Web UI: %w", err)
+		}
+		p.hidden = hiddenIP()
+		if p.behind, err = p.reserve(ctx, p.hidden, 0); err != nil {
 			return nil, fmt.Errorf("the Web UI: %w", err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type server struct {
 	silence  func() // stops logging: a server that stops complains about its own closed connections
 	temporal temporal.Server
 	ui       *uiserver.Server
+	guard    *http.Server // before the Web UI
 }
 
 // startServer starts Temporal and its Web UI and returns once both answer. On an error, or when ctx
@@ -81,7 +83,9 @@ func startServer(ctx context.Context, opts options) (_ *server, err error) {
 	}
 	s.temporal = srv
 	if !opts.headless {
-		s.startUI(ports.ui)
+		if err := s.startUI(ctx, ports); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.waitReady(ctx)
 }
@@ -97,6 +101,9 @@ func (o *options) database(ctx context.Context) (*database, error) {
 // stopTimeout: the state is safe in SQLite's log at every moment.
 func (s *server) stop() error {
 	s.silence()
+	if s.guard != nil {
+		_ = s.guard.Close() // requests that are under way end with the UI
+	}
 	if s.ui != nil {
 		s.ui.Stop()
 	}
@@ -122,15 +129,23 @@ func (s *server) readyLine() string {
 	return line + " namespaces=" + strings.Join(s.opts.namespaces, ",")
 }
 
-func (s *server) startUI(port int) {
-	s.uiURL = "http://" + hostPort(dialIP(s.opts.ip), port)
+// startUI starts the Web UI where nobody finds it, and the guard on its port.
+func (s *server) startUI(ctx context.Context, p *ports) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", hostPort(s.opts.ip, p.ui))
+	if err != nil {
+		return fmt.Errorf("the Web UI: %w", err)
+	}
+	s.uiURL = "http://" + hostPort(dialIP(s.opts.ip), p.ui)
+	s.guard = serveUI(l, &url.URL{Scheme: "http", Host: hostPort(p.hidden, p.behind)}, s.opts.uiHosts)
 	s.ui = uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
-		Host: hostForURL(s.opts.ip), Port: port, TemporalGRPCAddress: s.address,
+		Host: hostForURL(p.hidden), Port: p.behind, TemporalGRPCAddress: s.address,
 		DefaultNamespace: s.opts.namespaces[0], EnableUI: true, HideLogs: true, DisableNewsFetch: true,
 		CORS:  uiconfig.CORS{CookieInsecure: true}, // plain HTTP on loopback
 		Codec: uiconfig.Codec{Endpoint: s.opts.codecEndpoint},
 	}))
 	go func() { _ = s.ui.Start() }() // blocks; ends the process itself if it cannot listen
+	return nil
 }
 
 // waitReady polls until every namespace and the Web UI answer.

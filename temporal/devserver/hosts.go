@@ -1,0 +1,58 @@
+package main
+
+import (
+	"crypto/rand"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// allowedHost reports whether a request for the Web UI may be for the host: an
+// address, which no name can be rebound to; localhost and names below it; or one
+// of names.
+func allowedHost(host string, names []string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
+}
+
+// serveUI answers on l for the Web UI at target. Other hosts get 421 Misdirected
+// Request: a page whose name was rebound to this machine must not read
+// workflows, or end them.
+func serveUI(l net.Listener, target *url.URL, names []string) *http.Server {
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !allowedHost(r.Host, names) {
+			http.Error(w, "This server does not answer for that host name.", http.StatusMisdirectedRequest)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})}
+	go func() { _ = srv.Serve(l) }() // ends when it is closed
+	return srv
+}
+
+// hiddenIP is an address of this machine that no page can guess, for the Web UI
+// itself: on Linux any address of 127.0.0.0/8 is. Elsewhere it is 127.0.0.1.
+func hiddenIP() netip.Addr {
+	plain := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if runtime.GOOS != "linux" {
+		return plain
+	}
+	ip := [4]byte{127}
+	if _, err := rand.Read(ip[1:]); err != nil || ip[3] == 0 || ip[3] == 255 {
+		return plain
+	}
+	return netip.AddrFrom4(ip)
+}
