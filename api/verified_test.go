@@ -73,7 +73,8 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
 		for i, entries := range [][]object{
 			{entry(e, 0, "900 euros"), {"fieldId": e.field(1)["id"], "signatureImageBase64": picture}, entry(e, 2, "true")},
-			{entry(e, 3, "agreed")}, {entry(e, 4, "agreed, too")},
+			{entry(e, 3, "agreed")},
+			{entry(e, 4, "agreed, too")},
 		} {
 			at := s.link(t, e, i)
 			page := (&client{t: t, s: s}).binds(at)

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,6 +193,7 @@ func signing(t *testing.T, s *target) {
 	data["fields"] = []object{
 		{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50},
 		{"signerId": "bob@example.com", "type": "text", "page": 1, "x": 72, "y": 400, "w": 160, "h": 50},
+		{"signerId": "0", "type": "signature", "page": 1, "x": 72, "y": 500, "w": 160, "h": 50, "required": false},
 	}
 	e, links := s.sent(t, data)
 	require.Len(t, links, 1, "the second group has no link yet")
@@ -198,7 +201,7 @@ func signing(t *testing.T, s *target) {
 	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
 	ctx := nobody.get(t, at).want(t, 200)
 	require.Equal(t, false, ctx.body["requiresOtpVerification"])
-	require.Len(t, ctx.body["fields"], 1)
+	require.Len(t, ctx.body["fields"], 2)
 	docs := nobody.get(t, at+"/documents").want(t, 200)
 	doc := docs.list[0].(object)["documentId"].(string)
 	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/documents/"+doc).want(t, 200).raw)
@@ -209,7 +212,12 @@ func signing(t *testing.T, s *target) {
 	nobody.post(t, at+"/consent", nil).want(t, 409)
 	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 400) // a required field is missing
 	field := ctx.item("fields", 0)["id"]
-	done := nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 200)
+	require.Equal(t, "open", nobody.get(t, at+"/outcome").want(t, 200).str("outcome"))
+	done := nobody.post(t, at+"/sign", object{"fields": []object{
+		{"fieldId": field, "textValue": "yes"},
+		{"fieldId": ctx.item("fields", 1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+	}}).want(t, 200)
+	require.Equal(t, "signed", nobody.get(t, at+"/outcome").want(t, 200).str("outcome"))
 	require.Equal(t, "signed", done.str("status"))
 	nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 409)
 	nobody.get(t, at).want(t, 410)
@@ -219,7 +227,16 @@ func signing(t *testing.T, s *target) {
 	if s.InboxURL == "" {
 		return
 	}
-	s.signs(t, s.mailedLink(t, "bob@example.com", "/sign/"))
+	bob := s.mailedLink(t, "bob@example.com", "/sign/")
+	shown := nobody.get(t, "/v1/signing/"+bob).want(t, 200)
+	require.Len(t, shown.body["filled"], 2, "the second signer sees what the first entered")
+	require.Equal(t, shown.body["shown"], nobody.get(t, "/v1/signing/"+bob+"/shown").want(t, 200).body["shown"])
+	for i := range 2 {
+		if picture, ok := shown.item("filled", i)["picture"].(string); ok {
+			nobody.get(t, "/v1/signing/"+bob+"/pictures/"+picture).want(t, 200)
+		}
+	}
+	s.signs(t, bob)
 	full := s.completed(t, e.str("id"))
 	require.NotNil(t, full.body["completedAt"])
 	var sealed object
@@ -421,6 +438,9 @@ func webhooks(t *testing.T, s *target) {
 	require.Equal(t, "client_secret", rotated.str("signedWith"))
 	require.NotNil(t, rotated.body["previousSecretUntil"])
 	require.Contains(t, string(c.get(t, "/v1/console/webhooks").want(t, 200).raw), id)
+	made := "/v1/console/webhooks/" + c.post(t, "/v1/console/webhooks", object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}).want(t, 201).str("id")
+	require.Equal(t, "https://example.com/b", c.call(t, http.MethodPatch, made, object{"url": "https://example.com/b"}).want(t, 200).str("url"))
+	c.call(t, http.MethodDelete, made, nil).want(t, 204)
 	require.EqualValues(t, 0, c.post(t, at+"/resend", object{"since": "2026-01-01T00:00:00Z"}).want(t, 202).body["resent"], "nothing failed")
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).want(t, 204)
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).refused(t, 404, "not_found")
@@ -463,10 +483,31 @@ func console(t *testing.T, s *target) {
 		viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
 	}
 	viewer.get(t, "/v1/webhooks").want(t, 401)
+	administers(t, s, c, user.str("id"), email)
 	c.call(t, http.MethodDelete, "/v1/console/users/"+user.str("id"), nil).want(t, 204)
 	signer := e.item("signers", 0)["id"].(string)
 	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
+}
+
+// administers does what an administrator does to users and to the app. The app's secret is replaced
+// only where the suite has started the service: a deployment keeps the one that the suite was given.
+func administers(t *testing.T, s *target, c *client, user, email string) {
+	t.Helper()
+	const at = "/v1/console"
+	require.Equal(t, "admin", c.call(t, http.MethodPatch, at+"/users/"+user, object{"role": "admin"}).want(t, 200).str("role"))
+	password := "administers " + uuid.NewString()[:8]
+	c.post(t, at+"/users/"+user+"/password", object{"newPassword": password}).want(t, 204)
+	name := c.get(t, at+"/app").want(t, 200).str("name")
+	require.Equal(t, name, c.call(t, http.MethodPatch, at+"/app", object{"name": name}).want(t, 200).str("name"))
+	if os.Getenv("BASE_URL") != "" {
+		return
+	}
+	login := (&client{s: s}).post(t, at+"/login", object{"email": email, "password": password}).want(t, 200)
+	admin := &client{s: s, token: login.str("access_token")}
+	before := admin.get(t, at+"/client-secrets").want(t, 200).list[0].(object)["id"].(string)
+	s.ClientSecret = admin.post(t, at+"/client-secrets", object{"password": password, "overlapHours": 1}).want(t, 201).str("clientSecret")
+	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
 // account does all that console users do with their own account, and returns

@@ -59,7 +59,7 @@ func TestTimestamps(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, b, 0o600))
 	require.NoError(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tsa.Root.Raw}), 0o600))
 	ca := filepath.Join(filepath.Dir(s.setting("COUNTERSIGN_SEAL_CERT")), "seal.ca.pem")
-	out, err = run(t, nil, "verify", file, "--trust", ca, "--trust", root)
+	out, err = run(t, nil, "verify", file, "--trust", ca, "--tsa-trust", root)
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "✓ archive_timestamp")
 	eventually(t, "the audit trail is anchored", func() bool {
