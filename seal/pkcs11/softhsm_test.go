@@ -14,15 +14,18 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
+	"encoding/json"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ThalesGroup/crypto11"
+	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
@@ -98,7 +101,7 @@ func sealWith(t *testing.T, key crypto.Signer) {
 	now := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "On a token"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	require.NoError(t, err)
@@ -116,13 +119,44 @@ func sealWith(t *testing.T, key crypto.Signer) {
 	sum := sha256.Sum256(original)
 	file, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
+	hash := hex.EncodeToString(sum[:])
+	events, head := signedByOne(t, hash, now)
+	document := seal.Document{ID: "d", Name: "classic.pdf", SHA256: hash, Order: 1, PageCount: 3}
 	_, err = s.Seal(context.Background(), file, seal.Job{
-		Original: bytes.NewReader(original), Size: int64(len(original)), OriginalSHA256: hex.EncodeToString(sum[:]),
-		Envelope: seal.Envelope{ID: "e"}, SealedAt: now, ChainHead: strings.Repeat("0", 64),
+		Original: bytes.NewReader(original), Size: int64(len(original)), OriginalSHA256: hash, Envelope: seal.Envelope{ID: "e", OriginalHash: hash},
+		Document: document, Documents: []seal.Document{document}, Signers: []seal.Signer{{ID: "s", Name: "Ada", AuthMethod: "none", SignedAt: now, Order: 1}},
+		SealedAt: now, Events: events, ChainHead: head,
 	})
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	out, err := exec.CommandContext(t.Context(), "pdfsig", file.Name()).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), "Signature is Valid")
+}
+
+// signedByOne is the audit chain of an envelope with one document and one signer.
+func signedByOne(t *testing.T, hash string, at time.Time) (events []json.RawMessage, head string) {
+	t.Helper()
+	head = strings.Repeat("0", 64)
+	for i, e := range []map[string]any{
+		{"event": "envelope.created", "actor": "system"},
+		{"event": "document.added", "actor": "system", "detail": map[string]any{"documentId": "d", "sha256": hash, "order": 1, "pageCount": 3}},
+		{"event": "signer.signed", "actor": "signer:s"},
+	} {
+		e["id"], e["envelopeId"], e["seq"], e["prevHash"], e["timestamp"] = strconv.Itoa(i), "e", i+1, head, at.Format("2006-01-02T15:04:05.000000Z")
+		sum := sha256.Sum256(canonical(t, e))
+		head = hex.EncodeToString(sum[:])
+		e["hash"] = head
+		events = append(events, canonical(t, e))
+	}
+	return events, head
+}
+
+func canonical(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	b, err = jcs.Transform(b)
+	require.NoError(t, err)
+	return b
 }

@@ -53,7 +53,7 @@ func TestHardwareKey(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	file := filepath.Join(dir, "sealed.pdf")
 	require.NoError(t, os.WriteFile(file, b, 0o600))
-	verified, err := run(t, nil, "verify", file, "--trust", cert)
+	verified, err := run(t, nil, "verify", file, "--sealer", cert)
 	require.NoError(t, err, verified)
 	assert.Contains(t, verified, "On a token")
 
