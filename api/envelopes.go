@@ -276,3 +276,23 @@ func (s *Server) progress(c *gin.Context, app caller) error {
 	c.JSON(http.StatusOK, answer)
 	return nil
 }
+
+// ownEnvelope loads the envelope that the path names, if it is the caller's.
+func (s *Server) ownEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	return s.ownEnvelopeByID(c, app, id)
+}
+
+func (s *Server) ownEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
+	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	if app.MayUse(e.TenantID) != nil {
+		return nil, models.ErrNotFound
+	}
+	return e, nil
+}

@@ -37,7 +37,7 @@ func (s *Server) receipt(c *gin.Context) error {
 	docs := []receiptDocument{}
 	for _, d := range e.Sealed() {
 		if d.PurgeStatus == models.PurgePurged {
-			return errPurged
+			return models.ErrPurged
 		}
 		link, err := s.Tokens.Download(e, d, signer)
 		if err != nil {

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// sendFile streams a stored PDF, with ranges.
+func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
+	f, err := s.openFile(c.Request.Context(), e, d)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	return serveFile(c, e, d, f, disposition)
+}
+
+// openFile opens a document's file. One that is being purged is open in whole or
+// not at all.
+func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
+	if d.PurgeStatus == models.PurgePurged {
+		return nil, models.ErrPurged
+	}
+	f, err := s.files.Open(ctx, store.RecordOf(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
+		if err1 != nil {
+			return nil, err1
+		}
+		now := fresh.Document(d.ID)
+		if now == nil || now.PurgeStatus == models.PurgePurged {
+			return nil, models.ErrPurged
+		}
+		if now.BlobKey != d.BlobKey {
+			*d = *now
+			return s.openFile(ctx, fresh, d)
+		}
+		return nil, s.fileMissing(ctx, e, d)
+	}
+	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
+		s.log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
+		return nil, models.Refuse(models.KindUnavailable, "document_unavailable", "The document's file cannot be given: it is not the one that was recorded.")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("document %s: %w", d.ID, err)
+	}
+	return f, nil
+}
+
+// errFileMissing is the answer where a file is gone that should be there.
+var errFileMissing = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
+
+// isUnavailable reports a document whose file is gone or not the one that was recorded.
+func isUnavailable(err error) bool {
+	var e *models.Error
+	return errors.As(err, &e) && e.Kind == models.KindUnavailable
+}
+
+// fileMissing tells the operator of a file that is gone.
+func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.Document) error {
+	s.log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
+	if s.FileMissing != nil {
+		s.FileMissing()
+	}
+	return errFileMissing
+}
+
+func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
+	h := c.Writer.Header()
+	h.Set("Content-Type", d.MimeType)
+	h.Set("Content-Disposition", contentDisposition(disposition, e.FileName(d)))
+	h.Set("ETag", `"`+d.SHA256+`"`)
+	http.ServeContent(c.Writer, c.Request, "", d.CreatedAt, f)
+	return nil
+}
+
+// contentDisposition names a file for any client (RFC 6266): in plain ASCII, and
+// in UTF-8 where that says more.
+func contentDisposition(disposition, name string) string {
+	ascii := strings.Map(func(r rune) rune {
+		if r > 126 || r == '"' || r == '\\' || r == '%' {
+			return '_'
+		}
+		return r
+	}, name)
+	v := fmt.Sprintf(`%s; filename="%s"`, disposition, ascii)
+	if ascii != name {
+		v += "; filename*=UTF-8''" + percent(name)
+	}
+	return v
+}
+
+// percent encodes all but attr-char of RFC 8187.
+func percent(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		ch := s[i]
+		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("!#$&+-.^_`|~", ch) >= 0 {
+			b.WriteByte(ch)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", ch)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/internal/credential"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+)
+
+// codeLimit bounds how long a signer waits for a code to be handed to the mail server.
+const codeLimit = 20 * time.Second
+
+// requestCode makes a code and sends it while the signer waits: a code that
+// cannot be sent now is of no use later.
+func (s *Server) requestCode(c *gin.Context, l signerLink) error {
+	code, err := s.Codes.New()
+	if err != nil {
+		return err
+	}
+	var signer *models.Signer
+	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+		signer, err = e.RequestCode(s.signerAct(c, l), l.Link, s.Codes.Hash(l.Link, code))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), codeLimit)
+	defer cancel()
+	if err := s.sendCode(ctx, e, signer, code); err != nil {
+		s.log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
+		refused := models.Refuse(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
+		refused.RetryAfter = 30 * time.Second
+		return refused
+	}
+	answer := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.Now()))}
+	if signer.AuthMethod == models.AuthSMSOTP {
+		answer["maskedPhone"] = signer.MaskedPhone()
+	}
+	c.JSON(http.StatusOK, answer)
+	return nil
+}
+
+func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
+	app, err := s.Store.App(ctx, e.AppID)
+	if err != nil {
+		return err
+	}
+	_, chosen, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	msg := templates.Code{
+		Language: chosen.In(), RecipientName: signer.Name, SenderName: chosen.Sender(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+	}
+	if signer.AuthMethod == models.AuthSMSOTP {
+		if s.SMS == nil || signer.Phone == nil {
+			return fmt.Errorf("no way to send a text message")
+		}
+		return s.SMS.Send(ctx, *signer.Phone, msg.SMS())
+	}
+	content, err := msg.Render()
+	if err != nil {
+		return err
+	}
+	mail := notify.Mail{
+		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+		MessageID: s.Mail.MessageID("code", s.NewID().String()),
+	}
+	if chosen.ReplyTo != nil {
+		mail.ReplyTo = *chosen.ReplyTo
+	}
+	return s.Mail.Send(ctx, mail)
+}
+
+func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	code := o.str("code")
+	if _, isText := o.get("code").(string); isText && len(code) != credential.CodeLength {
+		o.bad("code", "must have exactly %d characters", credential.CodeLength)
+	}
+	bind := o.flag("bind", false)
+	invalid := o.err()
+	token, session := "", []byte(nil)
+	if bind {
+		token = newSessionToken()
+		session = tokenHash(token)
+		keepNoAnswer(c)
+	}
+	verified := false
+	answer := gin.H{"verified": true}
+	promise(c, http.StatusOK, func() any {
+		if !verified || bind {
+			return nil
+		}
+		return answer
+	})
+	act := s.signerAct(c, l)
+	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+		if invalid != nil {
+			if _, err := e.Reader(l.Link, act.At, false); err != nil {
+				return err
+			}
+			return invalid
+		}
+		verified, err = e.BindCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
+		return err
+	})
+	if err != nil {
+		return hideNotFound(err)
+	}
+	signer := e.Signer(l.SignerID)
+	if !verified {
+		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
+		if st := signer.CodeState(act.At); st != nil {
+			left := 0
+			if st.TriesLeft != nil {
+				left = *st.TriesLeft
+			}
+			refused.Details = map[string]any{"triesLeft": left, "liveUntil": stamp(st.LiveUntil)}
+		}
+		return refused
+	}
+	if bind {
+		until := signer.SessionEnds(act.At)
+		s.setSessionCookie(c, l, token, until)
+		answer["sessionToken"], answer["sessionExpiresAt"], answer["draftKey"] = token, stamp(&until), s.Codes.DraftKey(l.Link)
+	}
+	c.JSON(http.StatusOK, answer)
+	return nil
+}

@@ -1,0 +1,160 @@
+package api
+
+import (
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+type contextView struct {
+	EnvelopeID              uuid.UUID         `json:"envelopeId"`
+	SignerID                uuid.UUID         `json:"signerId"`
+	SignerName              string            `json:"signerName"`
+	SignerEmail             string            `json:"signerEmail"`
+	Subject                 *string           `json:"subject"`
+	Message                 *string           `json:"message"`
+	SenderName              string            `json:"senderName"`
+	ExpiresAt               *time.Time        `json:"expiresAt"`
+	Fields                  []contextField    `json:"fields"`
+	Documents               []contextDoc      `json:"documents"`
+	RequiresOTPVerification bool              `json:"requiresOtpVerification"`
+	OTPVerified             bool              `json:"otpVerified"`
+	AuthMethod              models.AuthMethod `json:"authMethod"`
+	MaskedEmail             string            `json:"maskedEmail"`
+	MaskedPhone             string            `json:"maskedPhone,omitempty"`
+	ConsentGiven            bool              `json:"consentGiven"`
+	Consent                 consentView       `json:"consent"`
+	SavedSignatureB64       *string           `json:"savedSignatureB64"`
+	SavedSignatureFontLabel *string           `json:"savedSignatureFontLabel"`
+	Contact                 *string           `json:"contact"`
+	Filled                  []filledView      `json:"filled"`
+	Shown                   *string           `json:"shown"`
+	DraftKey                *string           `json:"draftKey"`
+	Code                    *codeView         `json:"code"`
+	DeclineNeedsCode        bool              `json:"declineNeedsCode"`
+	ReadBeforeCode          bool              `json:"readBeforeCode"`
+}
+
+type contextField struct {
+	ID         uuid.UUID        `json:"id"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Required   bool             `json:"required"`
+}
+
+type contextDoc struct {
+	DocumentID uuid.UUID        `json:"documentId"`
+	Name       string           `json:"name"`
+	PageCount  int              `json:"pageCount"`
+	Order      int              `json:"order"`
+	Size       int64            `json:"size"`
+	SHA256     string           `json:"sha256"`
+	Pages      []models.PageRun `json:"pages"`
+}
+
+type consentView struct {
+	Version  string `json:"version"`
+	Language string `json:"language"`
+	Text     string `json:"text"`
+}
+
+// maxLanguage bounds a language tag, in characters.
+const maxLanguage = 100
+
+// signingContext is what a signer's page needs. The first time it is asked for,
+// the signer has opened the link.
+func (s *Server) signingContext(c *gin.Context, l signerLink) error {
+	language := c.Query("language")
+	if len(language) > maxLanguage {
+		p := models.Problems{}
+		p.Add("language", "must have at most %d characters", maxLanguage)
+		return p.Err()
+	}
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	if err != nil {
+		return hideMissing(err)
+	}
+	act := s.signerAct(c, l)
+	signer, err := e.Reader(l.Link, act.At, true)
+	if err != nil {
+		return err
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return err
+	}
+	confirmed := signer.Confirmed(act)
+	if c.Request.Method != http.MethodHead && (signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest) {
+		e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+			signer, err = e.Open(act, l.Link)
+			if confirmed = err == nil && signer.Confirmed(act); confirmed {
+				signer, err = e.Show(act, l.Link)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	app, err := s.Store.App(c.Request.Context(), l.App)
+	if err != nil {
+		return err
+	}
+	chosen, err := s.settings(c, caller{App: app}, e.TenantID)
+	if err != nil {
+		return err
+	}
+	shown := models.DisclosureIn(language)
+	v := contextView{
+		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
+		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
+		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
+		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
+		Consent: consentView{shown.Version, shown.Language, shown.Text},
+		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
+	}
+	if confirmed {
+		if v.Filled, err = s.filled(c.Request.Context(), e); err != nil {
+			return err
+		}
+		key := s.Codes.DraftKey(l.Link)
+		v.Shown, v.DraftKey = &signer.Shown, &key
+	}
+	for _, f := range e.Fields {
+		if f.SignerID == signer.ID {
+			v.Fields = append(v.Fields, contextField{
+				ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+			})
+		}
+	}
+	if v.OTPVerified {
+		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)
+		if err != nil {
+			return err
+		}
+		if saved != nil {
+			b64 := base64.StdEncoding.EncodeToString(saved.Image)
+			v.SavedSignatureB64, v.SavedSignatureFontLabel = &b64, saved.FontLabel
+		}
+	}
+	c.JSON(http.StatusOK, v)
+	return nil
+}
+
+func contextDocs(e *models.Envelope) []contextDoc {
+	out := []contextDoc{}
+	for _, d := range e.Originals() {
+		out = append(out, contextDoc{DocumentID: d.ID, Name: e.DocumentName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, SHA256: d.SHA256, Pages: d.Pages})
+	}
+	return out
+}

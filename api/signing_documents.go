@@ -1,0 +1,70 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// readable loads the envelope of a link that may be read by its holder.
+func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error) {
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	if err != nil {
+		return nil, hideMissing(err)
+	}
+	_, err = e.Reader(l.Link, s.Now(), false)
+	return e, err
+}
+
+// sendToSigner streams a document as it was uploaded, or with what others entered.
+func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
+	read := s.readable
+	entries, err := wantsEntries(c)
+	if err != nil {
+		return err
+	}
+	if entries || s.CodeBeforeReading {
+		read = s.confirmedReading
+	}
+	e, err := read(c, l)
+	if err != nil {
+		return err
+	}
+	d, err := find(e)
+	if err != nil {
+		return err
+	}
+	if entries {
+		return s.sendReadingCopy(c, e, d)
+	}
+	return s.sendFile(c, e, d, "inline")
+}
+
+func (s *Server) signingDocument(c *gin.Context, l signerLink) error {
+	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) { return e.Originals()[0], nil })
+}
+
+func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
+	e, err := s.readable(c, l)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, contextDocs(e))
+	return nil
+}
+
+func (s *Server) signingDocumentByID(c *gin.Context, l signerLink) error {
+	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) {
+		id, err := pathID(c, "docId")
+		if err != nil {
+			return nil, err
+		}
+		d := e.Document(id)
+		if d == nil || d.Kind != models.DocumentOriginal {
+			return nil, models.ErrNotFound
+		}
+		return d, nil
+	})
+}
