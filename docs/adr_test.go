@@ -1,0 +1,96 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	recordTitle  = regexp.MustCompile(`^# ([1-9][0-9]*)\. (\S.*)\n\n- Status: (accepted|proposed|superseded by [0-9]+)(; extends [0-9 ,and]+)?\n- Date: 20[0-9]{2}-[0-9]{2}-[0-9]{2}\n\n`)
+	recordName   = regexp.MustCompile(`^(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.md$`)
+	recordNumber = regexp.MustCompile(`\bADR ([1-9][0-9]*)\b`)
+)
+
+// TestDecisionRecords checks that each record of docs/adr has a title, status,
+// date and the four sections, in order and none of them empty, and that the
+// index names it.
+func TestDecisionRecords(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("adr/README.md")
+	require.NoError(t, err)
+	files := decisionRecords(t)
+	for number, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		title := recordTitle.FindStringSubmatch(string(text))
+		if !assert.NotNil(t, title, "%s does not begin with a title, a status and a date", file) {
+			continue
+		}
+		assert.Equal(t, number, title[1], "%s has another number in its title", file)
+		assert.Contains(t, string(index), "["+number+"]("+filepath.Base(file)+") | "+title[2]+" |", "the index lacks %s", file)
+
+		rest := string(text)
+		for _, section := range []string{"Context", "Decision", "Consequences", "Rejected"} {
+			_, after, found := strings.Cut(rest, "\n## "+section+"\n")
+			if !assert.True(t, found, "%s lacks the section %q, or has it in another order", file, section) {
+				break
+			}
+			first, _, _ := strings.Cut(strings.TrimSpace(after), "\n")
+			assert.False(t, first == "" || strings.HasPrefix(first, "#"), "%s has nothing under %q", file, section)
+			rest = "\n" + after
+		}
+	}
+	for _, link := range regexp.MustCompile(`\((\d{4}-[^)]*)\)`).FindAllStringSubmatch(string(index), -1) {
+		assert.FileExists(t, filepath.Join("adr", link[1]), "named in the index")
+	}
+}
+
+// TestDecisionNumbersExist checks that every "ADR n" in the code and the
+// documents is a record that exists.
+func TestDecisionNumbersExist(t *testing.T) {
+	t.Parallel()
+	files := decisionRecords(t)
+	for _, name := range trackedFiles(t) {
+		switch filepath.Ext(name) {
+		case ".go", ".md", ".sql", ".ts", ".yml", ".yaml":
+		default:
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if os.IsNotExist(err) {
+			continue // deleted and not committed yet
+		}
+		require.NoError(t, err)
+		for _, m := range recordNumber.FindAllStringSubmatch(string(text), -1) {
+			assert.Contains(t, files, m[1], "%s speaks of ADR %s", name, m[1])
+		}
+	}
+}
+
+// decisionRecords maps the number of each record to its file.
+func decisionRecords(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir("adr")
+	require.NoError(t, err)
+	files := make(map[string]string)
+	for _, e := range entries {
+		if e.Name() == "README.md" {
+			continue
+		}
+		name := recordName.FindStringSubmatch(e.Name())
+		if !assert.NotNil(t, name, "%s is not NNNN-short-title.md", e.Name()) {
+			continue
+		}
+		number := strings.TrimLeft(name[1], "0")
+		assert.NotContains(t, files, number, "two records have the number %s", number)
+		files[number] = filepath.Join("adr", e.Name())
+	}
+	require.NotEmpty(t, files)
+	return files
+}
