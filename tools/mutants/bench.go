@@ -2,30 +2,48 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // bench runs the tests with one change turned on.
 type bench struct {
 	dir      string
 	overlay  string
-	program  string                             // countersign with all changes in it
-	binaries map[string]string                  // test binary by package
-	reached  map[string]map[string]map[int]bool // changes that a package's test reaches
+	program  string            // countersign with all changes in it
+	binaries map[string]string // test binary by package
+	wanted   *regexp.Regexp    // only tests that match
+	jobs     int
+	runs     atomic.Int64
+
+	mu    sync.Mutex
+	tests map[string][]exploredTest // by package
+}
+
+// exploredTest is what is known of a test after it ran once alone.
+type exploredTest struct {
+	name    string
+	took    time.Duration
+	reached map[int]bool // changes
 }
 
 const (
-	oneTest  = 3 * time.Minute // a change that makes a test hang is noticed after it
-	perBatch = 40              // tests that one process runs
+	alone     = 5 * time.Minute  // a test that runs alone for longer hangs
+	batchTime = 20 * time.Second // tests that one process runs, by what they took alone
 )
 
 // build compiles what the chosen changes need, and notes which tests reach them.
@@ -41,13 +59,15 @@ func (b *bench) build(ctx context.Context, chosen []mutation) error {
 	if err := os.Symlink(temporal, filepath.Join(b.dir, "countersign-temporal")); err != nil {
 		return err
 	}
-	needed := map[string]bool{}
+	var needed []string
 	for _, m := range chosen {
 		for _, w := range watchers(m.pkg) {
-			needed[w] = true
+			if !slices.Contains(needed, w) {
+				needed = append(needed, w)
+			}
 		}
 	}
-	for pkg := range needed {
+	for _, pkg := range needed {
 		binary := filepath.Join(b.dir, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
 		if err := command(ctx, "go", "test", "-c", "-vet=off", "-overlay", b.overlay, "-o", binary, pkg); err != nil {
 			return err
@@ -73,7 +93,7 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explore runs each test of a package alone and notes the changes that it reaches.
+// explore runs each test of a package alone and notes the changes that it reaches and how long it takes.
 func (b *bench) explore(ctx context.Context, pkg string) error {
 	list := exec.CommandContext(ctx, b.binaries[pkg], "-test.list", "^Test") //nolint:gosec // built above
 	list.Dir = pkg
@@ -81,69 +101,171 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	if err != nil {
 		return fmt.Errorf("tests of %s: %w", pkg, err)
 	}
-	b.reached[pkg] = map[string]map[int]bool{}
 	fmt.Printf("%s: which of its tests reach which change …\n", pkg)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(b.jobs)
 	for _, test := range strings.Fields(string(out)) {
-		seen := filepath.Join(b.dir, "seen")
-		_ = os.Remove(seen)
-		passed, output, err := b.test(ctx, pkg, []string{test}, 0, seen)
-		if err == nil && !passed { // once more: a loaded machine makes a wait run out
-			passed, output, err = b.test(ctx, pkg, []string{test}, 0, seen)
+		if !b.wanted.MatchString(test) {
+			continue
 		}
-		if err != nil {
-			return err
-		}
-		if !passed {
-			return fmt.Errorf("%s fails without any change in %s:\n%s", test, pkg, output)
-		}
-		reached := map[int]bool{}
-		lines, _ := os.ReadFile(seen) //nolint:gosec // written by the test
-		for _, line := range bytes.Fields(lines) {
-			if n, err := strconv.Atoi(string(line)); err == nil {
-				reached[n] = true
-			}
-		}
-		b.reached[pkg][test] = reached
+		group.Go(func() error { return b.exploreTest(ctx, pkg, test) })
 	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	slices.SortFunc(b.tests[pkg], func(x, y exploredTest) int {
+		return cmp.Or(cmp.Compare(x.took, y.took), cmp.Compare(x.name, y.name))
+	})
 	return nil
 }
 
-// test runs some tests of a package with a change turned on.
-func (b *bench) test(ctx context.Context, pkg string, tests []string, n int, seen string) (passed bool, output string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, oneTest+time.Minute)
+func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
+	seen := filepath.Join(b.dir, "seen-"+strconv.FormatInt(b.runs.Add(1), 10))
+	var took time.Duration
+	var result outcome
+	for range 2 { // once more if it fails: a loaded machine makes a wait run out
+		began := time.Now()
+		var err error
+		if result, err = b.run(ctx, pkg, []string{test}, 0, seen); err != nil {
+			return err
+		}
+		took = time.Since(began)
+		if result.passed {
+			break
+		}
+	}
+	if !result.passed {
+		return fmt.Errorf("%s fails without any change in %s:\n%s", test, pkg, result.output)
+	}
+	reached := map[int]bool{}
+	lines, _ := os.ReadFile(seen) //nolint:gosec // written by the test
+	for _, line := range bytes.Fields(lines) {
+		if n, err := strconv.Atoi(string(line)); err == nil {
+			reached[n] = true
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tests[pkg] = append(b.tests[pkg], exploredTest{test, took, reached})
+	return nil
+}
+
+// outcome is what a run of tests came to.
+type outcome struct {
+	passed   bool
+	timedOut bool
+	failed   []string // tests, as far as they are named
+	output   string
+}
+
+var (
+	failedTest  = regexp.MustCompile(`(?m)^--- FAIL: (Test\w+)`)
+	runningTest = regexp.MustCompile(`(?m)^\s+(Test\w+)(?:/\S*)? \(`)
+)
+
+// run runs some tests of a package with a change turned on; 0 turns none on.
+func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen string) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, alone+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.binaries[pkg], "-test.run", "^("+strings.Join(tests, "|")+")$", "-test.failfast", //nolint:gosec // built above
-		"-test.timeout", oneTest.String())
+		"-test.timeout", alone.String())
 	cmd.Dir = pkg
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(n), "MUTANTS_SEEN="+seen, "COUNTERSIGN_TEST_PROGRAM="+b.program)
 	out, err := cmd.CombinedOutput()
+	result := outcome{passed: err == nil, output: string(out)}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return false, string(out), nil
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(result.output, "panic: test timed out after"):
+		result.timedOut, err = true, nil
+	case errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay):
+		err = nil
 	}
-	return err == nil, string(out), err
+	if result.passed {
+		return result, err
+	}
+	pattern := failedTest
+	if result.timedOut {
+		pattern = runningTest
+	}
+	for _, match := range pattern.FindAllStringSubmatch(result.output, -1) {
+		if slices.Contains(tests, match[1]) && !slices.Contains(result.failed, match[1]) {
+			result.failed = append(result.failed, match[1])
+		}
+	}
+	return result, err
 }
 
-// try returns the first package whose tests notice the change; "" if none does.
+// try returns the test that notices the change; "" if none does.
 func (b *bench) try(ctx context.Context, m mutation) (string, error) {
 	for _, pkg := range watchers(m.pkg) {
-		var tests []string
-		for test, reached := range b.reached[pkg] {
-			if reached[m.id] {
-				tests = append(tests, test)
+		for _, batch := range b.batches(pkg, m.id) {
+			by, err := b.tryBatch(ctx, m, pkg, batch)
+			if by != "" || err != nil {
+				return by, err
 			}
 		}
-		slices.Sort(tests)
-		for batch := range slices.Chunk(tests, perBatch) {
-			passed, _, err := b.test(ctx, pkg, batch, m.id, "")
+	}
+	return "", nil
+}
+
+// batches returns the tests of a package that reach a change, the quickest first.
+func (b *bench) batches(pkg string, n int) [][]string {
+	var out [][]string
+	var batch []string
+	var took time.Duration
+	for _, test := range b.tests[pkg] {
+		if !test.reached[n] {
+			continue
+		}
+		batch, took = append(batch, test.name), took+test.took
+		if took >= batchTime {
+			out, batch, took = append(out, batch), nil, 0
+		}
+	}
+	if len(batch) > 0 {
+		out = append(out, batch)
+	}
+	return out
+}
+
+// tryBatch returns the test of a batch that notices the change. A failure counts if it comes again, and not without
+// the change: what a loaded machine makes fail, or what does not end in time, says nothing about the change.
+func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (string, error) {
+	for len(batch) > 0 {
+		first, err := b.run(ctx, pkg, batch, m.id, "")
+		if err != nil || first.passed {
+			return "", err
+		}
+		suspects := first.failed
+		if len(suspects) == 0 { // it panicked, or ended without saying which test was running
+			suspects = batch
+		}
+		again, err := b.run(ctx, pkg, suspects, m.id, "")
+		if err != nil {
+			return "", err
+		}
+		if !again.passed {
+			without, err := b.run(ctx, pkg, suspects, 0, "")
 			if err != nil {
 				return "", err
 			}
-			if !passed {
-				return pkg, nil
+			if without.passed {
+				name := pkg
+				if len(again.failed) > 0 {
+					name += " " + again.failed[0]
+				}
+				if again.timedOut {
+					name += " (it hangs)"
+				}
+				return name, nil
 			}
+			fmt.Println("fails without the change as well:", pkg, strings.Join(suspects, " "))
 		}
+		if len(suspects) == len(batch) {
+			return "", nil
+		}
+		batch = slices.DeleteFunc(slices.Clone(batch), func(test string) bool { return slices.Contains(suspects, test) })
 	}
 	return "", nil
 }

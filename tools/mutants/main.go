@@ -9,7 +9,8 @@
 // A change is one of: a condition of an if that is never true, one side of && or || that is left out, < for <=
 // and the like, a named constant for its neighbour of the same type or for its half, a comparison that is left
 // out of an SQL text, a statement that is left out. Those that the file of accepted changes names, each with the
-// reason why it changes nothing that matters, are not counted. The exit status is 1 if fewer than -goal per
+// reason why it changes nothing that matters, are not counted. A change is noticed if a test fails or hangs with it, and again,
+// and not without it. The exit status is 1 if fewer than -goal per
 // cent were noticed.
 package main
 
@@ -21,10 +22,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // suites are the packages that are changed, each with the packages whose tests should notice, quickest first.
@@ -53,6 +58,9 @@ type options struct {
 	accepted string
 	only     string
 	list     bool
+	mend     bool
+	run      string
+	jobs     int
 }
 
 func main() {
@@ -64,6 +72,9 @@ func main() {
 	flag.StringVar(&o.accepted, "accepted", "test/mutants.txt", "changes that need not be noticed, with reasons")
 	flag.StringVar(&o.only, "only", "", "only changes whose name contains this")
 	flag.BoolVar(&o.list, "list", false, "only list the changes")
+	flag.BoolVar(&o.mend, "mend", false, "only write entries of the accepted file anew whose change moved to another file or function")
+	flag.StringVar(&o.run, "run", "", "only the tests whose name matches")
+	flag.IntVar(&o.jobs, "jobs", 2, "how many changes to try at once")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -80,12 +91,16 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	accepted, err := readAccepted(o.accepted)
+	all, overlay, err := mutate(ctx, dir)
 	if err != nil {
 		return err
 	}
-	all, overlay, err := mutate(ctx, dir)
+	wanted, err := regexp.Compile(o.run)
 	if err != nil {
+		return err
+	}
+	accepted, err := checkAccepted(o.accepted, all, o.mend)
+	if err != nil || o.mend {
 		return err
 	}
 	chosen := choose(all, o, accepted)
@@ -96,31 +111,15 @@ func run(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, reached: map[string]map[string]map[int]bool{}}
+	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, jobs: o.jobs, tests: map[string][]exploredTest{}}
 	if err := b.build(ctx, chosen); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.limit)
-	defer cancel()
-	noticed, tried := 0, 0
-	var survivors []mutation
-	for _, m := range chosen {
-		by, err := b.try(ctx, m)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		tried++
-		if by == "" {
-			survivors = append(survivors, m)
-			fmt.Println("SURVIVED", m)
-			continue
-		}
-		noticed++
-		fmt.Println("noticed ", m, "·", by)
+	tried, survivors, err := b.tryAll(ctx, chosen, o.limit)
+	if err != nil {
+		return err
 	}
+	noticed := tried - len(survivors)
 	if tried == 0 {
 		return errors.New("nothing was tried")
 	}
@@ -133,6 +132,39 @@ func run(ctx context.Context, o options) error {
 		return fmt.Errorf("%.0f %% noticed, the goal is %.0f", percent, o.goal)
 	}
 	return nil
+}
+
+// tryAll tries the changes until the time is over.
+func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var mu sync.Mutex
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(b.jobs)
+	for _, m := range chosen {
+		group.Go(func() error {
+			by, err := b.try(inner, m)
+			if ctx.Err() != nil { // the time is over
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			tried++
+			if by == "" {
+				survivors = append(survivors, m)
+				fmt.Println("SURVIVED", m)
+			} else {
+				fmt.Println("noticed ", m, "·", by)
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	slices.SortFunc(survivors, func(a, b mutation) int { return a.id - b.id })
+	return tried, survivors, err
 }
 
 // choose draws evenly from the packages, as far as they have so many.
@@ -157,29 +189,5 @@ func choose(all []mutation, o options, accepted map[string]bool) []mutation {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b mutation) int { return a.id - b.id })
 	return out
-}
-
-// readAccepted reads lines "name — reason". A line without a reason is an error.
-func readAccepted(file string) (map[string]bool, error) {
-	out := map[string]bool{}
-	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
-	if errors.Is(err, os.ErrNotExist) {
-		return out, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i, line := range strings.Split(string(b), "\n") {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, reason, ok := strings.Cut(line, " — ")
-		if !ok || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: no reason is given", file, i+1)
-		}
-		out[strings.TrimSpace(name)] = true
-	}
-	return out, nil
 }
