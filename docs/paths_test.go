@@ -34,7 +34,7 @@ func TestNamedPathsExist(t *testing.T) {
 	var (
 		link     = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
 		rooted   = regexp.MustCompile(`(?:^|[\s"'(\x60=])(?:\./)?((?:[\w.-]+/)+[\w.{},*-]*)`)
-		fileName = regexp.MustCompile("`([\\w-]+\\.(?:go|sql|ts|tsx)`")
+		fileName = regexp.MustCompile("`([\\w-]+\\.(?:go|sql|ts|tsx))`")
 	)
 	require.NotEmpty(t, pages)
 	for _, page := range pages {
