@@ -40,7 +40,7 @@ type Signer struct {
 	Name         string
 	Email        string
 	Phone        *string // E.164
-	Mailbox      *int    // Position of the first signer with the same address; nil if nobody has looked
+	Mailbox      int     // position of the first signer with the same address
 	RoutingOrder int     // from 1; signers sharing a value form one routing group
 	Status       SignerStatus
 	AuthMethod   AuthMethod
@@ -130,30 +130,25 @@ func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
 	}
 	s := &Signer{
 		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Name: in.Name, Email: in.Email, Phone: in.Phone,
+		Mailbox:      e.mailbox(in.Email, len(e.Signers)),
 		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending,
 	}
 	e.Signers = append(e.Signers, s)
-	e.SetMailboxes()
 	e.record(act, EventSignerAdded, s.ID, Detail{
 		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),
 	})
 	return s, nil
 }
 
-// SetMailboxes notes which signers share an address: people are counted without
-// reading addresses.
-func (e *Envelope) SetMailboxes() {
-	first := make(map[string]*int, len(e.Signers))
+// mailbox is the position of the first signer with an address, or position if
+// nobody has it yet: people are counted without reading addresses.
+func (e *Envelope) mailbox(email string, position int) int {
 	for _, s := range e.Signers {
-		key := EmailKey(s.Email)
-		if first[key] == nil {
-			position := s.Position
-			first[key] = &position
-		}
-		if s.Mailbox == nil {
-			s.Mailbox = first[key]
+		if EmailKey(s.Email) == EmailKey(email) {
+			return s.Mailbox
 		}
 	}
+	return position
 }
 
 // NeedsCode reports whether the signer must verify a one-time code.

@@ -3,6 +3,9 @@ package store_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,17 +170,22 @@ func TestSoManyContacts(t *testing.T) {
 			require.NoError(t, err)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
 			require.NoError(t, err)
-			id := "CAST('00000000-0000-7000-8000-0000000' || n AS uuid)"
-			if kind == "sqlite" {
-				id = "'00000000-0000-7000-8000-0000000' || n"
+			db, v := openRaw(t, kind, url), masterKeys(t, 1)
+			fill := func(from, to int, name func(id, n string) string) {
+				var rows []string
+				for n := from; n <= to; n++ {
+					id := fmt.Sprintf("00000000-0000-7000-8000-0000000%d", n)
+					rows = append(rows, fmt.Sprintf("('%s', '%s', '%s', '', 'key %d', '2026-01-02 03:04:05+00:00')", id, app.ID, name(id, strconv.Itoa(n)), n))
+				}
+				for page := range slices.Chunk(rows, 1000) {
+					_, err := db.ExecContext(t.Context(), "INSERT INTO contacts (id, app_id, name, email, email_key, created_at) VALUES "+strings.Join(page, ","))
+					require.NoError(t, err)
+				}
 			}
-			db := openRaw(t, kind, url)
-			fill := func(from, to int) {
-				plainly(t, kind, db, fmt.Sprintf(`WITH RECURSIVE g (n) AS (SELECT %d UNION ALL SELECT n + 1 FROM g WHERE n < %d)
-					INSERT INTO contacts (id, app_id, name, email, email_key, created_at)
-					SELECT %s, '%s', 'Contact ' || n, n || '@example.com', n || '@example.com', '2026-01-02 03:04:05+00:00' FROM g`, from, to, id, app.ID))
-			}
-			fill(10_000, 12_499) // more than two pages
+			known, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Contact 10000", Email: "10000@example.com"}, false)
+			require.NoError(t, err)
+			// More than two pages.
+			fill(10_001, 12_499, func(id, n string) string { return v.SealText("Contact "+n, "contacts.name "+id) })
 			list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 			require.NoError(t, err)
 			require.Len(t, list, 1000)
@@ -192,11 +200,12 @@ func TestSoManyContacts(t *testing.T) {
 			require.Equal(t, "Contact 10000", list[0].Name)
 			require.Equal(t, "Contact 10999", list[999].Name)
 
-			fill(12_500, 9_999+store.MaxContacts)
+			fill(12_500, 9_999+store.MaxContacts, func(string, string) string { return "" })
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
 			require.ErrorContains(t, err, "too_many_contacts")
-			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10001@EXAMPLE.com"}, false)
+			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10000@EXAMPLE.com"}, false)
 			require.NoError(t, err)
+			require.Equal(t, known.ID, list[0].ID)
 			require.NoError(t, s.DeleteContact(t.Context(), app.ID, list[0].ID))
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
 			require.NoError(t, err)

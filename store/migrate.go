@@ -45,7 +45,7 @@ func (s *Store) Migrated(ctx context.Context) error {
 
 func (s *Store) migrations() (*goose.Provider, error) {
 	dialect, dir := goose.DialectSQLite3, "migrations/sqlite"
-	opts := []goose.ProviderOption{goose.WithAllowOutofOrder(true)} // what was written side by side arrives in any order
+	var opts []goose.ProviderOption
 	if s.postgres {
 		dialect, dir = goose.DialectPostgres, "migrations/postgres"
 		locker, err := lock.NewPostgresSessionLocker()
@@ -62,6 +62,5 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrate database: %w", err)
 	}
-	opts = append(opts, goose.WithGoMigrations(goose.NewGoMigration(6, &goose.GoFunc{RunTx: s.foldAll}, nil)))
 	return goose.NewProvider(dialect, conn, files, opts...)
 }

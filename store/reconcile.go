@@ -47,7 +47,7 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 // untold is true of a closed envelope whose copies, or the news of its end, have
 // not all gone out.
 const untold = `
-	status = 'completed' AND (SELECT COUNT(DISTINCT COALESCE(CAST(mailbox AS text), LOWER(email))) FROM signers AS s WHERE s.envelope_id = envelopes.id)
+	status = 'completed' AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id)
 		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
 	OR status IN ('declined', 'voided', 'expired') AND (
 		EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed' AND m.sent_at IS NULL AND m.failed_at IS NULL)

@@ -19,8 +19,7 @@ type Rewrapped struct {
 }
 
 // Rewrap seals with the newest master key every value that was sealed with
-// another, or is in plain from before such values were sealed, and hashes
-// addresses with that key. The service may be running, if it knows both master
+// another, and hashes addresses with that key. The service may be running, if it knows both master
 // keys. What was done stays done if it is cut off.
 func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 	for _, c := range []struct {

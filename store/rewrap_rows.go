@@ -158,10 +158,9 @@ func (s *Store) resealSigners(tx *gorm.DB, of map[uuid.UUID]bool) error {
 		return err
 	}
 	for _, e := range list {
-		e.SetMailboxes()
 		for _, v := range e.Signers {
 			row := sealed(s, v)
-			if err := tx.Model(row).Select("email", "phone", "mailbox").Updates(row).Error; err != nil {
+			if err := tx.Model(row).Select("email", "phone").Updates(row).Error; err != nil {
 				return fmt.Errorf("signer %s: %w", v.ID, err)
 			}
 		}

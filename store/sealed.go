@@ -165,8 +165,8 @@ func updateRow[T any](s *Store, tx *gorm.DB, row, was *T) error {
 	return changedOne(tx.Model(row).Select("*").Updates(row))
 }
 
-// Addresses are found by the hashes below: that to write first, those under
-// former master keys, and the address itself, for rows from before.
+// Addresses are found by the hashes below: that to write first, then those under
+// former master keys.
 
 func (s *Store) userKeys(email string) []string { return s.addressKeys("users", email) }
 
@@ -181,6 +181,5 @@ func (s *Store) savedKeys(v *models.SavedSignature) []string {
 }
 
 func (s *Store) addressKeys(scope, email string) []string {
-	key := models.EmailKey(email)
-	return append(s.index.Hashes(scope, key), key)
+	return s.index.Hashes(scope, models.EmailKey(email))
 }

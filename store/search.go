@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"slices"
@@ -102,48 +100,4 @@ func (s *Store) addressHashes(app uuid.UUID, text string) hashes {
 // domain, which may begin with "@".
 func (s *Store) searchedHashes(app uuid.UUID, text string) hashes {
 	return s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
-}
-
-// foldAll is a migration: it makes what is there findable. Addresses are still
-// in plain then; Rewrap takes them out.
-func (s *Store) foldAll(ctx context.Context, conn *sql.Tx) error {
-	tx := s.db.Session(&gorm.Session{NewDB: true, Context: ctx, PrepareStmt: false})
-	tx.Statement.ConnPool = conn
-	const batch = 1000
-	for last := uuid.Nil; ; {
-		var list []*models.Envelope
-		if err := tx.Select("id", "app_id", "subject").Where("id > ?", last).Order("id").Limit(batch).Find(&list).Error; err != nil {
-			return fmt.Errorf("read envelopes: %w", err)
-		}
-		if len(list) == 0 {
-			break
-		}
-		first := list[0].ID
-		last = list[len(list)-1].ID
-		byID := make(map[uuid.UUID]*models.Envelope, len(list))
-		for _, e := range list {
-			byID[e.ID] = e
-		}
-		var signers []*models.Signer
-		err := tx.Select("envelope_id", "name", "email").Where("envelope_id BETWEEN ? AND ?", first, last).Order("position").Find(&signers).Error
-		if err != nil {
-			return fmt.Errorf("read signers: %w", err)
-		}
-		for _, v := range signers {
-			byID[v.EnvelopeID].Signers = append(byID[v.EnvelopeID].Signers, v)
-		}
-		rows := make([]searchRow, 0, len(list))
-		for _, e := range list {
-			row := s.searchRowOf(e)
-			for _, v := range e.Signers {
-				row.Text += "\n" + fold(v.Email)
-			}
-			rows = append(rows, row)
-		}
-		// The column of hashes is younger.
-		if err := tx.Omit("addresses").Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(rows, batch).Error; err != nil {
-			return fmt.Errorf("make findable: %w", err)
-		}
-	}
-	return nil
 }

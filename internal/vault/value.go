@@ -1,32 +1,24 @@
 package vault
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
-	"strings"
 )
 
-// mark begins a sealed value of a column that held plain values before. No plain
-// one begins with it: texts that people enter have no control characters, and
-// neither has the beginning of a picture or of JSON.
-const mark = "\x02sealed:"
-
-// SealText seals a value for a column of texts. An empty one stays empty.
+// SealText encrypts a value for a column of texts. An empty one stays empty.
 func (v *Vault) SealText(plain, label string) string {
 	if plain == "" {
 		return ""
 	}
-	return mark + base64.RawStdEncoding.EncodeToString(v.Seal([]byte(plain), label))
+	return base64.RawStdEncoding.EncodeToString(v.Seal([]byte(plain), label))
 }
 
-// OpenText reads what SealText made for label, and a plain value as it is.
+// OpenText decrypts what SealText made for label.
 func (v *Vault) OpenText(value, label string) (string, error) {
-	text, ok := strings.CutPrefix(value, mark)
-	if !ok {
-		return value, nil
+	if value == "" {
+		return "", nil
 	}
-	sealed, err := base64.RawStdEncoding.DecodeString(text)
+	sealed, err := base64.RawStdEncoding.DecodeString(value)
 	if err != nil {
 		return "", fmt.Errorf("vault: open %s: not base64", label)
 	}
@@ -34,39 +26,31 @@ func (v *Vault) OpenText(value, label string) (string, error) {
 	return string(plain), err
 }
 
-// StaleText reports whether a value of such a column is to be sealed anew: it is
-// plain, or was sealed with another key than the one that encrypts now.
+// StaleText reports whether a value was encrypted with another key than the one
+// that encrypts now.
 func (v *Vault) StaleText(value string) bool {
-	text, ok := strings.CutPrefix(value, mark)
-	if !ok {
-		return value != ""
+	if value == "" {
+		return false
 	}
-	id, err := base64.RawStdEncoding.DecodeString(text[:min(len(text), 8)]) // six bytes, of which four are the key's id
+	id, err := base64.RawStdEncoding.DecodeString(value[:min(len(value), 8)]) // six bytes, of which four are the key's id
 	return err != nil || v.Stale(id)
 }
 
-// SealBytes seals a value for a column of bytes. An empty one stays as it is.
+// SealBytes encrypts a value for a column of bytes. An empty one stays as it is.
 func (v *Vault) SealBytes(plain []byte, label string) []byte {
 	if len(plain) == 0 {
 		return plain
 	}
-	return append([]byte(mark), v.Seal(plain, label)...)
+	return v.Seal(plain, label)
 }
 
-// OpenBytes reads what SealBytes made for label, and a plain value as it is.
+// OpenBytes decrypts what SealBytes made for label.
 func (v *Vault) OpenBytes(value []byte, label string) ([]byte, error) {
-	sealed, ok := bytes.CutPrefix(value, []byte(mark))
-	if !ok {
+	if len(value) == 0 {
 		return value, nil
 	}
-	return v.Open(sealed, label)
+	return v.Open(value, label)
 }
 
 // StaleBytes is StaleText for a column of bytes.
-func (v *Vault) StaleBytes(value []byte) bool {
-	sealed, ok := bytes.CutPrefix(value, []byte(mark))
-	if !ok {
-		return len(value) > 0
-	}
-	return v.Stale(sealed)
-}
+func (v *Vault) StaleBytes(value []byte) bool { return len(value) > 0 && v.Stale(value) }

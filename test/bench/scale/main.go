@@ -153,8 +153,8 @@ var inserts = []string{
 		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
 		'Contract ' || g, 'bench', md5($1 || 'd' || g)::uuid, now(), 3, repeat('0', 64), 1
 	FROM generate_series(1, $2::int) AS g`,
-	`INSERT INTO signers (id, envelope_id, position, name, email, routing_order, status, auth_method)
-	SELECT md5('s' || id)::uuid, id, 0, 'Ada Byron', 'ada@example.com', 1, 'signed', 'none' FROM envelopes WHERE app_id = $1::uuid AND $2::int > 0 AND tenant_id = $3`,
+	`INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method)
+	SELECT md5('s' || id)::uuid, id, 0, 'Ada Byron', '', 0, 1, 'signed', 'none' FROM envelopes WHERE app_id = $1::uuid AND $2::int > 0 AND tenant_id = $3`,
 	`INSERT INTO documents (id, envelope_id, kind, name, mime_type, sha256, size, page_count, pages, document_order, blob_key, purge_status, created_at)
 	SELECT first_document_id, id, 'original', 'contract.pdf', 'application/pdf', repeat('0', 64), 1000, 1, '[]', 1, 'k', 'active', now() FROM envelopes WHERE app_id = $1::uuid AND $2::int > 0 AND tenant_id = $3`,
 	`INSERT INTO fields (id, envelope_id, document_id, signer_id, position, type, page, x, y, w, h, required, origin)

@@ -1,0 +1,57 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
+
+// TestMigrationsOnlyGrow: a migration that databases may have run stays as it
+// is. testdata/migrations.sha256 lists them with their hashes; -update adds the
+// new ones at its end, and changes no line.
+func TestMigrationsOnlyGrow(t *testing.T) {
+	t.Parallel()
+	const list = "testdata/migrations.sha256"
+	known := make(map[string]string)
+	text, err := os.ReadFile(list)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		require.True(t, ok, line)
+		known[name] = sum
+	}
+	found, err := filepath.Glob("migrations/*/*.sql")
+	require.NoError(t, err)
+	var added strings.Builder
+	byDatabase := make(map[string][]string)
+	for _, path := range found {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		hash := sha256.Sum256(content)
+		sum, name := hex.EncodeToString(hash[:]), strings.TrimPrefix(filepath.ToSlash(path), "migrations/")
+		database, file, _ := strings.Cut(name, "/")
+		byDatabase[database] = append(byDatabase[database], file)
+		if was, ok := known[name]; ok {
+			assert.Equal(t, was, sum, "%s was changed: write a new migration instead", name)
+		} else {
+			added.WriteString(sum + "  " + name + "\n")
+		}
+		delete(known, name)
+	}
+	assert.Empty(t, known, "migrations were removed")
+	assert.Equal(t, byDatabase["postgres"], byDatabase["sqlite"], "both databases have the same migrations")
+	if added.Len() > 0 && *update {
+		require.NoError(t, os.WriteFile(list, append(text, added.String()...), 0o600))
+		return
+	}
+	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
+}
