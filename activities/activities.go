@@ -13,9 +13,9 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/internal/credential"
-	"countersign/internal/renewal"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/operate/renewal"
 	"countersign/seal"
 	"countersign/store"
 	"countersign/store/blob"

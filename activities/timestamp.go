@@ -3,7 +3,7 @@ package activities
 import (
 	"context"
 
-	"countersign/internal/renewal"
+	"countersign/operate/renewal"
 	"countersign/store"
 	"countersign/temporal"
 )

@@ -13,8 +13,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"countersign/activities"
-	"countersign/internal/audit"
 	"countersign/internal/testkit"
+	"countersign/operate/audit"
 	"countersign/seal/cms"
 	"countersign/store/blob"
 	"countersign/temporal"

@@ -8,7 +8,7 @@ import (
 
 	"countersign/activities"
 	"countersign/config"
-	"countersign/internal/audit"
+	"countersign/operate/audit"
 	"countersign/seal/cms"
 	"countersign/temporal"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"countersign/internal/audit"
+	"countersign/operate/audit"
 	"countersign/store"
 	"countersign/store/blob"
 )

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"countersign/internal/sweep"
+	"countersign/operate/sweep"
 	"countersign/store"
 	"countersign/store/blob"
 )

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"countersign/models"
+	"countersign/operate/reconcile"
 	"countersign/temporal"
 )
 
@@ -36,12 +37,12 @@ func (r reconcileCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer c.Close()
-	found, err := (&temporal.Reconciler{Store: s, Client: c, DryRun: r.DryRun}).Run(ctx)
+	found, err := (&reconcile.Reconciler{Store: s, Client: c, DryRun: r.DryRun}).Run(ctx)
 	if err != nil {
 		return err
 	}
 	if r.JSON {
-		return json.NewEncoder(os.Stdout).Encode(map[string]temporal.Reconciled{
+		return json.NewEncoder(os.Stdout).Encode(map[string]reconcile.Count{
 			"envelopes": found[models.OutboxStart], "retentions": found[models.OutboxRetain], "timestamps": found[models.OutboxStamp], "deliveries": found[models.OutboxDeliver],
 		})
 	}

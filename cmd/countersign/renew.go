@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"countersign/internal/renewal"
+	"countersign/operate/renewal"
 )
 
 type renewCommand struct {

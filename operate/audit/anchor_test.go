@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/audit"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/audit"
 	"countersign/seal/cms"
 	"countersign/store"
 	"countersign/store/blob"

@@ -18,9 +18,9 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
-	"countersign/internal/audit"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/audit"
 	"countersign/seal"
 	"countersign/store"
 	"countersign/store/blob"

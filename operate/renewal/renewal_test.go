@@ -21,10 +21,10 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
-	"countersign/internal/audit"
-	"countersign/internal/renewal"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/audit"
+	"countersign/operate/renewal"
 	"countersign/seal"
 	"countersign/seal/trust"
 	"countersign/store"

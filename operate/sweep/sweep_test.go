@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/sweep"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/sweep"
 	"countersign/store"
 	"countersign/store/blob"
 )

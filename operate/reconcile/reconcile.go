@@ -1,10 +1,14 @@
-package temporal
+// Package reconcile compares what the database says is unfinished with the
+// workflows that run, and has those started that do not: after Temporal was lost,
+// or the database was restored.
+package reconcile
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/enums/v1"
@@ -12,43 +16,46 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"countersign/models"
+	"countersign/temporal"
 )
 
-// Unfinished is the reconciler's side of the store.
-type Unfinished interface {
+// Store is the reconciler's side of the store.
+type Store interface {
 	Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error)
 	TellAgain(ctx context.Context, rows []models.OutboxRow) error
 }
 
-// Reconciler compares what the database says is unfinished with the workflows
-// that run, and has those started that do not: after Temporal was lost, or the
-// database was restored.
+// Reconciler starts the workflows that are missing.
 type Reconciler struct {
-	Store  Unfinished
+	Store  Store
 	Client client.Client
 	// DryRun only counts.
 	DryRun bool
 }
 
-// Reconciled counts what was found of one kind.
-type Reconciled struct {
+// Count is what was found of one kind of workflow.
+type Count struct {
 	Unfinished int `json:"unfinished"`
 	Started    int `json:"started"` // had no running workflow
 }
 
 const (
-	reconcilePage = 200
-	describing    = 16 // questions to Temporal at the same time
+	page        = 200
+	concurrency = 16 // questions to Temporal at the same time
+	callLimit   = 8 * time.Second
 )
+
+// kinds are the outbox rows that start the workflows that are looked for.
+var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxStamp, models.OutboxDeliver}
 
 // Run looks at all kinds. What was started up to an error stays started, and it
 // can be run again at any time.
-func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Reconciled, error) {
-	out := make(map[models.OutboxKind]Reconciled)
-	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxStamp, models.OutboxDeliver} {
-		var sum Reconciled
+func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, error) {
+	out := make(map[models.OutboxKind]Count)
+	for _, kind := range kinds {
+		var sum Count
 		for after := uuid.Nil; ; {
-			rows, err := r.Store.Unfinished(ctx, kind, after, reconcilePage)
+			rows, err := r.Store.Unfinished(ctx, kind, after, page)
 			if err != nil {
 				return out, err
 			}
@@ -62,7 +69,7 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Reconciled,
 			sum.Unfinished += len(rows)
 			sum.Started += len(lost)
 			out[kind] = sum
-			if len(rows) < reconcilePage {
+			if len(rows) < page {
 				break
 			}
 			after = rows[len(rows)-1].Key
@@ -78,7 +85,7 @@ func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]model
 		mu    sync.Mutex
 		out   []models.OutboxRow
 		first error
-		slots = make(chan struct{}, describing)
+		slots = make(chan struct{}, concurrency)
 	)
 	for _, row := range rows {
 		slots <- struct{}{}
@@ -99,14 +106,14 @@ func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]model
 }
 
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
-	id := EnvelopeWorkflowID(row.Key)
+	id := temporal.EnvelopeWorkflowID(row.Key)
 	switch row.Kind { //nolint:exhaustive // those that are looked at
 	case models.OutboxStamp:
-		id = TimestampWorkflowID(row.Key)
+		id = temporal.TimestampWorkflowID(row.Key)
 	case models.OutboxRetain:
-		id = RetentionWorkflowID(row.Key)
+		id = temporal.RetentionWorkflowID(row.Key)
 	case models.OutboxDeliver:
-		id = DeliveryWorkflowID(row.Key, row.Refs.Run)
+		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Run)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()

@@ -1,0 +1,65 @@
+// Package rewrap encrypts again, with the master key of today, all that a former
+// master key encrypted, so that the former one can be removed.
+package rewrap
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// Rewrapper changes the key of the database's secrets and of the stored files.
+type Rewrapper struct {
+	Store *store.Store
+	Blobs *blob.Encrypted
+}
+
+// Result counts what was encrypted again.
+type Result struct {
+	Secrets, Rows, Files int
+	// AllFiles is the number of files that there are.
+	AllFiles int
+}
+
+// Run changes the key of everything. What was done up to an error stays done, and
+// it can be run again at any time. The service may be running, if it has been
+// started with both keys.
+func (r Rewrapper) Run(ctx context.Context) (Result, error) {
+	rows, err := r.Store.Rewrap(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{Secrets: rows.Secrets, Rows: rows.Rows}
+	for _, folder := range []string{blob.Envelopes, blob.Anchors} {
+		keys, err := r.Blobs.List(ctx, folder)
+		if err != nil {
+			return out, err
+		}
+		out.AllFiles += len(keys)
+		for _, key := range keys {
+			changed, err := r.file(ctx, key)
+			if err != nil {
+				return out, err
+			}
+			if changed {
+				out.Files++
+			}
+		}
+	}
+	return out, nil
+}
+
+// file changes the key of one file. The record of a document whose file is
+// encrypted by now says so afterwards.
+func (r Rewrapper) file(ctx context.Context, key string) (changed bool, err error) {
+	changed, encrypted, err := r.Blobs.RewrapFile(ctx, key)
+	if err == nil && encrypted {
+		err = r.Store.MarkEncrypted(ctx, key)
+	}
+	if err != nil {
+		return changed, fmt.Errorf("change the key of %s: %w", key, err)
+	}
+	return changed, nil
+}
