@@ -111,7 +111,7 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 			continue // of another kind
 		}
 		c, err := x509.ParseCertificate(one)
-		if err != nil {
+		if err != nil || !endsWithSignature(one) {
 			return malformed("certificate")
 		}
 		if m.certificates = append(m.certificates, c); len(m.certificates) > maxCertificates {
@@ -119,6 +119,13 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 		}
 	}
 	return nil
+}
+
+// endsWithSignature reports whether nothing stands behind a certificate's signature, which x509 lets through.
+func endsWithSignature(der cryptobyte.String) bool {
+	var c cryptobyte.String
+	return der.ReadASN1(&c, cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) && c.SkipASN1(cbasn1.SEQUENCE) &&
+		c.SkipASN1(cbasn1.BIT_STRING) && c.Empty()
 }
 
 func (m *message) readSigner(info cryptobyte.String) error {
@@ -181,7 +188,7 @@ func findSigner(certs []*x509.Certificate, sid cryptobyte.String) *x509.Certific
 		return nil
 	}
 	var key cryptobyte.String
-	if !rest.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) {
+	if !sid.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) {
 		return nil
 	}
 	for _, c := range certs {

@@ -295,7 +295,7 @@ func (s *Signed) VerifyChain(roots *x509.CertPool, at time.Time, usage x509.ExtK
 }
 
 // Chain orders the carried certificates from the signer's upwards, as far as
-// they go.
+// they go. A root that did not sign itself is none: anybody could have changed it.
 func (s *Signed) Chain() []*x509.Certificate {
 	chain := []*x509.Certificate{s.Certificate}
 	for len(chain) <= len(s.Certificates) {
@@ -306,10 +306,15 @@ func (s *Signed) Chain() []*x509.Certificate {
 		i := slices.IndexFunc(s.Certificates, func(c *x509.Certificate) bool {
 			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
 		})
-		if i < 0 {
+		if i < 0 || !soundRoot(s.Certificates[i]) {
 			break
 		}
 		chain = append(chain, s.Certificates[i])
 	}
 	return chain
+}
+
+// soundRoot reports whether a certificate that names itself as its issuer carries its own signature.
+func soundRoot(c *x509.Certificate) bool {
+	return !bytes.Equal(c.RawIssuer, c.RawSubject) || c.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
 }

@@ -124,6 +124,9 @@ func run(ctx context.Context, o options) error {
 		return errors.New("nothing was tried")
 	}
 	percent := 100 * float64(noticed) / float64(tried)
+	if b.failing > 0 {
+		fmt.Printf("%d tests fail without any change and noticed nothing\n", b.failing)
+	}
 	fmt.Printf("\n%d of %d noticed (%.0f %%), %d not tried\n", noticed, tried, percent, len(chosen)-tried)
 	for _, m := range survivors {
 		fmt.Println("survived", m)

@@ -1,0 +1,275 @@
+package cms_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"fmt"
+	"math/big"
+	"net/http"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ocsp"
+
+	"countersign/internal/testkit"
+	"countersign/seal/cms"
+)
+
+// element is a DER element; one that holds others knows them.
+type element struct {
+	head     asn1.RawValue
+	children []*element
+}
+
+func readElements(t *testing.T, der []byte) []*element {
+	t.Helper()
+	var out []*element
+	for len(der) > 0 {
+		e := &element{}
+		var err error
+		der, err = asn1.Unmarshal(der, &e.head)
+		require.NoError(t, err)
+		if e.head.IsCompound {
+			e.children = readElements(t, e.head.Bytes)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (e *element) write(t *testing.T) []byte {
+	t.Helper()
+	v := asn1.RawValue{Class: e.head.Class, Tag: e.head.Tag, IsCompound: e.head.IsCompound, Bytes: e.head.Bytes}
+	if e.head.IsCompound {
+		v.Bytes = nil
+		for _, c := range e.children {
+			v.Bytes = append(v.Bytes, c.write(t)...)
+		}
+	}
+	der, err := asn1.Marshal(v)
+	require.NoError(t, err)
+	return der
+}
+
+// otherShapes calls f with the message in every other shape that one step makes: an element less, an element
+// of another kind in its place, or one more behind it. The name says where: "1.0.2" is the third element of the first
+// one of the second.
+func otherShapes(t *testing.T, der []byte, f func(name string, der []byte)) {
+	t.Helper()
+	root := readElements(t, der)[0]
+	require.Equal(t, der, root.write(t))
+	null := &element{head: asn1.RawValue{Tag: asn1.TagNull}}
+	var visit func(path string, e *element)
+	visit = func(path string, e *element) {
+		if e.head.IsCompound {
+			own := e.children
+			e.children = append(slices.Clone(own), null)
+			f("more in "+path, root.write(t))
+			for i := range own {
+				e.children = slices.Delete(slices.Clone(own), i, i+1)
+				f(fmt.Sprintf("without %s.%d", path, i), root.write(t))
+				e.children = slices.Clone(own)
+				e.children[i] = null
+				f(fmt.Sprintf("another for %s.%d", path, i), root.write(t))
+			}
+			e.children = own
+			for i, c := range own {
+				visit(fmt.Sprintf("%s.%d", path, i), c)
+			}
+		}
+	}
+	visit("0", root)
+}
+
+// TestAMessageOfAnotherShapeIsRefused: a message that has an element more, less or of another kind is refused or its
+// signature does not hold, but where no signature covers it and it says nothing. Even that is not the form of a seal.
+func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	signature, err := newSigner(t).Sign(context.Background(), digest, nil)
+	require.NoError(t, err)
+	tsa := testkit.NewTSA(t)
+	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), digest[:])
+	require.NoError(t, err)
+	says := []string{
+		"more in 0.1.0.1", "without 0.1.0.1.0", "another for 0.1.0.1.0", "more in 0.1.0.1.0", "without 0.1.0.1.0.0", "another for 0.1.0.1.0.0", // digest algorithms, said again by the signer
+		"more in 0.1.0.3",                            // another kind of certificate
+		"more in 0.1.0.4.0.2", "more in 0.1.0.4.0.4", // parameters of algorithms
+	}
+	roots := regexp.MustCompile(`^(more in|without|another for) 0\.1\.0\.3\.1`) // the authority's root, which a reader must know anyway
+	ends := []string{
+		"without 0.1.0.3.1",                                                                 // the chain may end earlier
+		"without 0.1.0.3.1.0.3.0", "without 0.1.0.3.1.0.3.0.0", "more in 0.1.0.3.1.0.3.0.0", // or at one whose issuer is not there: who trusts it must have it
+	}
+	for _, kind := range []struct {
+		name          string
+		der           []byte
+		parse, strict func([]byte) error
+	}{
+		{"signature", signature, sound(cms.Parse, digest[:]), sound(cms.ParseStrict, digest[:])},
+		{"token", token, sound(cms.ParseToken, digest[:]), sound(cms.ParseTokenStrict, digest[:])},
+	} {
+		require.NoError(t, kind.strict(kind.der), kind.name)
+		otherShapes(t, kind.der, func(name string, der []byte) {
+			if err := kind.parse(der); err == nil && !roots.MatchString(name) {
+				require.Contains(t, says, name, "%s is accepted %s", kind.name, name)
+			}
+			if err := kind.strict(der); err == nil {
+				require.Contains(t, ends, name, "%s is accepted as a seal's %s", kind.name, name)
+			}
+		})
+	}
+}
+
+// sound reports what is wrong with a message over a digest.
+func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, error), digest []byte) func([]byte) error {
+	return func(der []byte) error {
+		m, err := parse(der)
+		if err != nil {
+			return err
+		}
+		return m.Verify(digest)
+	}
+}
+
+// TestARevocationStatementOfAnotherShapeIsRefused: what an authority says is taken in its form, with nothing added.
+func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	c := ca.issue(t, 7)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	crl, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}, ca.cert, ca.key)
+	require.NoError(t, err)
+	crl, err = cms.NormalizeCRL(crl, ca.cert)
+	require.NoError(t, err)
+	answer, err := ocsp.CreateResponse(ca.cert, ca.cert, ocsp.Response{
+		Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour),
+	}, ca.key)
+	require.NoError(t, err)
+	answer, err = cms.NormalizeOCSP(answer, c, ca.cert)
+	require.NoError(t, err)
+	for name, s := range map[string]cms.Statement{"list": {CRL: crl}, "answer": {OCSP: answer}} {
+		require.NoError(t, s.Sound(c, ca.cert), name)
+		otherShapes(t, append(s.OCSP, s.CRL...), func(shape string, der []byte) {
+			other := cms.Statement{OCSP: der}
+			if s.CRL != nil {
+				other = cms.Statement{CRL: der}
+			}
+			require.Error(t, other.Sound(c, ca.cert), "%s: %s", name, shape)
+			if s.CRL != nil {
+				_, err := cms.NormalizeCRL(der, ca.cert)
+				require.Error(t, err, "%s: %s", name, shape)
+			}
+		})
+	}
+}
+
+// find returns the element at a path.
+func find(root *element, path ...int) *element {
+	for _, i := range path {
+		root = root.children[i]
+	}
+	return root
+}
+
+// unsigned adds unsigned attributes to a message's signer.
+func unsigned(t *testing.T, der []byte, attributes ...*element) []byte {
+	t.Helper()
+	root := readElements(t, der)[0]
+	signer := find(root, 1, 0, 4, 0)
+	signer.children = append(signer.children, &element{head: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true}, children: attributes})
+	return root.write(t)
+}
+
+func attribute(t *testing.T, oid asn1.ObjectIdentifier, values ...*element) *element {
+	t.Helper()
+	kind, err := asn1.Marshal(oid)
+	require.NoError(t, err)
+	return &element{head: asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}, children: []*element{
+		readElements(t, kind)[0], {head: asn1.RawValue{Tag: asn1.TagSet, IsCompound: true}, children: values},
+	}}
+}
+
+// TestUnsignedAttributesAreBounded: there are at most 32, each once, with one value, and a time-stamp is found among them.
+func TestUnsignedAttributesAreBounded(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	der, err := newSigner(t).Sign(context.Background(), digest, nil)
+	require.NoError(t, err)
+	number := func(n byte) *element { return &element{head: asn1.RawValue{Tag: asn1.TagInteger, Bytes: []byte{n}}} }
+	many := func(n int) (out []*element) {
+		for i := range n {
+			out = append(out, attribute(t, asn1.ObjectIdentifier{1, 2, 3, i}, number(1)))
+		}
+		return out
+	}
+	token := asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 14}
+	s, err := cms.Parse(unsigned(t, der, append(many(31), attribute(t, token, number(7)))...))
+	require.NoError(t, err)
+	require.Equal(t, []byte{2, 1, 7}, s.Token)
+	require.NoError(t, s.Verify(digest[:]))
+	for name, attributes := range map[string][]*element{
+		"33":         many(33),
+		"one twice":  append(many(2), many(1)...),
+		"no value":   {attribute(t, token)},
+		"two values": {attribute(t, token, number(1), number(2))},
+	} {
+		_, err := cms.Parse(unsigned(t, der, attributes...))
+		require.ErrorIs(t, err, cms.ErrStructure, name)
+	}
+	_, err = cms.ParseStrict(unsigned(t, der, many(1)...))
+	require.ErrorIs(t, err, cms.ErrStructure, "it is covered by nothing")
+}
+
+// TestCertificatesAreBounded: 16 are read, and the signer may be named by its key's identifier.
+func TestCertificatesAreBounded(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	ca := newAuthority(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	c := ca.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(9), NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter, SubjectKeyId: []byte("identifier"),
+	}, ca.cert, key.Public())
+	signer, err := cms.NewSigner(key, []*x509.Certificate{c, ca.cert}, rand.Reader)
+	require.NoError(t, err)
+	der, err := signer.Sign(context.Background(), digest, nil)
+	require.NoError(t, err)
+
+	root := readElements(t, der)[0]
+	certificates := find(root, 1, 0, 3)
+	require.Len(t, certificates.children, 2)
+	for len(certificates.children) < 16 {
+		certificates.children = append(certificates.children, certificates.children[0])
+	}
+	s, err := cms.Parse(root.write(t))
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(digest[:]))
+	require.Len(t, s.Certificates, 16)
+	require.Len(t, s.Chain(), 2)
+	certificates.children = append(certificates.children, certificates.children[0])
+	_, err = cms.Parse(root.write(t))
+	require.ErrorIs(t, err, cms.ErrStructure)
+
+	for id, good := range map[string]bool{"identifier": true, "identifieR": false, "": false} {
+		root := readElements(t, der)[0]
+		find(root, 1, 0, 4, 0).children[1] = &element{head: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, Bytes: []byte(id)}}
+		s, err := cms.Parse(root.write(t))
+		if !good {
+			require.ErrorIs(t, err, cms.ErrStructure, id)
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, s.Verify(digest[:]))
+		_, err = cms.ParseStrict(root.write(t))
+		require.ErrorIs(t, err, cms.ErrStructure, "a seal names its signer by issuer and number")
+	}
+}
