@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/operate/audit"
+	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -25,7 +26,8 @@ type auditVerify struct {
 
 	All      bool      `help:"Every envelope and anchor, and files without a record." xor:"which" required:""`
 	Envelope uuid.UUID `help:"One envelope." xor:"which" required:""`
-	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." sep:"none"`
+	Trust    []string  `help:"PEM file with certificates of the time-stamp authorities that anchors are to be of; may be repeated." sep:"none" placeholder:"FILE"`
+	CRL      []string  `help:"File with revocation lists (PEM or DER) of the authorities under --trust, for anchors: tokens bring none; may be repeated." name:"crl" sep:"none" placeholder:"FILE"`
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
@@ -38,9 +40,13 @@ func (v auditVerify) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	lists, err := v.revocationLists()
+	if err != nil {
+		return err
+	}
 	return v.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) (err error) {
 		sum := &auditSummary{out: os.Stdout, json: v.JSON}
-		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: anchors.Stampers}
+		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: anchors.Stampers, Revocation: trust.Evidence{CRLs: lists}}
 		if v.All {
 			err = verifier.All(ctx, sum.tell)
 		} else {
@@ -48,6 +54,19 @@ func (v auditVerify) Run(ctx context.Context) error {
 		}
 		return errors.Join(err, sum.end())
 	})
+}
+
+// revocationLists reads the files of --crl.
+func (v auditVerify) revocationLists() (lists [][]byte, err error) {
+	if len(v.CRL) > 0 && len(v.Trust) == 0 {
+		return nil, errors.New("--crl needs --trust, the authorities that the revocation lists are of")
+	}
+	err = eachFile(v.CRL, "--crl", func(b []byte) error {
+		more, err := trust.RevocationLists(b)
+		lists = append(lists, more...)
+		return err
+	})
+	return lists, err
 }
 
 // auditSummary prints reports: all of them as JSON, or those with problems for people.

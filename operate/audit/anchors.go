@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal/cms"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -29,7 +27,8 @@ type AnchorReport struct {
 	// StampedAt is the time that the authority has confirmed; nil if its token does not hold.
 	StampedAt *time.Time `json:"stampedAt"`
 	Authority string     `json:"authority,omitempty"`
-	// Trusted is whether the authority's certificate leads to one that was named.
+	// Trusted is whether the authority was one that was named, and could be believed
+	// when the next anchor was made, which has the digest of this one's list.
 	Trusted bool `json:"trusted"`
 }
 
@@ -58,6 +57,10 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 	if err != nil {
 		return nil, err
 	}
+	stamps, err := v.stamps(ctx)
+	if err != nil {
+		return nil, err
+	}
 	known := make(map[string]bool)
 	out := &anchored{seq: make(map[uuid.UUID]int64)}
 	former := models.ChainStart
@@ -74,7 +77,8 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 				if a.Number != out.number+1 {
 					r.add("the anchor before this one, number %d, was removed", a.Number-1)
 				}
-				if err := v.anchor(ctx, r, a, former, only, out); err != nil {
+				v.token(r, a, stamps)
+				if err := v.list(ctx, r, a, former, only, out); err != nil {
 					return nil, err
 				}
 				if err := tell(r); err != nil {
@@ -107,8 +111,8 @@ func created(id uuid.UUID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-func (v Verifier) anchor(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchored) error {
-	v.token(r, a)
+// list verifies an anchor's list.
+func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchored) error {
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.add("its list has no file")
@@ -142,32 +146,6 @@ func (v Verifier) anchor(ctx context.Context, r *Report, a *store.Anchor, former
 		}
 	}
 	return v.entries(ctx, r, a, in, only, all.seq)
-}
-
-// token checks that an authority has confirmed the list's digest.
-func (v Verifier) token(r *Report, a *store.Anchor) {
-	digest, err := hex.DecodeString(a.Digest)
-	if err != nil {
-		r.add("its digest cannot be read")
-		return
-	}
-	t, err := cms.ParseToken(a.Token)
-	if err == nil {
-		err = t.Verify(digest)
-	}
-	if err != nil {
-		r.add("its time-stamp does not hold: %s", err)
-		return
-	}
-	r.Anchor.StampedAt, r.Anchor.Authority = &t.Time, t.Certificate.Subject.String()
-	if v.TSARoots == nil {
-		return
-	}
-	if _, err := t.VerifyChain(v.TSARoots, t.Time, x509.ExtKeyUsageTimeStamping); err != nil {
-		r.add("its time-stamp is of %s, which is not trusted", r.Anchor.Authority)
-		return
-	}
-	r.Anchor.Trusted = true
 }
 
 // entries looks for every event that the list names.

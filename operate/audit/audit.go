@@ -31,6 +31,9 @@ type Verifier struct {
 	// TSARoots are the authorities whose anchors are trusted; nil: it is not looked
 	// who has signed them.
 	TSARoots *x509.CertPool
+	// Revocation is what is known about the revocation of time-stamp authorities:
+	// tokens bring nothing of it.
+	Revocation trust.Evidence
 }
 
 // Report is what was found about one envelope, or about one anchor.

@@ -129,6 +129,22 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	return j
 }
 
+// JudgeStamps judges time-stamps that are of no seal, as Judge does: the first
+// one now, each further one at the time that the last trusted one before it
+// proves. They are ordered so that each proves what those after it are about.
+func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
+	known := parseStatements(evidence)
+	out := make([]Finding, 0, len(stamps))
+	for _, s := range stamps {
+		f := p.stamp(s, now, known)
+		if f.Status == Trusted {
+			now = s.Time
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // stamp judges one time-stamp at a moment.
 func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	f := Finding{Status: Untrusted, Code: CodeUnknown, Time: s.Time, At: at}

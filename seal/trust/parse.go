@@ -32,6 +32,25 @@ func Authorities(data []byte) ([]*x509.Certificate, error) {
 	return out, err
 }
 
+// RevocationLists reads CRLs from PEM, or one from DER.
+func RevocationLists(data []byte) ([][]byte, error) {
+	if _, err := parseCRL(data); err == nil {
+		return [][]byte{data}, nil
+	}
+	var out [][]byte
+	err := eachBlock(data, func(b *pem.Block) error {
+		if b.Type != "X509 CRL" {
+			return fmt.Errorf("it holds a %s, not only revocation lists", strings.ToLower(b.Type))
+		}
+		if _, err := parseCRL(b.Bytes); err != nil {
+			return errors.New("it holds a revocation list that cannot be read")
+		}
+		out = append(out, b.Bytes)
+		return nil
+	})
+	return out, err
+}
+
 // Pinned reads who is pinned from PEM: sealing certificates and public keys. The
 // certificates of authorities are passed over, so that a chain can be given.
 func Pinned(data []byte) ([]Sealer, error) {

@@ -1,0 +1,120 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/trust"
+	"countersign/store"
+)
+
+// anchorStamp is what an anchor's token says, and whether it is to be believed.
+type anchorStamp struct {
+	err     error // it does not hold
+	stamp   trust.Stamp
+	finding trust.Finding
+}
+
+// stamps reads and judges the tokens of all anchors, by number. Each list has
+// the digest of the one before it, so that a time-stamp proves that all former
+// lists were there: the last one is judged now, and each former one at the time
+// that the next trusted one proves.
+func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
+	all := make(map[int64]*anchorStamp)
+	var order []*anchorStamp // those that hold, the newest last
+	same := make(map[[sha256.Size]byte][]*x509.Certificate)
+	for last := int64(0); ; {
+		rows, err := v.Store.Anchors(ctx, last, page)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			s := readStamp(&rows[i], same)
+			all[rows[i].Number] = s
+			if s.err == nil {
+				order = append(order, s)
+			}
+			last = rows[i].Number
+		}
+		if len(rows) < page {
+			break
+		}
+	}
+	list := make([]trust.Stamp, len(order))
+	for i, s := range order {
+		list[len(list)-1-i] = s.stamp
+	}
+	findings := trust.Policy{Stampers: v.TSARoots}.JudgeStamps(list, v.Revocation, v.Now())
+	for i, s := range order {
+		s.finding = findings[len(findings)-1-i]
+	}
+	return all, nil
+}
+
+// readStamp reads an anchor's token. Certificates that are met again are kept
+// once: most anchors are of one authority.
+func readStamp(a *store.Anchor, same map[[sha256.Size]byte][]*x509.Certificate) *anchorStamp {
+	digest, err := hex.DecodeString(a.Digest)
+	if err != nil {
+		return &anchorStamp{err: errors.New("its digest cannot be read")}
+	}
+	t, err := cms.ParseToken(a.Token)
+	if err != nil {
+		return &anchorStamp{err: err}
+	}
+	if err := t.Verify(digest); err != nil {
+		return &anchorStamp{err: err}
+	}
+	// The signer's first, then whatever helps to reach a root.
+	certificates := append([]*x509.Certificate{t.Certificate}, t.Certificates...)
+	h := sha256.New()
+	for _, c := range certificates {
+		h.Write(c.Raw)
+	}
+	key := [sha256.Size]byte(h.Sum(nil))
+	if known, ok := same[key]; ok {
+		certificates = known
+	}
+	same[key] = certificates
+	return &anchorStamp{stamp: trust.Stamp{Certificates: certificates, Time: t.Time}}
+}
+
+// token reports whether an authority that is trusted has confirmed the digest of
+// an anchor's list.
+func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStamp) {
+	s := stamps[a.Number]
+	if s == nil { // it was made since
+		s = readStamp(a, make(map[[sha256.Size]byte][]*x509.Certificate))
+		if s.err == nil {
+			s.finding = trust.Policy{Stampers: v.TSARoots}.JudgeStamps([]trust.Stamp{s.stamp}, v.Revocation, v.Now())[0]
+		}
+	}
+	if s.err != nil {
+		r.add("its time-stamp does not hold: %s", s.err)
+		return
+	}
+	r.Anchor.StampedAt, r.Anchor.Authority = &s.stamp.Time, s.stamp.Certificates[0].Subject.String()
+	f, name := s.finding, r.Anchor.Authority
+	switch f.Code {
+	case trust.CodeConfirmed:
+		r.Anchor.Trusted = true
+	case trust.CodeNotConfirmed: // nobody is named who could confirm it
+	case trust.CodeUsage:
+		r.add("its time-stamp is of %s, whose certificate is not one of a time-stamp authority: %s", name, f.Reason)
+	case trust.CodeNotValid:
+		r.add("its time-stamp is of %s, whose certificate was valid from %s to %s, which does not cover %s", name, date(f.From), date(f.To), date(f.At))
+	case trust.CodeRevoked:
+		r.add("its time-stamp is of %s, but the certificate of %s was revoked at %s", name, f.Reason, date(f.At))
+	case trust.CodeTimesFall:
+		r.add("its time-stamp is of %s, later than %s, when it was there already", date(f.Time), date(f.At))
+	default:
+		r.add("its time-stamp is of %s, which is not trusted", name)
+	}
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.RFC3339) }
