@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/operate/audit"
 	"countersign/internal/testkit"
+	"countersign/operate/audit"
 	"countersign/seal/trust"
 )
 
