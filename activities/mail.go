@@ -162,11 +162,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
-	var total int64
-	for _, d := range e.Sealed() {
-		total += d.Size
-	}
-	attach := total <= a.AttachmentLimit
+	attach := a.attached(e)
 	return a.toEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		msg := templates.Completed{
 			Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",

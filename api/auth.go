@@ -197,11 +197,10 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 // token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
 // authenticates in the form or by HTTP Basic (§2.3.1).
 func (s *Server) token(c *gin.Context) error {
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, 64<<10)
+	limitBody(c, maxForm)
 	if err := c.Request.ParseForm(); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return err
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			return bodyError(err)
 		}
 		return models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
@@ -41,7 +42,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	email, name, password, role := o.str("email"), models.Visible(o.str("name")), o.str("password"), o.str("role")
+	email, name, password, role := o.str("email"), plaintext.Visible(o.str("name")), o.str("password"), o.str("role")
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ const maxSearch = 200
 
 func searchText(c *gin.Context, p models.Problems) string {
 	text := c.Query("search")
-	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > maxSearch || text != clean(text) {
+	if utf8.RuneCountInString(text) > maxSearch || !isText(text) {
 		p.Add("search", "must have at most %d characters, none of them control characters", maxSearch)
 	}
 	return text

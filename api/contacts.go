@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
@@ -64,7 +65,7 @@ func (s *Server) saveContact(c *gin.Context, app caller) error {
 		return err
 	}
 	in := models.SignerInput{
-		Name: models.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
+		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
 	in.Check(o.p, "") // a contact is somebody who can be a signer
 	if err := o.err(); err != nil {

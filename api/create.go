@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/nyaruka/phonenumbers"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 )
 
@@ -88,44 +89,8 @@ func jsonList(o *object, name string, texts []string) any {
 }
 
 func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) error {
-	in := models.EnvelopeInput{
-		AppID: app.ID, TenantID: o.str("tenantId"), Subject: visible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
-	}
-	if by := o.optStr("createdBy"); by != nil {
-		in.CreatedBy = models.Visible(*by)
-	}
-	var signers []models.SignerInput
-	for _, so := range o.objects("signers", 1, models.MaxSigners) {
-		signer := s.signerInput(so)
-		signer.Check(o.p, so.path)
-		signers = append(signers, signer)
-	}
-	if o.has("tenantId") {
-		models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
-	}
-	chosen := s.defaults(app)
-	if len(o.p["tenantId"]) == 0 {
-		var err error
-		if chosen, err = s.settings(c, app, in.TenantID); err != nil {
-			return err
-		}
-	}
-	origin := *chosen.FieldOrigin
-	if own := o.optStr("origin"); own != nil {
-		origin = models.Origin(*own)
-		if origin != models.OriginTopLeft && origin != models.OriginBottomLeft {
-			o.bad("origin", "must be top-left or bottom-left")
-		}
-	}
-	in.FieldOrigin = origin
-	var fields []models.FieldInput
-	for _, fo := range o.objects("fields", 0, models.MaxFields) {
-		fields = append(fields, fieldInput(fo, origin))
-	}
-	if !o.has("expiresInDays") {
-		in.ExpiresInDays = chosen.DefaultExpiryDays
-	}
-	if err := o.err(); err != nil {
+	in, signers, fields, err := s.envelopeInput(c, app, o)
+	if err != nil {
 		return err
 	}
 	if err := app.MayUse(in.TenantID); err != nil {
@@ -152,6 +117,54 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 	return nil
 }
 
+// envelopeInput reads what an envelope is to be made of, and refuses it with all
+// that is wrong with it.
+func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.EnvelopeInput, []models.SignerInput, []models.FieldInput, error) {
+	in := models.EnvelopeInput{
+		AppID: app.ID, TenantID: o.str("tenantId"), Subject: visible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
+	}
+	if by := o.optStr("createdBy"); by != nil {
+		in.CreatedBy = plaintext.Visible(*by)
+	}
+	in.Check(o.p)
+	chosen := s.defaults(app)
+	if len(o.p["tenantId"]) == 0 {
+		var err error
+		if chosen, err = s.settings(c, app, in.TenantID); err != nil {
+			return in, nil, nil, err
+		}
+	}
+	if !o.has("expiresInDays") {
+		in.ExpiresInDays = chosen.DefaultExpiryDays
+	}
+	in.FieldOrigin = *chosen.FieldOrigin
+	if own := o.optStr("origin"); own != nil {
+		switch models.Origin(*own) {
+		case models.OriginTopLeft, models.OriginBottomLeft:
+			in.FieldOrigin = models.Origin(*own)
+		default:
+			o.bad("origin", "must be top-left or bottom-left")
+		}
+	}
+	var signers []models.SignerInput
+	for _, so := range o.objects("signers", 1, models.MaxSigners) {
+		signer := s.signerInput(so)
+		signer.Check(o.p, so.path)
+		signers = append(signers, signer)
+	}
+	known := signers // whom fields can be for
+	if o.badUnder("signers") {
+		known = nil
+	}
+	var fields []models.FieldInput
+	for _, fo := range o.objects("fields", 0, models.MaxFields) {
+		field := fieldInput(fo, in.FieldOrigin)
+		field.Check(o.p, fo.path, known)
+		fields = append(fields, field)
+	}
+	return in, signers, fields, o.err()
+}
+
 // settings are what holds for a tenant of the app.
 func (s *Server) settings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
 	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
@@ -166,7 +179,8 @@ func (s *Server) defaults(app caller) models.Settings {
 	}
 }
 
-// build makes the draft with all that the request holds, and keeps the file.
+// build makes the draft with all that the request holds, and keeps the file. Only
+// now, when nothing else is wrong with the request, is the file examined.
 func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
@@ -181,6 +195,9 @@ func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, sign
 		}
 	}
 	if file != nil {
+		if err := s.admitUpload(c, file); err != nil {
+			return nil, err
+		}
 		limits := s.Store.PlanLimits(app.Plan)
 		file.BlobKey = originalKey(e, s.NewID())
 		if _, err := e.AddDocument(act, file.DocumentInput, limits.Documents); err != nil {
@@ -203,7 +220,7 @@ func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, sign
 // signerInput reads a signer request.
 func (s *Server) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
-		Name: models.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
+		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
 	}
 	if n := o.optInt("routingOrder"); n != nil {
 		in.RoutingOrder = *n

@@ -3,12 +3,14 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
@@ -295,9 +297,13 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	return nil
 }
 
-// printable shows the beginning of an endpoint's answer as text.
+// printable shows the beginning of an endpoint's answer as text, with its tabs and
+// line breaks.
 func printable(body []byte) string {
-	return string(slices.DeleteFunc([]rune(string(body)), func(r rune) bool {
-		return r != '\n' && r != '\t' && clean(string(r)) == ""
-	}))
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && plaintext.Hidden(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, string(body))
 }

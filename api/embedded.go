@@ -49,7 +49,7 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 		o.bad("expiresInMinutes", "must be between 1 and %d", maxSessionMinutes)
 	}
 	if to := o.optStr("returnUrl"); to != nil {
-		if u, err := url.Parse(*to); err != nil || !s.secureURL(u) || len(*to) > maxURL || *to != clean(*to) {
+		if u, err := url.Parse(*to); err != nil || !s.secureURL(u) || len(*to) > maxURL || !isText(*to) {
 			o.bad("returnUrl", "must be an https address")
 		}
 		in.ReturnURL = to

@@ -163,9 +163,7 @@ func wantsEntries(c *gin.Context) (bool, error) {
 	if v == "true" {
 		return true, nil
 	}
-	p := models.Problems{}
-	p.Add("entries", "must be true or false")
-	return false, p.Err()
+	return false, models.InvalidField("entries", "must be true or false")
 }
 
 // drawAtOnce is how many reading copies are made at a time.

@@ -75,9 +75,7 @@ func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn
 		return fn()
 	}
 	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
-		p := models.Problems{}
-		p.Add(idempotencyHeader, "must have at most %d printable ASCII characters", maxKey)
-		return p.Err()
+		return models.InvalidField(idempotencyHeader, "must have at most %d printable ASCII characters", maxKey)
 	}
 	sum, discard, err := s.fingerprint(c)
 	if err != nil {
@@ -182,11 +180,11 @@ const memoryBody = 256 << 10
 
 // fingerprint digests the request's body, which is read to its end and put back.
 func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err error) {
-	limit := s.UploadLimit + fileSlop
-	src := http.MaxBytesReader(c.Writer, c.Request.Body, limit)
+	limitBody(c, s.UploadLimit+besideFile)
+	src := c.Request.Body
 	head, err := io.ReadAll(io.LimitReader(src, memoryBody+1))
 	if err != nil {
-		return nil, nil, unreadable(err)
+		return nil, nil, bodyError(err)
 	}
 	var body io.ReadSeeker = bytes.NewReader(head)
 	discard = func() {}
@@ -201,7 +199,7 @@ func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err er
 			if isWriteError(err) {
 				return nil, nil, fmt.Errorf("receive body: %w", err)
 			}
-			return nil, nil, unreadable(err)
+			return nil, nil, bodyError(err)
 		}
 		body = f
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"unicode"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -100,14 +99,4 @@ func (s *Server) secureHeaders(c *gin.Context) {
 		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 	}
 	c.Next()
-}
-
-// clean drops what must not get into the audit trail or a log line.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
 }

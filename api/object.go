@@ -8,14 +8,16 @@ import (
 	"io"
 	"math"
 	"mime"
-	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 )
 
@@ -27,21 +29,14 @@ type object struct {
 	p    models.Problems
 }
 
-// The bounds of a JSON body: its bytes, and how deep its values nest.
-const (
-	maxJSON  = 1 << 20
-	maxDepth = 32
-)
+// maxDepth is how deep the values of a JSON body nest.
+const maxDepth = 32
 
 // readObject reads the request's body, which may be empty if optional.
 func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	body, err := readBody(c, limit)
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return nil, err
-		}
-		return nil, models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+		return nil, err
 	}
 	if optional && len(bytes.TrimSpace(body)) == 0 {
 		return &object{m: map[string]any{}, p: models.Problems{}}, nil
@@ -147,7 +142,7 @@ func visible(text *string) *string {
 	if text == nil {
 		return nil
 	}
-	v := models.Visible(*text)
+	v := plaintext.Visible(*text)
 	return &v
 }
 
@@ -277,6 +272,17 @@ func (o *object) sub(name string) *object {
 	return nil
 }
 
+// badUnder reports whether the member, or anything in it, was noted as wrong.
+func (o *object) badUnder(name string) bool {
+	for path := range o.p {
+		rest, ok := strings.CutPrefix(path, o.path+name)
+		if ok && (rest == "" || rest[0] == '[' || rest[0] == '.') {
+			return true
+		}
+	}
+	return false
+}
+
 // err is what was wrong so far.
 func (o *object) err() error { return o.p.Err() }
 
@@ -291,12 +297,17 @@ func checkQuery(c *gin.Context) error {
 	}
 	for name, v := range values {
 		if len(v) > 1 {
-			p.Add(clean(name), "must be given once")
-		} else if v[0] != clean(v[0]) {
-			p.Add(clean(name), "must be UTF-8 text without control characters")
+			p.Add(plaintext.Strip(name), "must be given once")
+		} else if !isText(v[0]) {
+			p.Add(plaintext.Strip(name), "must be UTF-8 text without control characters")
 		}
 	}
 	return p.Err()
+}
+
+// isText reports UTF-8 without control characters.
+func isText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
 }
 
 // query reads a whole number from 1 on from the query string.

@@ -49,14 +49,11 @@ func (s *Server) fail(c *gin.Context, err error) {
 	var (
 		refusal  *models.Error
 		rejected *seal.Refusal
-		tooLarge *http.MaxBytesError
 	)
 	switch {
 	case errors.As(err, &refusal):
 	case errors.As(err, &rejected):
 		refusal = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
-	case errors.As(err, &tooLarge):
-		refusal = models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", tooLarge.Limit)
 	}
 	if refusal == nil {
 		if c.Request.Context().Err() != nil {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"countersign/internal/credential"
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
@@ -164,7 +165,7 @@ func (s *Server) act(c *gin.Context, actor string) models.Act {
 		agent = agent[:maxUserAgent]
 	}
 	return models.Act{
-		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: clean(agent), NewID: s.NewID,
+		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
 	}
 }
 

@@ -117,11 +117,7 @@ func (s *Server) confirmed(c *gin.Context, app caller, o *object) error {
 	return wrongCode(s.takeCode(c, app.user.ID, *code))
 }
 
-func wrong(name, what string) error {
-	p := models.Problems{}
-	p.Add(name, "%s", what)
-	return p.Err()
-}
+func wrong(name, what string) error { return models.InvalidField(name, "%s", what) }
 
 // me is who the bearer token belongs to. user is null for the app itself.
 func (s *Server) me(c *gin.Context, app caller) error {

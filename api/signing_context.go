@@ -76,9 +76,7 @@ const maxLanguage = 100
 func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	language := c.Query("language")
 	if len(language) > maxLanguage {
-		p := models.Problems{}
-		p.Add("language", "must have at most %d characters", maxLanguage)
-		return p.Err()
+		return models.InvalidField("language", "must have at most %d characters", maxLanguage)
 	}
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	if err != nil {

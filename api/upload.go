@@ -2,26 +2,22 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"os"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store/blob"
 )
 
-// upload is a PDF that was received and admitted, in a temporary file.
+// upload is a PDF that a request brought, in a temporary file. What is known of
+// its pages is there once it was admitted.
 type upload struct {
 	file *os.File
 	models.DocumentInput
@@ -33,55 +29,28 @@ func (u *upload) discard() {
 	}
 }
 
-// receive takes a PDF from r, hashing it on the way, and admits it.
-func (s *Server) receive(c *gin.Context, r io.Reader, name string) (*upload, error) {
-	f, err := s.Blobs.Temp()
-	if err != nil {
-		return nil, err
-	}
-	u := &upload{file: f}
-	if err := s.fill(c, u, r, name); err != nil {
-		u.discard()
-		return nil, err
-	}
-	return u, nil
-}
-
-func (s *Server) fill(c *gin.Context, u *upload, r io.Reader, name string) error {
-	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(u.file, h), io.LimitReader(r, s.UploadLimit+1))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case n > s.UploadLimit || errors.As(err, &tooLarge):
-		return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", s.UploadLimit)
-	case err != nil && c.Request.Context().Err() == nil && !isWriteError(err):
-		return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
-	case err != nil:
-		return fmt.Errorf("receive upload: %w", err)
-	}
-	info, err := s.examine(c.Request.Context(), u.file, n)
+// admitUpload examines a received PDF. It is dear: whatever else can be wrong with the
+// request is looked at before.
+func (s *Server) admitUpload(c *gin.Context, u *upload) error {
+	ctx := c.Request.Context()
+	info, err := s.examine(ctx, u.file, u.Size)
 	if err != nil {
 		return err
 	}
-	if err := s.scan(c.Request.Context(), u.file, n); err != nil {
+	if err := s.scan(ctx, u.file, u.Size); err != nil {
 		return err
 	}
 	sizes := make([][2]float64, 0, len(info.Pages))
 	for _, p := range info.Pages {
 		sizes = append(sizes, [2]float64{p.Width, p.Height})
 	}
-	var warnings []string
 	for _, w := range info.Warnings {
-		warnings = append(warnings, w.Code)
+		u.Warnings = append(u.Warnings, w.Code)
 	}
-	if len(warnings) > 0 {
-		s.log.InfoContext(c.Request.Context(), "programs may show a document differently", "warnings", warnings, "request", requestID(c))
+	if len(u.Warnings) > 0 {
+		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
 	}
-	u.DocumentInput = models.DocumentInput{
-		Warnings: warnings,
-		Name:     fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n, Pages: models.PageRuns(sizes), Count: len(info.Pages),
-		Encrypted: blob.Encrypts(s.Blobs),
-	}
+	u.Pages, u.Count, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
 	return nil
 }
 
@@ -114,29 +83,10 @@ func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 		return e
 	}
 	if err == nil && found != "" {
-		s.log.WarnContext(ctx, "malware refused", "found", clean(found))
+		s.log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
 		err = models.Refuse(models.KindInvalid, "file_malware", "The file holds known malware.")
 	}
 	return err
-}
-
-// isWriteError reports whether err came from our own file, not from the client.
-func isWriteError(err error) bool {
-	var p *os.PathError
-	return errors.As(err, &p)
-}
-
-// fileName keeps the last part of an uploaded file's name, without what may
-// not be in one.
-func fileName(name string) string {
-	name = path.Base(strings.ReplaceAll(clean(name), `\`, "/"))
-	if name == "." || name == "/" {
-		return ""
-	}
-	if r := []rune(name); len(r) > 200 {
-		name = string(r[:200])
-	}
-	return name
 }
 
 // addDocument stores an upload as the envelope's next document.
@@ -147,6 +97,9 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 		return err
 	}
 	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
+		return err
+	}
+	if err := s.admitUpload(c, u); err != nil {
 		return err
 	}
 	u.BlobKey = originalKey(e, s.NewID())
@@ -184,7 +137,8 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if err := s.mayUpload(c, app); err != nil {
 		return err
 	}
-	u, err := s.receive(c, http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+1), "")
+	limitBody(c, s.UploadLimit+1)
+	u, err := s.receive(c.Request.Body, "")
 	if err != nil {
 		return err
 	}
@@ -214,9 +168,7 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	}
 	defer in.file.discard()
 	if in.file == nil {
-		p := models.Problems{}
-		p.Add("file", "is required")
-		return p.Err()
+		return models.InvalidField("file", "is required")
 	}
 	return s.addDocument(c, app, in.file, http.StatusCreated, func(d *models.Document) any { return viewDocument(d) })
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -15,7 +14,6 @@ import (
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/trust"
-	"countersign/store/blob"
 )
 
 const (
@@ -29,11 +27,11 @@ func (s *Server) verify(c *gin.Context) error {
 	if err := s.throttle(c, "verify:"+callerNetwork(c), verifyPerMinute); err != nil {
 		return err
 	}
-	f, size, err := s.spool(c)
+	u, err := s.receiveSealed(c)
 	if err != nil {
 		return err
 	}
-	defer blob.Discard(f)
+	defer u.discard()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), verifyWait)
 	defer cancel()
 	select {
@@ -51,7 +49,7 @@ func (s *Server) verify(c *gin.Context) error {
 	opt := seal.VerifyOptions{Trust: policy, Now: s.Now}
 	work, stop := context.WithTimeout(c.Request.Context(), verifyLimit)
 	defer stop()
-	found, err := s.examineSealed(work, f, size)
+	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
 		return err
 	}
@@ -99,62 +97,28 @@ func (s *Server) trust(ctx context.Context) (trust.Policy, error) {
 	return p, nil
 }
 
-// spool takes the file of a request into a temporary one. The caller discards it.
-func (s *Server) spool(c *gin.Context) (*os.File, int64, error) {
-	body := io.Reader(http.MaxBytesReader(c.Writer, c.Request.Body, s.UploadLimit+fileSlop))
+// receiveSealed takes the file of a request, given raw or as the part "file". The
+// caller discards it.
+func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":
+		limitBody(c, s.UploadLimit+besideFile)
+		u, err = s.receive(c.Request.Body, "")
 	case t == "multipart/form-data":
-		c.Request.Body = io.NopCloser(body)
-		if body, err = filePart(c.Request); err != nil {
-			return nil, 0, err
+		var in *parts
+		if in, err = s.readParts(c); err == nil {
+			u = in.file
 		}
 	default:
-		return nil, 0, models.Refuse(models.KindInvalid, "content_type", "The body must be application/pdf or multipart/form-data, not %s.", t)
-	}
-	f, err := s.Blobs.Temp()
-	if err != nil {
-		return nil, 0, err
-	}
-	n, err := io.Copy(f, io.LimitReader(body, s.UploadLimit+1))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case n > s.UploadLimit || errors.As(err, &tooLarge):
-		err = models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", s.UploadLimit)
-	case err != nil && !isWriteError(err):
-		err = models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
-	case err == nil && n == 0:
-		p := models.Problems{}
-		p.Add("file", "is required")
-		err = p.Err()
+		err = models.Refuse(models.KindInvalid, "content_type", "The body must be application/pdf or multipart/form-data, not %s.", t)
 	}
 	if err != nil {
-		blob.Discard(f)
-		return nil, 0, err
+		return nil, err
 	}
-	return f, n, nil
-}
-
-// filePart finds the part "file" of a multipart body.
-func filePart(r *http.Request) (io.Reader, error) {
-	mr, err := r.MultipartReader()
-	if err != nil {
-		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
+	if u == nil || u.Size == 0 {
+		u.discard()
+		return nil, models.InvalidField("file", "is required")
 	}
-	for range maxParts {
-		part, err := mr.NextPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		if part.FormName() == "file" {
-			return part, nil
-		}
-	}
-	p := models.Problems{}
-	p.Add("file", "is required")
-	return nil, p.Err()
+	return u, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
 )
 
 // DocumentKind says whether a document is what was uploaded or what was sealed.
@@ -198,7 +200,7 @@ const unnamedDocument = "document"
 // characters; empty if nothing of it can stand in a file name.
 func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
-		if hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if plaintext.Hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r

@@ -86,17 +86,26 @@ type EnvelopeInput struct {
 	FieldOrigin   Origin // "": top-left
 }
 
-// NewEnvelope makes a draft.
-func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
-	p := Problems{}
-	CheckText(p, "tenantId", in.TenantID, 1, 255)
-	CheckText(p, "createdBy", in.CreatedBy, 1, 255)
+// Check notes what is wrong with the input, beside what was noted already.
+func (in EnvelopeInput) Check(p Problems) {
+	if len(p["tenantId"]) == 0 {
+		CheckText(p, "tenantId", in.TenantID, 1, 255)
+	}
+	if len(p["createdBy"]) == 0 {
+		CheckText(p, "createdBy", in.CreatedBy, 1, 255)
+	}
 	if in.Subject != nil {
 		CheckText(p, "subject", *in.Subject, 0, 255)
 	}
 	if d := in.ExpiresInDays; d != nil && (*d < 1 || *d > 3650) {
 		p.Add("expiresInDays", "must be between 1 and 3650, or null for no deadline")
 	}
+}
+
+// NewEnvelope makes a draft.
+func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
+	p := Problems{}
+	in.Check(p)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}

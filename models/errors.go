@@ -80,6 +80,13 @@ func (p Problems) Add(path, format string, args ...any) {
 	p[path] = append(p[path], fmt.Sprintf(format, args...))
 }
 
+// addFirst is Add for a value of which nothing was noted yet.
+func (p Problems) addFirst(path, format string, args ...any) {
+	if len(p[path]) == 0 {
+		p.Add(path, format, args...)
+	}
+}
+
 // Err returns nil if nothing was noted, else a validation_error with all of it.
 func (p Problems) Err() error {
 	if len(p) == 0 {
@@ -91,6 +98,13 @@ func (p Problems) Err() error {
 		msg = fmt.Sprintf("%s (and %d more)", msg, n)
 	}
 	return &Error{Kind: KindInvalid, Code: "validation_error", Message: msg, Fields: p}
+}
+
+// InvalidField is the validation_error of a request of which one value is wrong.
+func InvalidField(path, format string, args ...any) error {
+	p := Problems{}
+	p.Add(path, format, args...)
+	return p.Err()
 }
 
 // ErrNotFound is the one answer for what does not exist and for what belongs

@@ -101,6 +101,65 @@ func FieldPaths(i int) string { return fieldPath(i) }
 // NoPath is for a request that is a single field.
 func NoPath(int) string { return "" }
 
+// check notes what is wrong with a field whatever its document is, and reports
+// whether it can be placed on a page.
+func (in FieldInput) check(p Problems, path string) bool {
+	switch in.Type {
+	case FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox:
+	default:
+		p.addFirst(path+"type", "must be signature, initial, date, text or checkbox")
+	}
+	switch in.Origin {
+	case OriginTopLeft, OriginBottomLeft:
+	default:
+		p.addFirst(path+"origin", "must be top-left or bottom-left")
+	}
+	ok := in.Page >= 1
+	if !ok {
+		p.addFirst(path+"page", "must be 1 or more")
+	}
+	numbers := []struct {
+		name string
+		v    float64
+	}{{"x", in.X}, {"y", in.Y}, {"w", in.W}, {"h", in.H}}
+	for i, n := range numbers {
+		switch {
+		case !finite(n.v):
+			p.addFirst(path+n.name, "must be a number of points")
+			ok = false
+		case i < 2 && n.v < -placeTolerance:
+			p.addFirst(path+n.name, "must be 0 or more")
+			ok = false
+		case i >= 2 && n.v <= 0:
+			p.addFirst(path+n.name, "must be more than 0")
+			ok = false
+		}
+	}
+	return ok
+}
+
+const (
+	noSuchSigner   = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
+	noSuchDocument = "names no document of this envelope"
+)
+
+// Check notes under path what is wrong with a field of an envelope that is yet to
+// be made, as far as it can be told before its document was examined. signers nil
+// leaves open whom the field is for.
+func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
+	in.check(p, path)
+	emails := make([]string, 0, len(signers))
+	for _, s := range signers {
+		emails = append(emails, s.Email)
+	}
+	if signers != nil && signerIndex(in.SignerRef, emails) < 0 {
+		p.addFirst(path+"signerId", noSuchSigner)
+	}
+	if in.DocumentID != nil {
+		p.addFirst(path+"documentId", noSuchDocument) // its id is not known yet
+	}
+}
+
 func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, position int) *Field {
 	f := &Field{
 		ID: act.NewID(), EnvelopeID: e.ID, DocumentID: e.FirstDocumentID, Position: position,
@@ -109,39 +168,9 @@ func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, pos
 	if s := e.resolveSigner(in.SignerRef); s != nil {
 		f.SignerID = s.ID
 	} else {
-		p.Add(path+"signerId", "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)")
+		p.Add(path+"signerId", noSuchSigner)
 	}
-	switch in.Type {
-	case FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox:
-	default:
-		p.Add(path+"type", "must be signature, initial, date, text or checkbox")
-	}
-	switch in.Origin {
-	case OriginTopLeft, OriginBottomLeft:
-	default:
-		p.Add(path+"origin", "must be top-left or bottom-left")
-	}
-	if in.Page < 1 {
-		p.Add(path+"page", "must be 1 or more")
-	}
-	numbers := []struct {
-		name string
-		v    float64
-	}{{"x", in.X}, {"y", in.Y}, {"w", in.W}, {"h", in.H}}
-	ok := in.Page >= 1
-	for i, n := range numbers {
-		switch {
-		case !finite(n.v):
-			p.Add(path+n.name, "must be a number of points")
-			ok = false
-		case i < 2 && n.v < -placeTolerance:
-			p.Add(path+n.name, "must be 0 or more")
-			ok = false
-		case i >= 2 && n.v <= 0:
-			p.Add(path+n.name, "must be more than 0")
-			ok = false
-		}
-	}
+	ok := in.check(p, path)
 	if in.DocumentID != nil {
 		f.DocumentID = *in.DocumentID
 	}
@@ -152,7 +181,7 @@ func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, pos
 			f.place(p, path, d)
 		}
 	case f.DocumentID != e.FirstDocumentID:
-		p.Add(path+"documentId", "names no document of this envelope")
+		p.Add(path+"documentId", noSuchDocument)
 	}
 	return f
 }
@@ -180,19 +209,32 @@ func (e *Envelope) resolveSigner(ref string) *Signer {
 	if id, err := uuid.Parse(ref); err == nil {
 		return e.Signer(id)
 	}
-	if i, err := strconv.Atoi(ref); err == nil {
-		if i >= 0 && i < len(e.Signers) {
-			return e.Signers[i]
-		}
-		return nil
-	}
-	var found *Signer
+	emails := make([]string, 0, len(e.Signers))
 	for _, s := range e.Signers {
-		if strings.EqualFold(s.Email, ref) {
-			if found != nil {
-				return nil // two signers share the address: the reference is ambiguous
+		emails = append(emails, s.Email)
+	}
+	if i := signerIndex(ref, emails); i >= 0 {
+		return e.Signers[i]
+	}
+	return nil
+}
+
+// signerIndex is the index that ref gives, or that of the one signer who has
+// that address; -1 if there is none.
+func signerIndex(ref string, emails []string) int {
+	if i, err := strconv.Atoi(ref); err == nil {
+		if i >= 0 && i < len(emails) {
+			return i
+		}
+		return -1
+	}
+	found := -1
+	for i, email := range emails {
+		if strings.EqualFold(email, ref) {
+			if found >= 0 {
+				return -1 // two signers share the address: the reference is ambiguous
 			}
-			found = s
+			found = i
 		}
 	}
 	return found

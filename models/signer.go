@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
 )
 
 // SignerStatus is the state of a signer.
@@ -249,7 +251,7 @@ func (e *Envelope) issueLink(act Act, s *Signer) {
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
-	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, hidden) || domain == "" {
+	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) || domain == "" {
 		p.Add(path, "must be an e-mail address")
 	}
 }

@@ -2,17 +2,14 @@ package notify
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/textproto"
 	"regexp"
-	"syscall"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"countersign/internal/netfail"
 )
 
 // What a server says often quotes addresses, so that of its answers only the
@@ -33,8 +30,8 @@ func connectFailure(ctx context.Context, err error) error {
 	case errors.As(err, &protocol):
 		return errors.New("mail server: does not speak SMTP")
 	}
-	if kind := networkFailure(err); kind != "" {
-		return fmt.Errorf("mail server: %s", kind)
+	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
+		return fmt.Errorf("mail server: %s", cause)
 	}
 	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
 }
@@ -78,35 +75,4 @@ func codes(code int, enhanced string) string {
 		return fmt.Sprintf("%d", code)
 	}
 	return fmt.Sprintf("%d %s", code, enhanced)
-}
-
-// networkFailure names the cause of a failed connection, "" if it is another.
-func networkFailure(err error) string {
-	var (
-		timeout  net.Error
-		lookup   *net.DNSError
-		untested *tls.CertificateVerificationError
-		unknown  x509.UnknownAuthorityError
-		record   tls.RecordHeaderError
-		alert    tls.AlertError
-	)
-	switch {
-	case errors.As(err, &lookup):
-		return "name not found"
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return "timeout"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused"
-	case errors.As(err, &untested), errors.As(err, &unknown):
-		return "certificate not trusted"
-	case errors.As(err, &record), errors.As(err, &alert):
-		return "TLS handshake failed"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
-		return "connection closed"
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return "cannot connect"
-	}
-	return ""
 }

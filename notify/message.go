@@ -11,11 +11,12 @@ import (
 	"net/textproto"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	gomail "github.com/wneessen/go-mail"
 	"golang.org/x/net/idna"
+
+	"countersign/internal/plaintext"
 )
 
 const (
@@ -180,32 +181,10 @@ func ascii(s string) bool {
 	return true
 }
 
-// headerText makes s fit for a header: one line of valid UTF-8, without control
-// characters and direction overrides, bounded, and never read as an encoded
-// word (RFC 2047) that the sender did not write.
+// headerText makes s fit for a header: one plain line, bounded, and never read as
+// an encoded word (RFC 2047) that the sender did not write.
 func headerText(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return ' '
-		case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	s = strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "=?", "= ?")
-	return cut(s, maxHeaderText)
-}
-
-func cut(s string, runes int) string {
-	n := 0
-	for i := range s {
-		if n == runes {
-			return strings.TrimSpace(s[:i])
-		}
-		n++
-	}
-	return s
+	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "=?", "= ?"), maxHeaderText)
 }
 
 // fileName makes a name that is safe to save under, keeping its extension.

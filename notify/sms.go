@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"countersign/internal/netfail"
 )
 
 const (
@@ -138,8 +140,8 @@ func smsFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("SMS: %w", ctx.Err())
 	}
-	if kind := networkFailure(err); kind != "" {
-		return fmt.Errorf("SMS server: %s", kind)
+	if cause := netfail.CauseOf(err); cause != netfail.Unknown {
+		return fmt.Errorf("SMS server: %s", cause)
 	}
 	return errors.New("SMS server: no answer")
 }

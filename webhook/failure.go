@@ -2,16 +2,12 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
-	"syscall"
 
 	"code.dny.dev/ssrf"
+
+	"countersign/internal/netfail"
 )
 
 // Reasons why an attempt had no usable answer. Their texts name no address and
@@ -35,58 +31,23 @@ func classify(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return fmt.Errorf("delivery interrupted: %w", outer.Err())
 	}
-	var (
-		netErr  net.Error
-		lookup  *net.DNSError
-		op      *net.OpError
-		syscErr syscall.Errno
-	)
-	switch {
-	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
+	if errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, ssrf.ErrInvalidHostPort) {
 		return ErrAddressNotAllowed
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
-		return ErrTimeout
-	case errors.As(err, &lookup):
-		return ErrNameNotFound
 	}
-	if cause := tlsFailure(err); cause != "" {
-		return fmt.Errorf("%w: %s", ErrTLS, cause)
-	}
+	cause := netfail.CauseOf(err)
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case cause.IsTLS():
+		return fmt.Errorf("%w: %s", ErrTLS, cause)
+	case cause == netfail.Timeout:
+		return ErrTimeout
+	case cause == netfail.NameNotFound:
+		return ErrNameNotFound
+	case cause == netfail.Refused:
 		return ErrRefused
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case cause == netfail.Closed:
 		return fmt.Errorf("%w: closed before the answer was complete", ErrConnection)
-	case errors.As(err, &op), errors.As(err, &syscErr):
+	case cause == netfail.Failed:
 		return ErrConnection
 	}
 	return ErrAnswer
-}
-
-func tlsFailure(err error) string {
-	var (
-		unverified *tls.CertificateVerificationError
-		unknown    x509.UnknownAuthorityError
-		name       x509.HostnameError
-		invalid    x509.CertificateInvalidError
-		record     tls.RecordHeaderError
-		alert      tls.AlertError
-	)
-	switch {
-	case errors.As(err, &name):
-		return "the certificate is for another name"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the certificate has expired or is not yet valid"
-	case errors.As(err, &unknown), errors.As(err, &unverified), errors.As(err, &invalid):
-		return "the certificate is not trusted"
-	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return "the endpoint does not speak TLS"
-	case errors.As(err, &alert):
-		return "handshake failed"
-	}
-	var op *net.OpError
-	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
-		return "handshake failed"
-	}
-	return ""
 }

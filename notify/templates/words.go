@@ -2,8 +2,9 @@ package templates
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"countersign/internal/plaintext"
 )
 
 const (
@@ -13,20 +14,8 @@ const (
 	maxDocuments = 20   // named in an invitation
 )
 
-// line makes s one line of printable text without direction overrides, at most
-// n characters long.
-func line(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case overrides(r):
-			return -1
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	return cut(strings.Join(strings.Fields(s), " "), n)
-}
+// line makes s one line of plain text, at most n characters long.
+func line(s string, n int) string { return cut(plaintext.Line(s), n) }
 
 // lines keeps the line breaks of a message, at most one empty line in a row.
 func lines(s string) []string {
@@ -41,12 +30,6 @@ func lines(s string) []string {
 		out = append(out, l)
 	}
 	return out
-}
-
-// overrides reports the characters that turn the direction of the text around
-// them (UAX #9 §2) and can make a name or file name read as another.
-func overrides(r rune) bool {
-	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 // cut shortens s to n characters, the last of them an ellipsis.

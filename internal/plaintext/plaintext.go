@@ -1,0 +1,101 @@
+// Package plaintext says which characters a text from outside may bring into a
+// line that somebody reads, and takes the others out.
+package plaintext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hidden reports characters that a reader does not see and that can make a text
+// read as something it is not: control characters, line and paragraph
+// separators, the bidirectional overrides and isolates (UAX #9 §2), and the
+// invisible ones.
+func Hidden(r rune) bool { return breaks(r) || directs(r) || Invisible(r) }
+
+// breaks reports control characters and what ends a line.
+func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
+// directs reports what turns the direction of the text around it.
+func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
+
+// Invisible reports characters that show nothing and can make two different
+// texts look the same: zero-width spaces, direction marks, fillers, tags and the
+// like. The zero-width joiner and non-joiner are none of them, because Persian,
+// Indic names and emoji need them; nor are variation selectors, which choose
+// between forms of CJK characters and emoji.
+func Invisible(r rune) bool { return unicode.Is(invisibles, r) }
+
+// invisibles are in Unicode's Default_Ignorable_Code_Point, or are format
+// controls without a visible form.
+var invisibles = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00ad, Hi: 0x00ad, Stride: 1}, // soft hyphen
+		{Lo: 0x034f, Hi: 0x034f, Stride: 1}, // combining grapheme joiner
+		{Lo: 0x061c, Hi: 0x061c, Stride: 1}, // Arabic letter mark
+		{Lo: 0x115f, Hi: 0x1160, Stride: 1}, // Hangul fillers
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // Khmer inherent vowels
+		{Lo: 0x180e, Hi: 0x180e, Stride: 1}, // Mongolian vowel separator
+		{Lo: 0x200b, Hi: 0x200b, Stride: 1}, // zero-width space
+		{Lo: 0x200e, Hi: 0x200f, Stride: 1}, // direction marks
+		{Lo: 0x2060, Hi: 0x2065, Stride: 1}, // word joiner, invisible operators
+		{Lo: 0x206a, Hi: 0x206f, Stride: 1}, // deprecated format controls
+		{Lo: 0x3164, Hi: 0x3164, Stride: 1}, // Hangul filler
+		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // byte order mark
+		{Lo: 0xffa0, Hi: 0xffa0, Stride: 1}, // half-width Hangul filler
+		{Lo: 0xfff0, Hi: 0xfffb, Stride: 1}, // unassigned, interlinear annotations
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1bca0, Hi: 0x1bca3, Stride: 1}, // shorthand format controls
+		{Lo: 0x1d173, Hi: 0x1d17a, Stride: 1}, // musical format controls
+		{Lo: 0xe0000, Hi: 0xe00ff, Stride: 1}, // tags, unassigned
+		{Lo: 0xe01f0, Hi: 0xe0fff, Stride: 1}, // unassigned
+	},
+}
+
+// Visible is s without invisible characters, which people paste without knowing.
+func Visible(s string) string { return without(s, Invisible) }
+
+// Strip is s as valid UTF-8 without hidden characters, for records and log lines.
+func Strip(s string) string {
+	return without(strings.ToValidUTF8(s, ""), func(r rune) bool { return Hidden(r) || r == utf8.RuneError })
+}
+
+func without(s string, drop func(rune) bool) string {
+	if !strings.ContainsFunc(s, drop) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if drop(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Line makes s one line of valid UTF-8 with single spaces and without hidden
+// characters; what is no UTF-8 shows as U+FFFD.
+func Line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case breaks(r):
+			return ' '
+		case directs(r), Invisible(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// Cut is the first n characters of s.
+func Cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return strings.TrimSpace(s[:i])
+		}
+		n--
+	}
+	return s
+}
