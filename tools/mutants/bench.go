@@ -28,6 +28,7 @@ type bench struct {
 	binaries map[string]string // test binary by package
 	wanted   *regexp.Regexp    // only tests that match
 	jobs     int
+	own      bool // only the tests of the changed package
 	runs     atomic.Int64
 
 	mu      sync.Mutex
@@ -62,7 +63,7 @@ func (b *bench) build(ctx context.Context, chosen []mutation) error {
 	}
 	var needed []string
 	for _, m := range chosen {
-		for _, w := range watchers(m.pkg) {
+		for _, w := range b.watchers(m.pkg) {
 			if !slices.Contains(needed, w) {
 				needed = append(needed, w)
 			}
@@ -81,7 +82,10 @@ func (b *bench) build(ctx context.Context, chosen []mutation) error {
 	return nil
 }
 
-func watchers(pkg string) []string {
+func (b *bench) watchers(pkg string) []string {
+	if b.own {
+		return []string{pkg}
+	}
 	i := slices.IndexFunc(suites, func(s suite) bool { return s.pkg == pkg })
 	return suites[i].watchers
 }
@@ -204,7 +208,7 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 
 // try returns the test that notices the change; "" if none does.
 func (b *bench) try(ctx context.Context, m mutation) (string, error) {
-	for _, pkg := range watchers(m.pkg) {
+	for _, pkg := range b.watchers(m.pkg) {
 		for _, batch := range b.batches(pkg, m.id) {
 			by, err := b.tryBatch(ctx, m, pkg, batch)
 			if by != "" || err != nil {

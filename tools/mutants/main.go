@@ -61,6 +61,7 @@ type options struct {
 	mend     bool
 	run      string
 	jobs     int
+	own      bool
 }
 
 func main() {
@@ -75,6 +76,7 @@ func main() {
 	flag.BoolVar(&o.mend, "mend", false, "only write entries of the accepted file anew whose change moved to another file or function")
 	flag.StringVar(&o.run, "run", "", "only the tests whose name matches")
 	flag.IntVar(&o.jobs, "jobs", 2, "how many changes to try at once")
+	flag.BoolVar(&o.own, "own", false, "only the tests of the changed package, to see quickly what others must notice")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -111,7 +113,7 @@ func run(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, jobs: o.jobs, tests: map[string][]exploredTest{}}
+	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, jobs: o.jobs, own: o.own, tests: map[string][]exploredTest{}}
 	if err := b.build(ctx, chosen); err != nil {
 		return err
 	}
