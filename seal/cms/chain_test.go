@@ -1,0 +1,384 @@
+package cms_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ocsp"
+
+	"countersign/seal/cms"
+)
+
+// below makes an authority that another one certified. The names of authorities are theirs to choose.
+func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *authority {
+	t.Helper()
+	if key == nil {
+		var err error
+		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+	}
+	return &authority{key: key, cert: a.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}, a.cert, key.Public())}
+}
+
+// TestTheChainOfASignature: it goes up from the signer by who signed whom, not by names alone, and a seal carries it
+// in order with nothing else.
+func TestTheChainOfASignature(t *testing.T) {
+	t.Parallel()
+	root := newAuthority(t)
+	middle := root.below(t, "Middle", nil)
+	impostor := root.below(t, "Middle", nil)
+	key, c := issueKey(t, middle)
+	carrying := func(certs []*x509.Certificate) []byte {
+		f := forge(t, key, c, middle.cert, root.cert)
+		list := find(f.root, 1, 0, 3)
+		list.children = nil
+		for _, c := range certs {
+			list.children = append(list.children, readElements(t, c.Raw)[0])
+		}
+		return f.sign(t)
+	}
+	with := func(certs ...*x509.Certificate) (*cms.Signed, error) {
+		der := carrying(certs)
+		s, err := cms.Parse(der)
+		require.NoError(t, err)
+		_, strict := cms.ParseStrict(der)
+		return s, strict
+	}
+	full := []*x509.Certificate{c, middle.cert, root.cert}
+	s, err := with(full...)
+	require.NoError(t, err)
+	require.Equal(t, full, s.Chain())
+	at := c.NotBefore.Add(time.Hour)
+	roots := x509.NewCertPool()
+	roots.AddCert(root.cert)
+	chain, err := s.VerifyChain(roots, at, x509.ExtKeyUsageAny)
+	require.NoError(t, err)
+	require.Equal(t, full, chain)
+	_, err = s.VerifyChain(nil, at, x509.ExtKeyUsageAny)
+	require.Error(t, err, "nobody is trusted")
+	_, err = s.VerifyChain(roots, c.NotBefore.Add(-time.Second), x509.ExtKeyUsageAny)
+	require.Error(t, err, "it did not hold yet")
+
+	for n := 1; n <= 2; n++ {
+		s, err = with(full[:n]...)
+		require.NoError(t, err, "the chain may end earlier")
+		require.Equal(t, full[:n], s.Chain())
+	}
+	for name, certs := range map[string][]*x509.Certificate{
+		"another order":             {c, root.cert, middle.cert},
+		"the signer last":           {middle.cert, root.cert, c},
+		"a gap":                     {c, root.cert},
+		"one of the same name":      {c, impostor.cert, middle.cert, root.cert},
+		"one of the same name last": {c, middle.cert, root.cert, impostor.cert},
+		"one twice":                 {c, middle.cert, middle.cert},
+	} {
+		s, err := with(certs...)
+		require.ErrorIs(t, err, cms.ErrStructure, name)
+		require.NotContains(t, s.Chain(), impostor.cert, name)
+		require.NoError(t, s.Verify(contentDigest[:]), name)
+	}
+	// Whatever it carries, its one form has the chain.
+	for _, certs := range [][]*x509.Certificate{full, {root.cert, impostor.cert, middle.cert, c}, {c, root.cert}} {
+		f := carrying(certs)
+		normal, err := cms.Normalize(f)
+		require.NoError(t, err)
+		s, err := cms.Parse(f)
+		require.NoError(t, err)
+		again, err := cms.ParseStrict(normal)
+		require.NoError(t, err)
+		require.Equal(t, s.Chain(), again.Certificates)
+	}
+	// Two that certified each other: the chain ends all the same.
+	other := root.below(t, "Other", nil)
+	crossed := other.below(t, "Middle", middle.key)
+	back := middle.below(t, "Other", other.key)
+	s, err = with(c, crossed.cert, back.cert)
+	require.ErrorIs(t, err, cms.ErrStructure)
+	require.LessOrEqual(t, len(s.Chain()), 4)
+}
+
+// TestTheGreaterSignatureIsRefused: of the two values that are right, a seal has the smaller one.
+func TestTheGreaterSignatureIsRefused(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	key, c := issueKey(t, ca)
+	f := forge(t, key, c, ca.cert)
+	small := f.sign(t)
+	s, err := cms.ParseStrict(small)
+	require.NoError(t, err)
+	var sig struct{ R, S *big.Int }
+	_, err = asn1.Unmarshal(s.Signature, &sig)
+	require.NoError(t, err)
+	sig.S.Sub(elliptic.P256().Params().N, sig.S)
+	f.signer().children[5] = value(t, value(t, sig).write(t))
+	great := f.root.write(t)
+	s, err = cms.Parse(great)
+	require.NoError(t, err)
+	require.NoError(t, s.Verify(contentDigest[:]), "it is as right")
+	_, err = cms.ParseStrict(great)
+	require.ErrorContains(t, err, "not the smaller one")
+	normal, err := cms.Normalize(great)
+	require.NoError(t, err)
+	require.Equal(t, small, normal)
+	f.signer().children[5] = value(t, append(value(t, sig).write(t), 0))
+	_, err = cms.ParseStrict(f.root.write(t))
+	require.Error(t, err, "a byte behind it")
+}
+
+// TestKeysThatMaySeal: P-256 and RSA, with their certificate, and whoever issued that.
+func TestKeysThatMaySeal(t *testing.T) {
+	t.Parallel()
+	ca, other := newAuthority(t), newAuthority(t)
+	issue := func(pub crypto.PublicKey) *x509.Certificate {
+		return ca.sign(t, &x509.Certificate{SerialNumber: big.NewInt(5), NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter}, ca.cert, pub)
+	}
+	good, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	curve, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	require.NoError(t, err)
+	short, err := rsa.GenerateKey(rand.Reader, 2047)
+	require.NoError(t, err)
+	long, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		key   crypto.Signer
+		chain []*x509.Certificate
+		says  string
+	}{
+		"P-256":                 {good, []*x509.Certificate{issue(good.Public()), ca.cert}, ""},
+		"RSA":                   {long, []*x509.Certificate{issue(long.Public())}, ""},
+		"no key":                {nil, []*x509.Certificate{ca.cert}, "a key and its certificate are needed"},
+		"no certificate":        {good, nil, "a key and its certificate are needed"},
+		"P-384":                 {curve, []*x509.Certificate{issue(curve.Public())}, "only P-256"},
+		"RSA of 2047 bits":      {short, []*x509.Certificate{issue(short.Public())}, "at least 2048 bits"},
+		"Ed25519":               {edwards, []*x509.Certificate{issue(edwards.Public())}, "are not supported"},
+		"another's certificate": {good, []*x509.Certificate{issue(long.Public())}, "does not belong"},
+		"another's issuer":      {good, []*x509.Certificate{issue(good.Public()), other.cert}, "certificate 1 did not issue certificate 0"},
+	} {
+		s, err := cms.NewSigner(c.key, c.chain, rand.Reader)
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.chain, s.Chain(), name)
+		der, err := s.Sign(context.Background(), contentDigest, func(_ context.Context, digest []byte) ([]byte, error) { return value(t, digest).write(t), nil })
+		require.NoError(t, err, name)
+		parsed, err := cms.ParseStrict(der)
+		require.NoError(t, err, name)
+		require.NoError(t, parsed.Verify(contentDigest[:]), name)
+		require.Equal(t, value(t, sum2(parsed.Signature)).write(t), parsed.Token, "the stamp covers the signature value")
+	}
+}
+
+// server answers as it is told, and counts what it is asked.
+func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (string, *atomic.Int64) {
+	t.Helper()
+	var asked atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		answer(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, &asked
+}
+
+// TestAskingForRevocations: OCSP where there is a responder, else the list; answers that are none are errors.
+func TestAskingForRevocations(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	issue := func(responder, list []string) *x509.Certificate {
+		return ca.sign(t, &x509.Certificate{
+			SerialNumber: big.NewInt(7), NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter, OCSPServer: responder, CRLDistributionPoints: list,
+		}, ca.cert, key.Public())
+	}
+	revoked := present.Add(-time.Hour)
+	list, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
+		Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour),
+		RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: big.NewInt(7), RevocationTime: revoked}},
+	}, ca.cert, ca.key)
+	require.NoError(t, err)
+	answer, err := ocsp.CreateResponse(ca.cert, ca.cert, ocsp.Response{
+		Status: ocsp.Good, SerialNumber: big.NewInt(7), ThisUpdate: present, NextUpdate: present.Add(time.Hour),
+	}, ca.key)
+	require.NoError(t, err)
+	write := func(b []byte) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b) }
+	}
+	responder, askedResponder := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/ocsp-request" {
+			http.Error(w, "not a request", http.StatusBadRequest)
+			return
+		}
+		_, _ = w.Write(answer)
+	})
+	lists, askedLists := server(t, write(list))
+
+	c := issue([]string{responder}, []string{lists})
+	byOCSP, byCRL := cms.States(c)
+	require.Equal(t, []bool{true, false}, []bool{byOCSP, byCRL})
+	s, err := cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	require.NoError(t, err)
+	require.NoError(t, s.Sound(c, ca.cert))
+	require.NotNil(t, s.OCSP)
+	require.EqualValues(t, 1, askedResponder.Load())
+	require.Zero(t, askedLists.Load())
+	require.NoError(t, s.Good(c, ca.cert, present))
+
+	c = issue(nil, []string{lists})
+	byOCSP, byCRL = cms.States(c)
+	require.Equal(t, []bool{false, true}, []bool{byOCSP, byCRL})
+	s, err = cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	require.NoError(t, err)
+	require.NoError(t, s.Sound(c, ca.cert))
+	require.NotNil(t, s.CRL)
+	require.ErrorIs(t, s.Good(c, ca.cert, present), cms.ErrRevoked)
+	require.ErrorIs(t, s.Good(c, ca.cert, revoked), cms.ErrRevoked)
+	require.NoError(t, s.Good(c, ca.cert, revoked.Add(-time.Second)), "it was good then")
+	require.ErrorIs(t, cms.Statement{}.Good(c, ca.cert, present), cms.ErrNoEvidence)
+
+	c = issue(nil, nil)
+	byOCSP, byCRL = cms.States(c)
+	require.Equal(t, []bool{false, false}, []bool{byOCSP, byCRL})
+	s, err = cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	require.NoError(t, err)
+	require.Equal(t, cms.Statement{}, s)
+
+	for says, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"answer 404": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write(list)
+		},
+		"is too large": write(append(slices.Clone(list), make([]byte, 4<<20-len(list)+1)...)),
+		"is malformed": write(append(slices.Clone(list), make([]byte, 4<<20-len(list))...)),
+	} {
+		url, _ := server(t, answer)
+		_, err := cms.Ask(t.Context(), http.DefaultClient, issue(nil, []string{url}), ca.cert)
+		require.ErrorContains(t, err, says)
+		_, err = cms.Ask(t.Context(), http.DefaultClient, issue([]string{url}, nil), ca.cert)
+		require.Error(t, err, says)
+	}
+	_, err = cms.Ask(t.Context(), http.DefaultClient, issue(nil, []string{"http://bad address"}), ca.cert)
+	require.ErrorContains(t, err, "bad address of revocation data")
+}
+
+// TestRevocationListsInOneForm: of the certificate's issuer by name and by signature, with nothing behind.
+func TestRevocationListsInOneForm(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	renamed := ca.below(t, "Renamed", ca.key)
+	list := func(by *authority) []byte {
+		der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}, by.cert, by.key)
+		require.NoError(t, err)
+		return der
+	}
+	good, err := cms.NormalizeCRL(list(ca), ca.cert)
+	require.NoError(t, err)
+	_, err = cms.NormalizeCRL(list(renamed), renamed.cert)
+	require.NoError(t, err)
+	_, err = cms.NormalizeCRL(list(renamed), ca.cert)
+	require.ErrorContains(t, err, "not of the certificate's issuer", "the same key under another name")
+	_, err = cms.NormalizeCRL(list(newAuthority(t)), ca.cert)
+	require.ErrorContains(t, err, "not of the certificate's issuer", "the same name with another key")
+	_, err = cms.NormalizeCRL(append(good, 0), ca.cert)
+	require.ErrorContains(t, err, "malformed")
+	root := readElements(t, good)[0]
+	root.children[2].head.Bytes = nil
+	_, err = cms.NormalizeCRL(root.write(t), ca.cert)
+	require.ErrorContains(t, err, "malformed")
+}
+
+// TestRespondersAreCertifiedForOCSP: who answers in the issuer's place was certified by it to do so, and is none itself.
+func TestRespondersAreCertifiedForOCSP(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	c := ca.issue(t, 7)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	answer := func(usage []x509.ExtKeyUsage, isCA bool) []byte {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		responder := ca.sign(t, &x509.Certificate{
+			SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "Responder"}, NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter,
+			ExtKeyUsage: usage, IsCA: isCA, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature,
+		}, ca.cert, key.Public())
+		der, err := ocsp.CreateResponse(ca.cert, responder, ocsp.Response{
+			Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour), Certificate: responder,
+		}, key)
+		require.NoError(t, err)
+		return der
+	}
+	normal, err := cms.NormalizeOCSP(answer([]x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, false), c, ca.cert)
+	require.NoError(t, err)
+	require.NoError(t, cms.Statement{OCSP: normal}.Sound(c, ca.cert), "it carries its certificate")
+	for name, der := range map[string][]byte{
+		"for nothing":     answer(nil, false),
+		"for servers":     answer([]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, false),
+		"for others, too": answer([]x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, true),
+		"as an issuer":    answer(nil, true),
+	} {
+		_, err := cms.NormalizeOCSP(der, c, ca.cert)
+		require.ErrorContains(t, err, "not certified for OCSP", name)
+	}
+	// One of an RSA key is in its one form, too.
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "RSA"}, NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	require.NoError(t, err)
+	root, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	der, err = x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(7), NotBefore: root.NotBefore, NotAfter: root.NotAfter}, root, c.PublicKey, key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	der, err = ocsp.CreateResponse(root, root, ocsp.Response{Status: ocsp.Good, SerialNumber: big.NewInt(7), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}, key)
+	require.NoError(t, err)
+	normal, err = cms.NormalizeOCSP(der, leaf, root)
+	require.NoError(t, err)
+	require.Equal(t, der, normal)
+}
+
+// TestAskingForATimestamp: in the form of RFC 3161, and only an answer with status 200 is one.
+func TestAskingForATimestamp(t *testing.T) {
+	t.Parallel()
+	var kind atomic.Value
+	url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		kind.Store(r.Header.Get("Content-Type"))
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	a := &cms.Authority{URL: url, Client: http.DefaultClient, Rand: rand.Reader}
+	_, err := a.Stamp(t.Context(), contentDigest[:])
+	require.ErrorContains(t, err, "answered 503")
+	require.Equal(t, "application/timestamp-query", kind.Load())
+	a.URL = "http://bad address"
+	_, err = a.Stamp(t.Context(), contentDigest[:])
+	require.ErrorContains(t, err, "bad address of the time-stamp authority")
+}
