@@ -20,7 +20,7 @@ func row(text string) string {
 
 // in finds the button of that label in what find finds.
 func in(find, label string) string {
-	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled)`, find, label)
+	return fmt.Sprintf(`[...(%s).querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, find, label)
 }
 
 const dialog = `document.querySelector("dialog[open]")`

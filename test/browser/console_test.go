@@ -1,6 +1,8 @@
 package browser_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,11 +16,17 @@ import (
 // staff signs a new console user in.
 func staff(b *tab, name, role string) {
 	b.t.Helper()
-	svc.json(b.t, http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
+	body, err := json.Marshal(object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role})
+	require.NoError(b.t, err)
+	status, err := svc.do(http.MethodPost, svc.base+"/v1/console/users", "application/json", bytes.NewReader(body), nil)
+	if status != http.StatusConflict { // a test that is repeated by -count has its user already
+		require.NoError(b.t, err)
+	}
 	b.visit(svc.base + "/console")
 	b.see("Countersign console")
-	b.click(`document.querySelector("#email")`)
-	b.keys(name + "@staff.example\ta long password\r")
+	b.fill("#email", name+"@staff.example")
+	b.fill("#password", "a long password")
+	b.keysOn(`document.querySelector("#password")`, "\r")
 	b.see("Sign out")
 }
 
@@ -29,15 +37,15 @@ func TestConsoleEnvelopes(t *testing.T) {
 	b.visit(svc.base + "/console")
 	b.see("Countersign console")
 	b.checked("console-login")
-	b.click(`document.querySelector("#email")`)
-	b.keys("nobody@staff.example\tnot the password\r")
+	b.fill("#email", "nobody@staff.example")
+	b.fill("#password", "not the password")
+	b.keysOn(`document.querySelector("#password")`, "\r")
 	b.until(`document.querySelector(".notice.bad") !== null`)
 	b.checked("console-login-refused")
 	staff(b, "envelopes", "support")
 	b.see("Console lease")
 	b.checked("console-envelopes")
-	b.click(`document.querySelector("#search")`)
-	b.keys("console lease")
+	b.fill("#search", "console lease")
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
 	b.choice("#status", "completed")
 	b.see("Nothing matches.")
@@ -71,8 +79,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 
 	b.button("Void this envelope")
 	b.see("Void this envelope?")
-	b.click(`document.querySelector("#why")`)
-	b.keys("Sent to the wrong tenant.")
+	b.fill("#why", "Sent to the wrong tenant.")
 	b.checked("console-void")
 	b.button("Void")
 	b.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
@@ -146,7 +153,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.until(`Boolean(` + card + `)`)
 	act := func(label string) {
 		b.t.Helper()
-		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled)`, card, label))
+		b.click(fmt.Sprintf(`[...%s.querySelectorAll("button")].find((x) => x.textContent === %q && !x.disabled && x.ariaDisabled !== "true")`, card, label))
 	}
 	act("Resend what failed in the last day")
 	b.see("2 deliveries are on the way.")

@@ -124,12 +124,12 @@ func TestEmbed(t *testing.T) {
 // readInFrame goes on to what was not read yet in the framed page.
 func (b *tab) readInFrame() {
 	b.t.Helper()
-	b.eventually("everything is read", func() bool {
-		ok, err := inFrame[bool](b, `(() => {
-			const next = document.querySelector("#next");
-			if (next.textContent === "Read on") next.click();
-			return next.textContent === "Review and sign";
-		})()`)
+	b.reading(func() string {
+		left, err := inFrame[string](b, nextPage)
+		require.NoError(b.t, err)
+		return left
+	}, func() bool {
+		ok, err := inFrame[bool](b, leadOn)
 		return err == nil && ok
 	})
 }

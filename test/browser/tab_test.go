@@ -3,7 +3,6 @@ package browser_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -52,7 +50,7 @@ func open(t *testing.T, l look) *tab {
 	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limit of what is done in it
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
-	b.ctx, cancel = context.WithTimeout(ctx, 6*time.Minute)
+	b.ctx, cancel = context.WithTimeout(ctx, 9*time.Minute)
 	t.Cleanup(cancel)
 	b.look = l
 	if l.language == "" {
@@ -150,7 +148,8 @@ func (b *tab) until(expression string) {
 			b.shot("failure")
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; it shows: %s", err, b.complain, b.text())
+			focus, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement?.outerHTML.slice(0, 200) ?? ''"))
+			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.complain, focus, b.text())
 		}
 	}
 }
@@ -169,51 +168,6 @@ func eval[T any](b *tab, expression string) T {
 		require.NoError(b.t, err, expression)
 	}
 	return v
-}
-
-// button waits for a button with a text and clicks its middle with the mouse, or taps it.
-func (b *tab) button(text string) {
-	b.t.Helper()
-	b.click(fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button, dialog[open] a.button")].concat([...document.querySelectorAll("button, a.button")]).find((x) => x.textContent.trim() === %q && !x.disabled && x.offsetParent !== null)`, text))
-}
-
-// click clicks the element that an expression finds, once it stands still.
-func (b *tab) click(find string) {
-	b.t.Helper()
-	b.until("Boolean(" + find + ")")
-	type point struct {
-		X float64 `json:"x"`
-		Y float64 `json:"y"`
-	}
-	at := eval[point](b, `(async () => {
-		const box = () => { const e = `+find+`; e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; };
-		for (let last = box(), n = 0; n < 100; n++) {
-			await new Promise((f) => setTimeout(f, 60));
-			const now = box();
-			if (Math.abs(now.x - last.x) + Math.abs(now.y - last.y) < 0.5) return now;
-			last = now;
-		}
-		throw new Error("it does not stand still");
-	})()`)
-	b.do(chromedp.MouseClickXY(at.X, at.Y))
-}
-
-// keys types into whatever has the focus.
-func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
-
-// choice chooses an option of a select element.
-func (b *tab) choice(selector, value string) {
-	b.t.Helper()
-	b.until(fmt.Sprintf("document.querySelector(%q) !== null", selector))
-	eval[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, selector, value))
-}
-
-// fill writes into a field in place of what is there.
-func (b *tab) fill(selector, text string) {
-	b.t.Helper()
-	b.click(fmt.Sprintf("document.querySelector(%q)", selector))
-	eval[bool](b, fmt.Sprintf("(document.querySelector(%q).select(), true)", selector))
-	b.keys(text)
 }
 
 // size makes the window so large, in CSS pixels.
@@ -235,46 +189,6 @@ func (b *tab) scheme(dark bool) {
 	}})
 }
 
-// read goes on to what was not read yet, by the button, until all of it is.
-func (b *tab) read() {
-	b.t.Helper()
-	// In one go, for the page may count as read at any moment.
-	b.within(3*patience, "everything is read", func() bool {
-		return eval[bool](b, `(() => {
-			const next = document.querySelector("#next");
-			if (next.textContent === "Read on") next.click();
-			return next.textContent === "Review and sign";
-		})()`)
-	})
-}
-
-// readByKeys presses Enter on "Read on" until everything is read.
-func (b *tab) readByKeys() {
-	b.t.Helper()
-	// Seventy pages take a second and a half each.
-	b.within(3*patience, "everything is read", func() bool {
-		if eval[bool](b, `document.querySelector("#next").textContent === "Review and sign"`) {
-			return true
-		}
-		require.Equal(b.t, "next", eval[string](b, `document.activeElement.id`))
-		b.keys("\r")
-		return false
-	})
-}
-
-// readAll scrolls over all pages, whatever is still to be filled.
-func (b *tab) readAll() {
-	b.t.Helper()
-	b.eventually("everything is read", func() bool {
-		return eval[bool](b, `(async () => {
-			const last = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
-			scrollTo({ top: last ? 0 : scrollY + innerHeight / 3, behavior: "instant" });
-			await new Promise((done) => setTimeout(done, 400));
-			return document.querySelector(".left .quiet").textContent === "Everything read";
-		})()`)
-	})
-}
-
 // inFrame evaluates JavaScript in the framed page.
 func inFrame[T any](b *tab, expression string) (T, error) {
 	b.mu.Lock()
@@ -292,31 +206,6 @@ func (b *tab) framed(text string) {
 	})
 }
 
-// frameButton clicks a button of the framed page with the mouse.
-func (b *tab) frameButton(text string) {
-	b.t.Helper()
-	type point struct {
-		X float64 `json:"x"`
-		Y float64 `json:"y"`
-	}
-	find := fmt.Sprintf(`(() => {
-		const e = [...document.querySelectorAll("dialog[open] button")].concat([...document.querySelectorAll("button")]).find((x) => x.textContent.trim() === %q && !x.disabled && x.offsetParent !== null);
-		if (!e) return null;
-		e.scrollIntoView({ block: "nearest" });
-		const r = e.getBoundingClientRect();
-		return { x: r.x + r.width / 2, y: r.y + r.height / 2 };
-	})()`, text)
-	var at *point
-	b.eventually("the frame has a button "+text, func() bool {
-		before := at
-		var err error
-		at, err = inFrame[*point](b, find)
-		return err == nil && at != nil && before != nil && *at == *before
-	})
-	frame := eval[point](b, `(() => { const r = document.querySelector("iframe").getBoundingClientRect(); return { x: r.x, y: r.y }; })()`)
-	b.do(chromedp.MouseClickXY(frame.X+at.X, frame.Y+at.Y))
-}
-
 func (b *tab) eventually(what string, ok func() bool) {
 	b.t.Helper()
 	b.within(patience, what, ok)
@@ -329,45 +218,7 @@ func (b *tab) within(limit time.Duration, what string, ok func() bool) {
 			b.shot("failure")
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v", b.complain)
+			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.complain, b.text())
 		}
 	}
-}
-
-// tabTo presses Tab until the focus is on something with a text.
-func (b *tab) tabTo(text string) {
-	b.t.Helper()
-	for range 60 {
-		if eval[bool](b, fmt.Sprintf("document.activeElement?.textContent.trim() === %q && document.activeElement.matches('button, a')", text)) {
-			return
-		}
-		b.keys("\t")
-	}
-	b.shot("failure")
-	require.FailNow(b.t, "the keyboard does not get to "+text)
-}
-
-// draw writes something like a signature onto an element with the finger or the mouse.
-func (b *tab) draw(find string) {
-	b.t.Helper()
-	type box struct {
-		X float64 `json:"x"`
-		Y float64 `json:"y"`
-		W float64 `json:"w"`
-		H float64 `json:"h"`
-	}
-	r := eval[box](b, "(() => { const r = "+find+".getBoundingClientRect(); return { x: r.x, y: r.y, w: r.width, h: r.height }; })()")
-	at := func(i int) (float64, float64) {
-		f := float64(i) / 90
-		return r.X + r.W*(0.14+0.7*f+0.05*math.Sin(f*34)), r.Y + r.H*(0.52-0.3*math.Cos(f*34+0.6*math.Sin(f*9))*(1-0.75*f))
-	}
-	point := func(i int) []*input.TouchPoint {
-		x, y := at(i)
-		return []*input.TouchPoint{{X: x, Y: y}}
-	}
-	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchStart", TouchPoints: point(0)})
-	for i := 1; i <= 90; i++ {
-		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: point(i)})
-	}
-	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
 }

@@ -30,9 +30,9 @@ func TestSMSCode(t *testing.T) {
 	text, _ := svc.mail(t, number, "code")
 	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
 	require.NotEmpty(t, code)
-	b.until(`document.activeElement?.id === "code"`)
+	b.focused(codeField)
 	b.checked("code-sms")
-	b.keys(code)
+	b.keysOn(codeField, code)
 	b.see("Signing electronically")
 	b.calm()
 }

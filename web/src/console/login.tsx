@@ -14,6 +14,7 @@ export function Login({ client, ended, onIn }: { client: Client; ended: boolean;
   const [busy, setBusy] = useState(false);
   const enter = async (e: SubmitEvent) => {
     e.preventDefault();
+    if (busy) return;
     setBusy(true);
     setProblem("");
     try {
@@ -33,7 +34,7 @@ export function Login({ client, ended, onIn }: { client: Client; ended: boolean;
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {code !== null && <Code value={code} onInput={setCode} focus />}
         <Problem text={problem} />
-        <button disabled={busy}>Sign in</button>
+        <button aria-disabled={busy}>Sign in</button>
       </form>
     </main>
   );

@@ -1,5 +1,5 @@
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
 import { words } from "./api";
 
@@ -9,11 +9,31 @@ const tones: Record<string, string> = {
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
 
+interface Told { bad: boolean; text: string }
+
+const Outcome = ({ told }: { told: Told | null }) => <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>;
+
+const TellInRow = createContext<((told: Told | null) => void) | null>(null);
+
+/** A row of buttons. How it went is told below all of them, where room is kept for it: no button moves. */
+export function Acts({ children }: { children: ComponentChildren }) {
+  const [told, setTold] = useState<Told | null>(null);
+  return (
+    <div class="acts">
+      <div class="row"><TellInRow.Provider value={setTold}>{children}</TellInRow.Provider></div>
+      <Outcome told={told} />
+    </div>
+  );
+}
+
 /** A button that does something at the service and tells how it went: what the work itself says, or else done. */
 export function Act({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
   const [busy, setBusy] = useState(false);
-  const [told, setTold] = useState<{ bad: boolean; text: string } | null>(null);
+  const [own, setOwn] = useState<Told | null>(null);
+  const tellInRow = useContext(TellInRow);
+  const setTold = tellInRow ?? setOwn;
   const run = async () => {
+    if (busy) return;
     setBusy(true);
     setTold(null);
     try {
@@ -28,8 +48,8 @@ export function Act({ label, done, work, tone = "plain", disabled }: { label: st
   };
   return (
     <span class="act">
-      <button type="button" class={`${tone} small`} disabled={busy || disabled} onClick={() => void run()}>{label}</button>
-      <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>
+      <button type="button" class={`${tone} small`} disabled={disabled} aria-disabled={busy} onClick={() => void run()}>{label}</button>
+      {!tellInRow && <Outcome told={own} />}
     </span>
   );
 }
@@ -40,6 +60,7 @@ export function Ask({ title, label, tone = "", work, onClose, children }: { titl
   const [busy, setBusy] = useState(false);
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
+    if (busy) return;
     setBusy(true);
     work().then(onClose, (x: unknown) => { setProblem(words(x)); setBusy(false); });
   };
@@ -49,7 +70,7 @@ export function Ask({ title, label, tone = "", work, onClose, children }: { titl
         <h2>{title}</h2>
         {children}
         <Problem text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class={tone} disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { may, query, useLoad, webhookEvents, when, type Client, type Delivery, type Paged, type Webhook, type Who } from "./api";
 import { live } from "./envelopes";
-import { Act, Ask, Badge, makeSecret, Once, Pager, Problem, Table } from "./parts";
+import { Act, Acts, Ask, Badge, makeSecret, Once, Pager, Problem, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
 const day = 86_400_000;
@@ -54,9 +54,7 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
       <div class="row head"><h2 class="mono">{w.url}</h2><Badge>{w.active ? (w.failingSince ? "failing" : "active") : w.disabledReason || "paused"}</Badge></div>
       <p class="quiet small">{w.events.join(", ")}</p>
       <p class="quiet small">Signed with {w.signedWith === "secret" ? "a secret of its own" : "the application’s client secret"}{overlapping && `; the one before also signs until ${when(w.previousSecretUntil)}`}.</p>
-      {w.failingSince && <p class="small">Failing since {when(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
-      {w.disabledAt && <p class="small">Switched off {when(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
-      <div class="row">
+      <Acts>
         {may(who, "support") && <Act label="Send a ping" done="The ping is on its way." work={post("ping")} disabled={!w.active} />}
         {may(who, "support") && <Act label="Resend what failed in the last day" disabled={!w.active} work={async () => {
           const answer = await client.call<Resent>(`webhooks/${w.id}/resend`, { body: { since: new Date(Date.now() - day).toISOString() } });
@@ -71,7 +69,9 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
             <button type="button" class="plain small" onClick={() => setAsking("delete")}>Delete</button>
           </>
         )}
-      </div>
+      </Acts>
+      {w.failingSince && <p class="small">Failing since {when(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
+      {w.disabledAt && <p class="small">Switched off {when(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
       {asking === "edit" && (
         <EndpointForm title="Edit the endpoint" label="Save" url={w.url} events={w.events} onClose={close}
           work={async (url, events) => { await client.call(`webhooks/${w.id}`, { method: "PATCH", body: { url, events } }); onChange(); }} />

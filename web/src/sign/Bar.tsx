@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Speech } from "../ui/i18n";
 import { isPicture, today, writeDate, type Context, type Field, type Values } from "./model";
 
@@ -79,7 +79,8 @@ function Entry({ f, name, speech, value, day, onValue, onDone }: EntryProps) {
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   // In the turn of the tap that led here: some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
-  useEffect(() => {
+  // Before the next key can come: Enter accepts the day that is shown.
+  useLayoutEffect(() => {
     if (f.type === "date" && !value) onValue(f, writeDate(today(), locale), today());
   }, []);
   const tall = f.type === "text" && f.h >= 30;

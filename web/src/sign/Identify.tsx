@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../ui/http";
 import { moment, type Speech } from "../ui/i18n";
 import { Title } from "../ui/parts";
@@ -37,9 +37,10 @@ export function Identify({ context, speech, why, request, verify }: Props) {
     const timer = setTimeout(() => setWait(state?.requestableAt ? secondsUntil(state.requestableAt) : wait - 1), 1000);
     return () => clearTimeout(timer);
   }, [wait]);
-  useEffect(() => { if (sent) input.current?.focus(); }, [sent]);
+  useLayoutEffect(() => { if (sent) input.current?.focus(); }, [sent]);
 
   const attempt = async (work: () => Promise<void>) => {
+    if (busy) return;
     setBusy(true);
     setNotice(null);
     try {
@@ -66,6 +67,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
     setCode("");
     setWait(now ? secondsUntil(now.requestableAt) : pause / 1000);
     setNotice({ bad: false, text: t("codeSent", { address }) });
+    input.current?.focus(); // "Send another" rests for a while
   });
   const check = (value: string) => attempt(() => verify(value));
   return (
@@ -75,7 +77,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
       <p>{sent ? t("codeWhere", { address }) : t(sms ? "identifySMS" : "identifyMail", { address })}</p>
       {state?.locked && <p class="notice bad">{t("codeLocked", { sender: context.senderName })}</p>}
       {!sent && !state?.locked && (
-        <button type="button" disabled={busy || wait > 0} onClick={() => void send()}>{wait > 0 ? t("sendAnotherIn", { n: wait }) : t("sendCode")}</button>
+        <button type="button" disabled={wait > 0} aria-disabled={busy} onClick={() => void send()}>{wait > 0 ? t("sendAnotherIn", { n: wait }) : t("sendCode")}</button>
       )}
       {sent && !state?.locked && (
         <form class="stack" onSubmit={(e) => { e.preventDefault(); if (code.length === 6) void check(code); }}>
@@ -94,8 +96,8 @@ export function Identify({ context, speech, why, request, verify }: Props) {
             </p>
           </div>
           <div class="row">
-            <button disabled={busy || code.length !== 6}>{t("confirm")}</button>
-            <button type="button" class="bare" disabled={busy || wait > 0} onClick={() => void send()}>{wait > 0 ? t("sendAnotherIn", { n: wait }) : t("sendAnother")}</button>
+            <button disabled={code.length !== 6} aria-disabled={busy}>{t("confirm")}</button>
+            <button type="button" class="bare" disabled={wait > 0} aria-disabled={busy} onClick={() => void send()}>{wait > 0 ? t("sendAnotherIn", { n: wait }) : t("sendAnother")}</button>
           </div>
         </form>
       )}

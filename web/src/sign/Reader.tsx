@@ -58,7 +58,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   tracking.onSmall = setSmall;
   useEffect(() => tracking.known(read), [read]);
   // The keyboard begins where it goes on, not before all fields of the pages.
-  useEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
   useEffect(() => {
     tracking.open();
     const leave = (e: Event) => { if (e.type === "pagehide" || document.visibilityState === "hidden") dwell.leave(); };

@@ -29,6 +29,7 @@ export function Review({ context, names, values, read, news, speech, sign, onGo,
   const complete = missing.length === 0 && unread.length === 0;
   const title = t(complete ? "reviewTitle" : "reviewMissing");
   const submit = async () => {
+    if (busy) return;
     setBusy(true);
     setProblem([]);
     try {
@@ -63,7 +64,7 @@ export function Review({ context, names, values, read, news, speech, sign, onGo,
       <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
       <div class="row end">
         <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-        <button type="button" id="sign" disabled={!complete || busy || news.length > 0} onClick={() => void submit()}>{t(busy ? "signing" : "sign")}</button>
+        <button type="button" id="sign" disabled={!complete || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy ? "signing" : "sign")}</button>
       </div>
     </Dialog>
   );

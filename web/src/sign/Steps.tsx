@@ -69,6 +69,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const give = async () => {
+    if (busy) return;
     setBusy(true);
     setProblem("");
     try {
@@ -84,7 +85,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
       <div class="legal" lang={context.consent.language} dir="auto">{context.consent.text.split(/\n\n+/).map((p) => <p key={p} dir="auto">{p}</p>)}</div>
       <p class="quiet small">{t("consentVersion", { version: context.consent.version })}</p>
       <p class="notice bad" role="alert">{problem}</p>
-      <button type="button" disabled={busy} onClick={() => void give()}>{t("agree")}</button>
+      <button type="button" aria-disabled={busy} onClick={() => void give()}>{t("agree")}</button>
     </section>
   );
 }
@@ -106,6 +107,7 @@ export function Decline({ sender, reason, speech, onReason, decline, first, onCl
   const [problem, setProblem] = useState("");
   const submit = async (e: Event) => {
     e.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
       await decline();
@@ -134,7 +136,7 @@ export function Decline({ sender, reason, speech, onReason, decline, first, onCl
         <p class="notice bad" role="alert">{problem}</p>
         <div class="row end">
           <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-          <button class="bad" disabled={busy}>{t("declineNow")}</button>
+          <button class="bad" aria-disabled={busy}>{t("declineNow")}</button>
         </div>
       </form>
     </Dialog>

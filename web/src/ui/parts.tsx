@@ -1,11 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { languages, type Language, type Speech } from "./i18n";
 
 /** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
 export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // In the turn that asked for it: a key that is pressed next must reach the dialog, not the page behind it.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
@@ -27,7 +28,7 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
 /** A heading that takes the focus when its step begins, so that screen readers go on from there. */
 export function Title({ children, level = 1 }: { children: ComponentChildren; level?: 1 | 2 }) {
   const ref = useRef<HTMLHeadingElement>(null);
-  useEffect(() => ref.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
   return level === 1 ? <h1 ref={ref} tabIndex={-1}>{children}</h1> : <h2 ref={ref} tabIndex={-1}>{children}</h2>;
 }
 

@@ -1,0 +1,167 @@
+package browser_test
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// buttonOf finds the button with a text that can be pressed now, one of a dialog first.
+func buttonOf(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button, dialog[open] a.button")].concat([...document.querySelectorAll("button, a.button")])
+		.find((x) => x.textContent.trim() === %q && !x.disabled && x.ariaDisabled !== "true" && x.offsetParent !== null)`, text)
+}
+
+// button waits for a button with a text and clicks it.
+func (b *tab) button(text string) { b.t.Helper(); b.click(buttonOf(text)) }
+
+// click clicks the middle of the element that an expression finds with the mouse.
+func (b *tab) click(find string) {
+	b.t.Helper()
+	b.clickIn(find, func(expression string) (point, error) {
+		return chromedp.Run(b.ctx, chromedp.Evaluate[point](expression, chromedp.EvalAwaitPromise))
+	}, func() point { return point{} })
+}
+
+// point is a place in a window, in CSS pixels; Ready and Hit say what aim and clicked found there.
+type point struct {
+	X, Y       float64
+	Ready, Hit bool
+}
+
+// aim finds the middle of an element that stands still and that nothing covers, and listens for the click.
+const aim = `(async (find) => {
+	const middle = (e) => { const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; };
+	const pause = () => new Promise((done) => setTimeout(done, 60));
+	for (const block of ["nearest", "center"]) {
+		const e = find();
+		if (!e) break;
+		e.scrollIntoView({ block, behavior: "instant" });
+		const before = middle(e);
+		await pause();
+		if (find() !== e) break;
+		const at = middle(e);
+		if (Math.abs(at.X - before.X) + Math.abs(at.Y - before.Y) >= 0.5 || !e.contains(document.elementFromPoint(at.X, at.Y))) continue;
+		window.aimedAt = { hit: false };
+		e.addEventListener("click", () => { window.aimedAt.hit = true; }, { capture: true, once: true });
+		return { ...at, Ready: true };
+	}
+	return {};
+})(() => `
+
+// clicked tells whether the click came to where aim aimed. A page that was left by it has no memory of it.
+const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
+
+// clickIn clicks in the window, or in the frame, that eval evaluates in; origin is where that begins in the window. A page
+// may move between the look and the click: a click that did not come to the element is made again, and one that did is not.
+func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
+	b.t.Helper()
+	b.eventually("a click comes to "+find, func() bool {
+		at, err := eval(aim + find + ")")
+		if err != nil || !at.Ready {
+			return false
+		}
+		o := origin()
+		b.do(chromedp.MouseClickXY(o.X+at.X, o.Y+at.Y))
+		got, err := eval(clicked)
+		if err == nil && !got.Hit {
+			b.t.Logf("the page moved away under a click on %s", find)
+			return false
+		}
+		return true // with an error: the page was left
+	})
+}
+
+// keys types into whatever has the focus.
+func (b *tab) keys(text string) { b.t.Helper(); b.do(chromedp.KeyEvent(text)) }
+
+// focused waits until the element that an expression finds has the focus.
+func (b *tab) focused(find string) {
+	b.t.Helper()
+	b.until(`document.activeElement !== document.body && document.activeElement === (` + find + `)`)
+}
+
+// keysOn presses keys as soon as the element that an expression finds has the focus.
+func (b *tab) keysOn(find, text string) { b.t.Helper(); b.focused(find); b.keys(text) }
+
+// write types into the field that an expression finds, which must have got the focus by itself, and sees it there.
+func (b *tab) write(find, text string) {
+	b.t.Helper()
+	b.keysOn(find, text)
+	b.until(fmt.Sprintf(`(%s)?.value === %q`, find, text))
+}
+
+// What the signing page gives the focus to.
+const (
+	next      = `document.querySelector("#next")`
+	entry     = `document.querySelector(".bar .entry :is(input, textarea)")`
+	codeField = `document.querySelector("#code")`
+	typedName = `document.querySelector("dialog[open] form:has(.end button:last-child:enabled) #typed-name")` // and it can be used
+)
+
+// choice chooses an option of a select element.
+func (b *tab) choice(selector, value string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.querySelector(%q) !== null", selector))
+	eval[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, selector, value))
+}
+
+// fill writes into a field in place of what is there.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	find := fmt.Sprintf("document.querySelector(%q)", selector)
+	b.click(find)
+	b.focused(find)
+	eval[bool](b, "("+find+".select(), true)")
+	b.keys(text)
+}
+
+// frameButton clicks a button of the framed page with the mouse.
+func (b *tab) frameButton(text string) {
+	b.t.Helper()
+	b.clickIn(buttonOf(text), func(expression string) (point, error) { return inFrame[point](b, expression) }, func() point {
+		return eval[point](b, `(() => { const r = document.querySelector("iframe").getBoundingClientRect(); return { X: r.x, Y: r.y }; })()`)
+	})
+}
+
+// tabTo presses Tab until the focus is on something with a text.
+func (b *tab) tabTo(text string) {
+	b.t.Helper()
+	b.until("Boolean(" + buttonOf(text) + ")")
+	for range 60 {
+		if eval[bool](b, fmt.Sprintf("document.activeElement?.textContent.trim() === %q && document.activeElement.matches('button, a')", text)) {
+			return
+		}
+		b.keys("\t")
+	}
+	b.shot("failure")
+	require.FailNow(b.t, "the keyboard does not get to "+text)
+}
+
+// draw writes something like a signature onto an element with the finger or the mouse.
+func (b *tab) draw(find string) {
+	b.t.Helper()
+	type box struct {
+		X float64 `json:"x"`
+		Y float64 `json:"y"`
+		W float64 `json:"w"`
+		H float64 `json:"h"`
+	}
+	r := eval[box](b, "(() => { const r = "+find+".getBoundingClientRect(); return { x: r.x, y: r.y, w: r.width, h: r.height }; })()")
+	at := func(i int) (float64, float64) {
+		f := float64(i) / 90
+		return r.X + r.W*(0.14+0.7*f+0.05*math.Sin(f*34)), r.Y + r.H*(0.52-0.3*math.Cos(f*34+0.6*math.Sin(f*9))*(1-0.75*f))
+	}
+	point := func(i int) []*input.TouchPoint {
+		x, y := at(i)
+		return []*input.TouchPoint{{X: x, Y: y}}
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchStart", TouchPoints: point(0)})
+	for i := 1; i <= 90; i++ {
+		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: point(i)})
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
+}

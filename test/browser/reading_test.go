@@ -1,0 +1,73 @@
+package browser_test
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nextPage waits until another page counts as read, or for a second, and tells how many are left.
+const nextPage = `(async () => {
+	const left = () => document.querySelector(".left .quiet")?.textContent ?? "";
+	const before = left();
+	for (let n = 0; n < 20 && left() === before; n++) await new Promise((done) => setTimeout(done, 50));
+	return left();
+})()`
+
+// reading calls lead, which leads on to what was not read yet, until it returns true. Each page takes a second and a half,
+// and more on a busy machine: it gives up when the pages that are left become no fewer.
+func (b *tab) reading(left func() string, lead func() bool) {
+	b.t.Helper()
+	last, deadline := "", time.Now().Add(patience)
+	for !lead() {
+		now := left()
+		if now != last {
+			last, deadline = now, time.Now().Add(patience)
+		}
+		if time.Now().After(deadline) {
+			b.shot("failure")
+			require.FailNow(b.t, "waited in vain until another page counts as read", "%s; the page shows: %s", last, b.text())
+		}
+	}
+}
+
+// read goes on to what was not read yet, by the button, until all of it is.
+func (b *tab) read() {
+	b.t.Helper()
+	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
+		// In one go, for the page may count as read at any moment.
+		return eval[bool](b, leadOn)
+	})
+}
+
+const leadOn = `(() => {
+	const next = document.querySelector("#next");
+	if (next.textContent === "Read on") next.click();
+	return next.textContent === "Review and sign";
+})()`
+
+// readByKeys presses Enter on "Read on", and on what it becomes when everything is read, until the review opens. A page may
+// count as read at any moment.
+func (b *tab) readByKeys() {
+	b.t.Helper()
+	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
+		if eval[bool](b, `document.querySelector("dialog[open]") !== null`) {
+			return true
+		}
+		b.keysOn(next, "\r")
+		return false
+	})
+}
+
+// readAll scrolls over all pages, whatever is still to be filled.
+func (b *tab) readAll() {
+	b.t.Helper()
+	b.eventually("everything is read", func() bool {
+		return eval[bool](b, `(async () => {
+			const last = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+			scrollTo({ top: last ? 0 : scrollY + innerHeight / 3, behavior: "instant" });
+			await new Promise((done) => setTimeout(done, 400));
+			return document.querySelector(".left .quiet").textContent === "Everything read";
+		})()`)
+	})
+}
