@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { smallPdfJs } from "./pdfjs";
 
 const dist = "dist";
 
@@ -27,7 +28,7 @@ function compressed(): Plugin {
       handler() {
         for (const entry of readdirSync(dist, { recursive: true })) {
           const path = join(dist, String(entry));
-          if (!/\.(html|js|mjs|css|svg|wasm)$/.test(path) || !statSync(path).isFile()) continue;
+          if (!/\.(html|js|mjs|css|svg|wasm|ttf)$/.test(path) || !statSync(path).isFile()) continue;
           writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
           writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path))); // at its best level
         }
@@ -48,5 +49,6 @@ export default defineConfig({
       input: Object.fromEntries(["sign", "embed", "download", "verify", "console", "home", "missing"].map((name) => [name, `${name}.html`])),
     },
   },
-  plugins: [viewerFiles(), compressed()],
+  plugins: [smallPdfJs(), viewerFiles(), compressed()],
+  worker: { format: "es", plugins: () => [smallPdfJs()] },
 });

@@ -34,6 +34,7 @@ func TestFigures(t *testing.T) {
 	require.Less(t, f.Script, 60e3)
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Viewer)
+	require.Less(t, f.Viewer, 240e3, "what the pages do not use of pdf.js is left out")
 	b.calm()
 }
 

@@ -1,6 +1,6 @@
 import type { PDFDocumentProxy, RenderTask, TextLayer } from "pdfjs-dist";
-import modernWorker from "pdfjs-dist/build/pdf.worker.min.mjs?url";
-import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.min.mjs?url";
+import modernWorker from "pdfjs-dist/build/pdf.worker.mjs?worker&url";
+import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.mjs?worker&url";
 
 /**
  * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
