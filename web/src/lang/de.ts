@@ -1,4 +1,4 @@
-import type { Words } from "../ui/i18n";
+import type { Words } from "./words";
 
 export const de: Words = {
   language: "Sprache",

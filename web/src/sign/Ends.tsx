@@ -1,5 +1,6 @@
 import { Refusal, Unreachable } from "../ui/http";
-import { moment, type Key, type Speech } from "../ui/i18n";
+import type { Key } from "../lang/words";
+import { moment, type Speech } from "../ui/i18n";
 import { SealMark, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";

@@ -1,9 +1,5 @@
 import { en } from "../lang/en";
-
-/** A text, or its plural forms by CLDR category. */
-export type Text = string | Partial<Record<Intl.LDMLPluralRule, string>>;
-export type Key = keyof typeof en;
-export type Words = Record<Key, Text>;
+import type { Key, Words } from "../lang/words";
 
 export const languages = {
   en: "English", de: "Deutsch", fr: "Français", es: "Español", pt: "Português", ar: "العربية", ja: "日本語",

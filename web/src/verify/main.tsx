@@ -6,7 +6,8 @@ import { Icon, LanguageChoice, SealMark, Title, Waiting, type IconName } from ".
 import { start, type Spoken } from "../ui/start";
 import { Events, Facts, Signers } from "./record";
 import { worstFirst, type Finding, type Report, type Status, type Verdict } from "./report";
-import { checks, sentences, words, type Say, type VerifyKey } from "./words";
+import { checks, sentences, words, type Say } from "./words";
+import type { VerifyKey } from "./words/type";
 
 const verdicts: Record<Verdict, { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
   valid: { icon: "check", tone: "good", text: "validText", advice: "validDo" },

@@ -1,5 +1,6 @@
 import type { SealRecord, RecordSigner, RecordValue } from "./report";
-import type { Say, VerifyKey } from "./words";
+import type { Say } from "./words";
+import type { VerifyKey } from "./words/type";
 import { en } from "./words/en";
 
 interface Shown { record: SealRecord; say: Say; when: (s: string) => string }

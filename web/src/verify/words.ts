@@ -1,9 +1,8 @@
-import type { Language, Text, Words } from "../ui/i18n";
-import { translator } from "../ui/i18n";
+import type { Words } from "../lang/words";
+import { translator, type Language } from "../ui/i18n";
 import { en } from "./words/en";
+import type { VerifyKey, VerifyWords } from "./words/type";
 
-export type VerifyKey = keyof typeof en;
-export type VerifyWords = Record<VerifyKey, Text>;
 export type Say = (key: VerifyKey, values?: Record<string, string | number>) => string;
 
 const loaders: Record<Language, () => Promise<VerifyWords>> = {

@@ -1,4 +1,4 @@
-import type { VerifyWords } from "../words";
+import type { VerifyWords } from "./type";
 
 export const ar: VerifyWords = {
   title: "تحقق من مستند",

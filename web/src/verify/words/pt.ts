@@ -1,4 +1,4 @@
-import type { VerifyWords } from "../words";
+import type { VerifyWords } from "./type";
 
 export const pt: VerifyWords = {
   title: "Verificar um documento",

@@ -1,0 +1,40 @@
+// Names the circles in which the modules of the pages import each other, types and later imports included. "npm run check" runs it.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import ts from "typescript";
+
+const root = join(import.meta.dirname, "src");
+
+/** The module of the pages that an import means, or null for a package or a style sheet. */
+function resolved(from, name) {
+  if (!name.startsWith(".")) return null;
+  const path = join(dirname(from), name);
+  return [`${path}.ts`, `${path}.tsx`].find((file) => existsSync(file)) ?? null;
+}
+
+const modules = readdirSync(root, { recursive: true }).map((name) => join(root, name)).filter((file) => /\.tsx?$/.test(file));
+const imports = new Map(modules.map((file) => [
+  file, ts.preProcessFile(readFileSync(file, "utf8"), true, true).importedFiles.map((i) => resolved(file, i.fileName)).filter((to) => to !== null),
+]));
+
+const circles = new Set();
+const done = new Set();
+
+function follow(file, path) {
+  const at = path.indexOf(file);
+  if (at >= 0) {
+    const circle = path.slice(at).map((f) => relative(root, f));
+    // The same circle is met from each of its modules: it is told once, beginning with its first name.
+    const first = circle.indexOf([...circle].sort()[0]);
+    circles.add([...circle.slice(first), ...circle.slice(0, first), circle[first]].join(" -> "));
+    return;
+  }
+  if (done.has(file)) return;
+  for (const to of imports.get(file) ?? []) follow(to, [...path, file]);
+  done.add(file);
+}
+
+for (const file of modules) follow(file, []);
+if (modules.length < 20) throw new Error(`only ${modules.length} modules were found below ${root}`);
+for (const circle of circles) console.error(`modules import each other: ${circle}`);
+process.exitCode = circles.size ? 1 : 0;
