@@ -373,11 +373,11 @@ func TestTextThatWouldInjectHeaders(t *testing.T) {
 	}
 	// RFC 6266: any name is handed out, in ASCII and in full.
 	for subject, want := range map[string]string{
-		"Vertrag":      `attachment; filename="Vertrag.pdf"`,
-		"Mietverträge": `attachment; filename="Mietvertr_ge.pdf"; filename*=UTF-8''Mietvertr%C3%A4ge.pdf`,
-		"契約書":          `attachment; filename="___.pdf"; filename*=UTF-8''%E5%A5%91%E7%B4%84%E6%9B%B8.pdf`,
-		`a"b\c/../d`:   `attachment; filename="a_b_c_.._d.pdf"`,
-		"50% off;x":    `attachment; filename="50_ off;x.pdf"; filename*=UTF-8''50%25%20off%3Bx.pdf`,
+		"Vertrag":      `attachment; filename=Vertrag.pdf`,
+		"Mietverträge": `attachment; filename=Mietvertr_ge.pdf; filename*=utf-8''Mietvertr%C3%A4ge.pdf`,
+		"契約書":          `attachment; filename=___.pdf; filename*=utf-8''%E5%A5%91%E7%B4%84%E6%9B%B8.pdf`,
+		`a"b\c/../d`:   `attachment; filename=a_b_c_.._d.pdf`,
+		"50% off;x":    `attachment; filename="50% off;x.pdf"`,
 	} {
 		data := contract()
 		data["subject"] = subject

@@ -3,11 +3,12 @@ package api
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"net/http"
 	"strings"
 
+	"github.com/boombuler/barcode/qr"
 	"github.com/gin-gonic/gin"
-	"github.com/skip2/go-qrcode"
 
 	"countersign/models"
 	"countersign/store"
@@ -46,20 +47,21 @@ func (s *Server) enrol(c *gin.Context, app caller) error {
 
 // qrSVG draws a QR code, a module to a unit, with its quiet zone.
 func qrSVG(text string) (string, error) {
-	code, err := qrcode.New(text, qrcode.Medium)
+	const quiet = 4 // modules
+	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
 		return "", fmt.Errorf("draw QR code: %w", err)
 	}
 	var path strings.Builder
-	rows := code.Bitmap()
-	for y, row := range rows {
-		for x, dark := range row {
-			if dark {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x, y)
+	size := code.Bounds().Dx()
+	for y := range size {
+		for x := range size {
+			if code.At(x, y) == color.Black {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
 			}
 		}
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, len(rows), path.String()), nil
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%[1]dv%[1]dH0z"/><path d="%[2]s"/></svg>`, size+2*quiet, path.String()), nil
 }
 
 // confirmFactor takes the first code, and shows the recovery codes.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"mime"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/gin-gonic/gin"
 
@@ -88,29 +90,16 @@ func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.Read
 // contentDisposition names a file for any client (RFC 6266): in plain ASCII, and
 // in UTF-8 where that says more.
 func contentDisposition(disposition, name string) string {
-	ascii := strings.Map(func(r rune) rune {
-		if r > 126 || r == '"' || r == '\\' || r == '%' {
+	plain := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
 			return '_'
 		}
 		return r
 	}, name)
-	v := fmt.Sprintf(`%s; filename="%s"`, disposition, ascii)
-	if ascii != name {
-		v += "; filename*=UTF-8''" + percent(name)
+	header := mime.FormatMediaType(disposition, map[string]string{"filename": plain})
+	if plain != name {
+		_, full, _ := strings.Cut(mime.FormatMediaType(disposition, map[string]string{"filename": name}), ";")
+		header += ";" + full // filename*=utf-8''…
 	}
-	return v
-}
-
-// percent encodes all but attr-char of RFC 8187.
-func percent(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		ch := s[i]
-		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("!#$&+-.^_`|~", ch) >= 0 {
-			b.WriteByte(ch)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", ch)
-		}
-	}
-	return b.String()
+	return header
 }

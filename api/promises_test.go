@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -165,8 +166,10 @@ func TestDownloadsAreNamedForEveryClient(t *testing.T) {
 		for _, r := range header {
 			require.True(t, r >= ' ' && r <= '~', header)
 		}
-		plain, _, _ := strings.Cut(header, "; filename*=")
-		require.Equal(t, 2, strings.Count(plain, `"`), header)
+		plain, _, _ := strings.Cut(header, "; filename*=") // for clients that know no other form
+		_, params, err = mime.ParseMediaType(plain)
+		require.NoError(t, err, header)
+		require.Len(t, params["filename"], utf8.RuneCountInString(want), header)
 	}
 }
 

@@ -1,11 +1,12 @@
 package seal
 
 import (
+	"image/color"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	qrcode "github.com/skip2/go-qrcode"
+	"github.com/boombuler/barcode/qr"
 )
 
 // ahead prepares, on a second thread, what takes long and is needed later:
@@ -68,12 +69,17 @@ func (c *qrCodes) of(content string) ([][]bool, error) {
 	if last := c.last.Load(); last != nil && last.content == content {
 		return last.bits, nil
 	}
-	q, err := qrcode.New(content, qrcode.Medium)
+	code, err := qr.Encode(content, qr.M, qr.Auto)
 	if err != nil {
 		return nil, err
 	}
-	q.DisableBorder = true
-	made := &qrCode{content, q.Bitmap()}
+	bits := make([][]bool, code.Bounds().Dy())
+	for y := range bits {
+		for x := range code.Bounds().Dx() {
+			bits[y] = append(bits[y], code.At(x, y) == color.Black)
+		}
+	}
+	made := &qrCode{content, bits}
 	c.last.Store(made)
 	return made.bits, nil
 }
