@@ -42,6 +42,8 @@ type Info struct {
 	Signed bool `json:"signed"`
 	// Warnings are what programs may show differently, by code.
 	Warnings []Warning `json:"warnings,omitempty"`
+	// Facts make sealing the PDF quicker; nil if it is signed already.
+	Facts *Facts `json:"-"`
 }
 
 // PageSize is a page's size in points as a reader shows it: CropBox within
@@ -168,7 +170,8 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if signed { // nothing is drawn on it
 		return info, nil
 	}
-	return info, rehearse(ctx, f, r, size, len(pages))
+	info.Facts, err = rehearse(ctx, f, r, size, len(pages))
+	return info, err
 }
 
 // checkEnds tells what is no PDF at all from a PDF that is cut off.

@@ -24,6 +24,11 @@ type assembly struct {
 	valuesOnly bool
 	// rehearsal does to every annotation what a value over it would do.
 	rehearsal bool
+	// plain tells that the pages without values need not be read: see Facts.
+	plain bool
+	// remarkable tells that a page which was read is not plain, or that one without
+	// values was not read to its end.
+	remarkable bool
 
 	pages     int
 	paper     [2]float64

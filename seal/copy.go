@@ -17,7 +17,7 @@ const copyBuffer = 256 << 10
 
 // copier writes the original into the sealed file, reads back what it wrote,
 // and hashes that: the hash is of what the file holds. It takes two threads:
-// one calls copy and then gives endings what follows, the other calls hash.
+// one calls copy and then end with what follows, the other calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
@@ -29,6 +29,8 @@ type copier struct {
 	marks   marks  // in what was written
 	// mentions, if not nil, is given the original while it is copied.
 	mentions *pdf.Mentions
+	// marksByHash tells which of the two threads searches for marks.
+	marksByHash bool
 }
 
 // prefix is the beginning of a file that has been read back and hashed.
@@ -68,14 +70,21 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 // ending is what follows the original.
 type ending struct {
 	bytes     []byte
-	signature int64  // where in it the signature goes
-	record    []byte // the seal record in it
+	signature int64 // where in it the signature goes
 }
 
-// newCopier begins with what precedes the original.
-func newCopier(out *os.File, job *Job, head []byte) *copier {
-	return &copier{out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1), endings: make(chan ending, 1)}
+// newCopier begins with what precedes the original. mentions, if not nil, is given
+// what is copied.
+func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.Mentions) *copier {
+	return &copier{
+		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1), endings: make(chan ending, 1),
+		mentions: mentions, marksByHash: mentions != nil || int64(job.Document.PageCount) > job.Size/fewBytes,
+	}
 }
+
+// fewBytes is the size of a page, in bytes, below which writing the pages anew
+// takes the thread that copies longer than hashing takes the other one.
+const fewBytes = 16 << 10
 
 // piece is a part of the original that has been written, by its place there.
 type piece struct{ at, size int64 }
@@ -88,8 +97,10 @@ func (c *copier) copy(ctx context.Context) error {
 	if err := writeBack(c.out, c.head, 0); err != nil {
 		return err
 	}
-	if err := c.marks.scan(c.head); err != nil {
-		return err
+	if !c.marksByHash {
+		if err := c.marks.scan(c.head); err != nil {
+			return err
+		}
 	}
 	buf := make([]byte, min(copyBuffer, c.size))
 	for at := int64(0); at < c.size; at += int64(len(buf)) {
@@ -103,9 +114,11 @@ func (c *copier) copy(ctx context.Context) error {
 		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
-		c.pieces <- piece{at, int64(len(buf))}    // there is room for all
-		if err := c.marks.scan(buf); err != nil { // this thread has the time for it
-			return err
+		c.pieces <- piece{at, int64(len(buf))} // there is room for all
+		if !c.marksByHash {
+			if err := c.marks.scan(buf); err != nil {
+				return err
+			}
 		}
 		if c.mentions != nil {
 			c.mentions.Scan(buf)
@@ -114,14 +127,19 @@ func (c *copier) copy(ctx context.Context) error {
 	return nil
 }
 
-// hash hashes what the file holds of the pieces, until copy ends, and writes
-// what follows.
+// hash hashes what the file holds of the pieces, until copy ends, and what
+// follows as far as the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
 	file.Write(c.head)
 	own := file // of the original alone
 	if len(c.head) > 0 {
 		own = sha256.New()
+	}
+	if c.marksByHash {
+		if err := c.marks.scan(c.head); err != nil {
+			return err
+		}
 	}
 	buf := make([]byte, min(copyBuffer, c.size))
 	for p := range c.pieces {
@@ -136,30 +154,28 @@ func (c *copier) hash(ctx context.Context) error {
 		if own != file {
 			own.Write(buf)
 		}
+		if c.marksByHash {
+			if err := c.marks.scan(buf); err != nil {
+				return err
+			}
+		}
 	}
 	c.done = prefix{size: int64(len(c.head)) + c.size, hash: file, original: own.Sum(nil)}
 	select {
 	case e := <-c.endings:
-		return c.end(e)
+		c.done.hash.Write(e.bytes[:e.signature])
+		c.done.marks = c.marks // whichever thread searched has ended
+		c.done.size += e.signature
+		return c.done.marks.scan(e.bytes[:e.signature])
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// end writes what follows the original, hashes it as far as the signature, and
-// reads the record in it.
+// end writes what follows the original.
 func (c *copier) end(e ending) error {
-	if err := writeBack(c.out, e.bytes, c.done.size); err != nil {
-		return err
-	}
-	c.done.hash.Write(e.bytes[:e.signature])
-	c.done.marks = c.marks // copy has ended
-	if err := c.done.marks.scan(e.bytes[:e.signature]); err != nil {
-		return err
-	}
-	c.done.size += e.signature
-	c.done.record = readRecord(e.record)
-	return nil
+	c.endings <- e
+	return writeBack(c.out, e.bytes, int64(len(c.head))+c.size)
 }
 
 // writeBack writes b at a position, reads it back and compares.

@@ -23,6 +23,7 @@ type Job struct {
 	Original       io.ReaderAt // the uploaded PDF
 	Size           int64       // its length in bytes
 	OriginalSHA256 string      // lower-case hex; checked while streaming
+	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
 	Envelope       Envelope
 	Document       Document   // the one that Original holds
 	Documents      []Document // all of the envelope, in order

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"countersign/seal/lang"
@@ -139,7 +140,8 @@ var unread = []bool{false}
 // look reads a page's content: what it leaves behind, and where it is dark. The
 // last box is that of the line.
 func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, values []Value) (pdf.Content, error) {
-	if values == nil && p.budget <= 0 {
+	if values == nil && (p.plain || p.budget <= 0) {
+		p.remarkable = true
 		return pdf.Content{Dark: unread}, nil
 	}
 	boxes := make([]pdf.Box, 0, len(values)+1)
@@ -156,8 +158,10 @@ func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, val
 	if values == nil {
 		if p.budget -= c.Size; c.Size > most {
 			c.Unclean = false // unknown
+			p.remarkable = true
 		}
 	}
+	p.remarkable = p.remarkable || c.Unclean || c.Open > 0 || c.Marked > 0 || slices.Contains(c.Dark, true)
 	return c, err
 }
 

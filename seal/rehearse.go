@@ -14,34 +14,35 @@ import (
 
 // rehearse builds what sealing will add to a file, and reads the result: what
 // cannot be continued is noticed at the upload and not when all have signed.
-// Nothing of it is kept.
-func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) error {
+// Nothing of it is kept but the facts.
+func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, p256Bytes-1), 1)) // nobody sees what it signs
 	if err != nil {
-		return fmt.Errorf("seal: %w", err)
+		return nil, fmt.Errorf("seal: %w", err)
 	}
 	w, err := pdf.NewIncrement(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m, err := f.Mentions()
+	facts, err := factsOf(ctx, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := w.DefineUndefined(ctx, m); err != nil {
-		return err
+	if err := w.DefineUndefined(facts.mentioned); err != nil {
+		return nil, err
 	}
 	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: zeros{}}}
 	job := &Job{Original: r, Size: size, OriginalSHA256: strings.Repeat("0", 64), Document: Document{PageCount: pages}}
 	a, err := s.newAssembly(job, w, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.rehearsal = true
 	if err := a.build(nil); err != nil {
-		return err
+		return nil, err
 	}
-	return a.walk(ctx)
+	facts.plain = !a.remarkable
+	return facts, a.walk(ctx)
 }
 
 type zeros struct{}

@@ -171,11 +171,15 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		}
 	} else {
 		var w *pdf.Increment
-		if w, err = pdf.NewIncrement(f); err == nil {
+		if w, err = pdf.NewIncrement(f); err == nil && (job.Facts == nil || !f.Fits(job.Facts.mentioned)) {
 			mentions, err = f.Mentions()
 		}
 		if err == nil {
 			a, err = s.newAssembly(&job, w, f)
+		}
+		if err == nil && mentions == nil {
+			a.plain = job.Facts.plain
+			err = w.DefineUndefined(job.Facts.mentioned)
 		}
 	}
 	if err != nil {
@@ -190,19 +194,24 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	// being copied and the rest is being made and read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := newCopier(out, &job, head)
-	c.mentions = mentions
-	hashed := make(chan error, 1)
+	c := newCopier(out, &job, head, mentions)
+	hashed, record := make(chan error, 1), make(chan *record, 1)
 	go func() { hashed <- c.hash(ctx) }()
 	err = c.copy(ctx)
 	if err == nil && mentions != nil {
-		err = a.w.DefineUndefined(ctx, mentions)
+		var m pdf.Mentioned
+		if m, err = mentions.Find(ctx); err == nil {
+			err = a.w.DefineUndefined(m)
+		}
 	}
 	if err == nil {
 		err = a.build(original)
 	}
 	if err == nil {
-		c.endings <- a.ending()
+		go func() { record <- readRecord(a.record) }()
+		err = c.end(a.ending())
+	}
+	if err == nil {
 		err = a.walk(ctx)
 	}
 	if err != nil {
@@ -215,6 +224,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if hex.EncodeToString(c.done.original) != job.OriginalSHA256 {
 		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
 	}
+	c.done.record = <-record
 	return s.finish(ctx, out, a, c.done)
 }
 
@@ -234,7 +244,7 @@ func (j *Job) validate() error {
 func (a *assembly) ending() ending {
 	base := a.w.Offset() - int64(len(a.w.Bytes()))
 	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
-	return ending{bytes: a.w.Bytes(), signature: a.sig.contents - base, record: a.record}
+	return ending{bytes: a.w.Bytes(), signature: a.sig.contents - base}
 }
 
 // walk reads the pages of the file that results, while the original is being

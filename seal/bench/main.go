@@ -30,19 +30,21 @@ func main() {
 	one := flag.String("one", "", "seal this file and print the peak of resident memory (used by bench itself)")
 	many := flag.Int("many", 1, "with -one: how many at once")
 	pages := flag.Int("pages", 1, "with -one: pages of the file")
+	facts := flag.String("facts", "", "with -one: what its examination found")
 	rounds := flag.Int("rounds", 40, "rounds per measurement")
 	others := flag.Bool("peers", true, "measure the other programs, too")
+	only := flag.String("only", "", "measure only this kind of document, named by its beginning (\"4,000\")")
 	kind := flag.String("profile", "", "only profile sealing this kind of document, named by its beginning (\"4,000\")")
 	cpu := flag.String("o", "seal.prof", "with -profile: the file to write")
 	flag.Parse()
 	var err error
 	switch {
 	case *one != "":
-		err = sealOnce(context.Background(), os.Stdout, *one, *pages, *many)
+		err = sealOnce(context.Background(), os.Stdout, *one, *pages, *many, *facts)
 	case *kind != "":
 		err = profile(context.Background(), os.Stdout, *kind, *cpu, 5*time.Second)
 	default:
-		err = run(context.Background(), os.Stdout, *rounds, *others)
+		err = run(context.Background(), os.Stdout, *rounds, *others, *only)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -50,7 +52,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, rounds int, others bool) error {
+func run(ctx context.Context, w io.Writer, rounds int, others bool, only string) error {
 	dir, err := os.MkdirTemp("", "bench-seal")
 	if err != nil {
 		return err
@@ -68,17 +70,22 @@ func run(ctx context.Context, w io.Writer, rounds int, others bool) error {
 	}
 	fmt.Fprintf(w, "%d CPUs, %s, median of %d\n\n", runtime.NumCPU(), runtime.Version(), rounds)
 	for _, d := range documents() {
+		if !strings.HasPrefix(d.name, only) {
+			continue
+		}
 		if err := measure(ctx, w, dir, d, s, p, rounds); err != nil {
 			return err
 		}
+	}
+	if only != "" {
+		return nil
 	}
 	return parallel(ctx, w, dir)
 }
 
 func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer, p *peers, rounds int) error {
 	name := filepath.Join(dir, "in.pdf")
-	job, size, err := prepare(name, d)
-	if err != nil {
+	if err := prepare(name, d); err != nil {
 		return err
 	}
 	in, err := os.Open(name) //nolint:gosec // written by prepare
@@ -86,7 +93,11 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	job.Original = in
+	job, admitted, err := uploaded(ctx, in)
+	if err != nil {
+		return err
+	}
+	size := job.Size
 	// Taken in turns, so that a busy machine is busy for all.
 	var figures []figure
 	var grown int64
@@ -113,7 +124,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		}
 	}
 	base := figures[0].median()
-	peak, err := childPeak(ctx, name, d.pages, 1)
+	peak, err := childPeak(ctx, name, job, 1)
 	if err != nil {
 		return err
 	}
@@ -127,6 +138,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		}
 		fmt.Fprintln(w)
 	}
+	fmt.Fprintf(w, "  %-24s %9.2f ms  %7.2f × floor    once, at the upload: not part of the seal\n", "examining the upload", ms(admitted), float64(admitted)/float64(base))
 	if err := measureVerify(ctx, w, dir, s, job, rounds); err != nil {
 		return err
 	}
@@ -161,26 +173,51 @@ func (f *figure) take(dir string) error {
 func (f *figure) median() time.Duration { return median(f.took) }
 func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
-func prepare(name string, d document) (seal.Job, int64, error) {
-	b := d.build()
-	sum := sha256.Sum256(b)
-	if err := os.WriteFile(name, b, 0o600); err != nil {
+func prepare(name string, d document) error { return os.WriteFile(name, d.build(), 0o600) }
+
+// uploaded admits a file as the service does with an upload, and makes its job of
+// what is kept of that. It also returns how long the examination took.
+func uploaded(ctx context.Context, in *os.File) (seal.Job, time.Duration, error) {
+	hash, size, err := hashOf(in)
+	if err != nil {
 		return seal.Job{}, 0, err
 	}
-	size := int64(len(b))
-	return newJob(nil, size, hex.EncodeToString(sum[:]), d.pages), size, nil
+	start := time.Now()
+	info, err := seal.Admit(ctx, in, size, seal.DefaultLimits())
+	if err != nil {
+		return seal.Job{}, 0, err
+	}
+	took := time.Since(start)
+	job := newJob(in, size, hash, len(info.Pages))
+	job.Facts = seal.DecodeFacts(info.Facts.Encode())
+	return job, took, nil
+}
+
+func hashOf(in *os.File) (hash string, size int64, err error) {
+	h := sha256.New()
+	size, err = io.CopyBuffer(struct{ io.Writer }{h}, io.NewSectionReader(in, 0, 1<<40), make([]byte, 64<<10))
+	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
 // parallel seals 100 files at once and reports time and peak memory.
 func parallel(ctx context.Context, w io.Writer, dir string) error {
 	d := documents()[1]
 	name := filepath.Join(dir, "many.pdf")
-	if _, _, err := prepare(name, d); err != nil {
+	if err := prepare(name, d); err != nil {
+		return err
+	}
+	in, err := os.Open(name) //nolint:gosec // written by prepare
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	job, _, err := uploaded(ctx, in)
+	if err != nil {
 		return err
 	}
 	const n = 100
 	start := time.Now()
-	peak, err := childPeak(ctx, name, d.pages, n)
+	peak, err := childPeak(ctx, name, job, n)
 	if err != nil {
 		return err
 	}
@@ -188,18 +225,19 @@ func parallel(ctx context.Context, w io.Writer, dir string) error {
 	return err
 }
 
-func childPeak(ctx context.Context, name string, pages, many int) (string, error) {
+func childPeak(ctx context.Context, name string, job seal.Job, many int) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, self, "-one", name, "-pages", strconv.Itoa(pages), "-many", strconv.Itoa(many)).Output() //nolint:gosec // this program
+	out, err := exec.CommandContext(ctx, self, "-one", name, "-pages", strconv.Itoa(job.Document.PageCount), //nolint:gosec // this program
+		"-many", strconv.Itoa(many), "-facts", job.Facts.Encode()).Output()
 	return strings.TrimSpace(string(out)), err
 }
 
 // sealOnce seals a file in a fresh process and prints by how much that raised
 // the peak of resident memory.
-func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int) error {
+func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int, facts string) error {
 	s, err := newSealer()
 	if err != nil {
 		return err
@@ -208,15 +246,12 @@ func sealOnce(ctx context.Context, w io.Writer, name string, pages, many int) er
 	if err != nil {
 		return err
 	}
-	info, err := in.Stat()
+	hash, size, err := hashOf(in)
 	if err != nil {
 		return err
 	}
-	h := sha256.New()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{h}, io.NewSectionReader(in, 0, info.Size()), make([]byte, 64<<10)); err != nil {
-		return err
-	}
-	job := newJob(in, info.Size(), hex.EncodeToString(h.Sum(nil)), pages)
+	job := newJob(in, size, hash, pages)
+	job.Facts = seal.DecodeFacts(facts)
 	dir, err := os.MkdirTemp("", "bench-seal-one")
 	if err != nil {
 		return err

@@ -29,8 +29,7 @@ func profile(ctx context.Context, w io.Writer, kind, file string, during time.Du
 			continue
 		}
 		name := filepath.Join(dir, "in.pdf")
-		job, _, err := prepare(name, d)
-		if err != nil {
+		if err := prepare(name, d); err != nil {
 			return err
 		}
 		in, err := os.Open(name) //nolint:gosec // written by prepare
@@ -38,7 +37,10 @@ func profile(ctx context.Context, w io.Writer, kind, file string, during time.Du
 			return err
 		}
 		defer func() { _ = in.Close() }()
-		job.Original = in
+		job, _, err := uploaded(ctx, in)
+		if err != nil {
+			return err
+		}
 		to, err := os.Create(file) //nolint:gosec // named on the command line
 		if err != nil {
 			return err

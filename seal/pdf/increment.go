@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/zlib"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -64,19 +63,11 @@ func NewIncrement(f *File) (*Increment, error) {
 // DefineUndefined defines as null what the file refers to but does not have, and
 // takes new numbers above every one that the file mentions: nothing in the file
 // then waits for an object that somebody appends. It comes before all objects.
-func (w *Increment) DefineUndefined(ctx context.Context, m *Mentions) error {
-	refs, highest, err := m.Undefined(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := m.HighestHeader(ctx)
-	if err != nil {
-		return err
-	}
-	if w.next = max(w.next, highest+1, found+1); w.next > lastNewObject {
+func (w *Increment) DefineUndefined(m Mentioned) error {
+	if w.next = max(w.next, m.Highest+1); w.next > lastNewObject {
 		return fmt.Errorf("%w: object numbers are used up", ErrLimit)
 	}
-	for _, ref := range refs {
+	for _, ref := range m.Undefined {
 		w.Put(ref, Value("null"))
 	}
 	return nil

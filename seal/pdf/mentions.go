@@ -93,6 +93,40 @@ func (m *Mentions) Scan(b []byte) {
 
 func (m *Mentions) ref(p place) Ref { return Ref{int(p.num), m.u.used[int(p.num)]} }
 
+// Mentioned is what a file mentions beyond what it has: a function of its bytes.
+type Mentioned struct {
+	Undefined []Ref // references to objects that do not exist, by number
+	Highest   int   // the highest object number that stands anywhere
+}
+
+// Fits reports whether m may be what the file mentions, as far as its tables tell.
+func (f *File) Fits(m Mentioned) bool {
+	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
+		return false
+	}
+	last := 0
+	for _, ref := range m.Undefined {
+		if ref.Num <= last || ref.Num > m.Highest || ref.Gen < 0 || ref.Gen > maxGeneration {
+			return false
+		}
+		last = ref.Num
+		if has, err := f.Has(ref.Num); err != nil || has {
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns what the file mentions.
+func (m *Mentions) Find(ctx context.Context) (Mentioned, error) {
+	refs, highest, err := m.Undefined(ctx)
+	if err != nil {
+		return Mentioned{}, err
+	}
+	header, err := m.HighestHeader(ctx)
+	return Mentioned{refs, max(highest, header)}, err
+}
+
 // Undefined returns the references to objects that do not exist, with their
 // generations, in order, and the highest object number that is mentioned
 // anywhere. They mean null (7.3.10), but an object that is appended later, or

@@ -1,0 +1,135 @@
+package seal_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	"countersign/seal/pdf"
+)
+
+// keptFacts returns what is kept of an upload's facts.
+func keptFacts(t testing.TB, b []byte) string {
+	t.Helper()
+	return admitted(t, b).Facts.Encode()
+}
+
+// added returns the objects that the seal adds, as text, without what differs from
+// seal to seal: signature, record, the chance in names, and lengths.
+func added(t testing.TB, b []byte) map[pdf.Ref]string {
+	t.Helper()
+	f := open(t, b)
+	nonce := regexp.MustCompile(`/T \(Seal ([0-9a-f]{16})\)`).FindSubmatch(b)
+	require.NotNil(t, nonce)
+	length := regexp.MustCompile(`/(Length|Size) \d+`)
+	out := map[pdf.Ref]string{}
+	require.NoError(t, f.Newest(func(ref pdf.Ref, _ int64) error {
+		o, err := f.Object(ref)
+		require.NoError(t, err)
+		text := string(o.Value)
+		switch {
+		case strings.Contains(text, "/Type/Sig"), strings.Contains(text, "/Type /XRef"), strings.Contains(text, "/EmbeddedFile"):
+			text = "differs"
+		case o.IsStream():
+			data, err := f.StreamData(o)
+			require.NoError(t, err)
+			text += string(data)
+		}
+		out[ref] = length.ReplaceAllString(strings.ReplaceAll(text, string(nonce[1]), "nonce"), "$1")
+		return nil
+	}))
+	return out
+}
+
+// manyPages has pages that are of several kinds, more content than a seal reads.
+func manyPages(contents ...string) []byte {
+	l := layout{}
+	for i := range 40 {
+		l.pages = append(l.pages, page{extra: "/MediaBox[0 0 612 792]" + ownResources, content: contents[i%len(contents)]})
+	}
+	return classicPDF(l)
+}
+
+// TestASealWithFactsIsTheSame: what was found out at the upload makes the same
+// seal as finding it out when sealing.
+func TestASealWithFactsIsTheSame(t *testing.T) {
+	t.Parallel()
+	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q" // 40 pages of it are more than maxContentRead
+	for name, tt := range map[string]struct {
+		original []byte
+		plain    bool
+	}{
+		"usual":                    {simplePDF(3), true},
+		"open references":          {openEnds(), true},
+		"object streams":           {hybridPDF(), true},
+		"much content":             {manyPages(long), true},
+		"a state is left open":     {manyPages("q 1 0 0 1 9 9 cm", "0 0 m"), false},
+		"marked content left open": {manyPages("/Span BMC"), false},
+		"dark at the foot":         {manyPages("0 g 0 0 612 100 re f", ""), false},
+		"a Q too many":             {manyPages("0 0 m Q"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept := keptFacts(t, tt.original)
+			require.NotEmpty(t, kept)
+			require.Equal(t, tt.plain, strings.Contains(kept, `"plain":true`), kept)
+			k := newKeys(t)
+			plain := job(t, tt.original)
+			with := plain
+			with.Facts = seal.DecodeFacts(kept)
+			require.NotNil(t, with.Facts)
+			require.Equal(t, kept, with.Facts.Encode())
+			_, without := sealed(t, k.sealer(t), plain)
+			file, b := sealed(t, k.sealer(t), with)
+			require.Equal(t, added(t, without), added(t, b))
+			left, _, err := open(t, b).Undefined(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, left)
+			checkIndependently(t, k, file, b)
+		})
+	}
+}
+
+// TestFactsThatCannotBeAreNotBelieved: they are found out again, so that the seal
+// closes the file all the same.
+func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	original := openEnds()
+	k := newKeys(t)
+	_, b := sealed(t, k.sealer(t), job(t, original))
+	want := added(t, b)
+	for _, kept := range []string{
+		`{"v":1,"highest":-1}`, `{"v":1,"highest":8388608}`,
+		`{"v":1,"undefined":[[5000,0],[70,2]],"highest":5004}`, // not in order
+		`{"v":1,"undefined":[[70,2],[70,2]],"highest":5004}`,   // twice
+		`{"v":1,"undefined":[[10,0]],"highest":5004}`,          // exists
+		`{"v":1,"undefined":[[0,0]],"highest":5004}`, `{"v":1,"undefined":[[6000,0]],"highest":5004}`,
+		`{"v":1,"undefined":[[-3,0]],"highest":5004}`, `{"v":1,"undefined":[[70,-2]],"highest":5004}`, `{"v":1,"undefined":[[70,65535]],"highest":5004}`,
+	} {
+		j := job(t, original)
+		j.Facts = seal.DecodeFacts(kept)
+		require.NotNil(t, j.Facts, kept)
+		_, b := sealed(t, k.sealer(t), j)
+		require.Equal(t, want, added(t, b), kept)
+	}
+	for _, kept := range []string{"", "null", "{}", "[]", `{"v":2,"highest":5004}`, `{"v":1,"highest":"x"}`, `{"v":1,"undefined":[[1,2,`, strings.Repeat(" ", 5000) + `{"v":1}`} {
+		require.Nil(t, seal.DecodeFacts(kept), kept)
+	}
+}
+
+// TestFactsAreSmall: those of a file that would take much room are not kept.
+func TestFactsAreSmall(t *testing.T) {
+	t.Parallel()
+	refs := &strings.Builder{}
+	for i := range 1000 {
+		fmt.Fprintf(refs, "%d 0 R ", 100_000+i)
+	}
+	require.Empty(t, keptFacts(t, classicPDF(layout{pages: letterPage("/PieceInfo[" + refs.String() + "]")})))
+	require.Less(t, len(keptFacts(t, openEnds())), 200)
+	var none *seal.Facts
+	require.Empty(t, none.Encode())
+}
