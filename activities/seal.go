@@ -105,7 +105,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	}
 	defer blob.Discard(out)
 	job.Original, job.Size, job.OriginalSHA256 = original, original.Size, d.SHA256
-	job.Document = sealDocument(e, d)
+	job.Document, job.Facts = sealDocument(e, d), seal.DecodeFacts(d.SealFacts)
 	inDocument := make(map[string]bool)
 	for _, f := range e.Fields {
 		inDocument[f.ID.String()] = f.DocumentID == d.ID

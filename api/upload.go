@@ -51,6 +51,7 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
 	}
 	u.Pages, u.Count, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
+	u.SealFacts = info.Facts.Encode()
 	return nil
 }
 

@@ -64,6 +64,9 @@ type Document struct {
 	TimestampPending bool
 	// Encrypted tells that the file was encrypted when it was kept.
 	Encrypted bool
+	// SealFacts is what examining an original found out for sealing it, as package
+	// seal writes it; empty: it is found out again.
+	SealFacts string
 }
 
 // PageSize is the size of page n (1-based) in points, false if there is none.
@@ -101,7 +104,8 @@ type DocumentInput struct {
 	Count     int      // pages
 	Warnings  []string // codes of what programs may show differently
 	BlobKey   string
-	Encrypted bool // the file was encrypted when it was kept
+	Encrypted bool   // the file was encrypted when it was kept
+	SealFacts string // what the examination found out for sealing it
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -140,6 +144,7 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
 		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
 		PurgeStatus: PurgeActive, CreatedAt: act.At, Encrypted: in.Encrypted,
+		SealFacts: in.SealFacts,
 	}
 	p := Problems{}
 	for i, f := range e.Fields {

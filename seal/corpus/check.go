@@ -307,7 +307,7 @@ func (c *checker) job(b []byte, info seal.Info) seal.Job {
 	job := seal.Job{
 		Original: bytes.NewReader(b), Size: int64(len(b)), OriginalSHA256: hash,
 		Envelope: seal.Envelope{ID: envelope, TenantID: "corpus", Subject: "Corpus", CreatedAt: now, SentAt: now, OriginalHash: hash},
-		Facts: seal.DecodeFacts(info.Facts.Encode()), Document: doc, Documents: []seal.Document{doc},
+		Facts:    seal.DecodeFacts(info.Facts.Encode()), Document: doc, Documents: []seal.Document{doc},
 		Signers: []seal.Signer{{ID: signer, Name: "Ada Lovelace", Email: "ada@example.org", AuthMethod: "none", ConsentAt: now, ConsentVersion: "1", SignedAt: now, IP: "192.0.2.1", Order: 1}},
 		Events:  events, ChainHead: head, VerifyURL: "https://sign.example.org/verify/" + envelope, SealedAt: now,
 	}
