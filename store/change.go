@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -14,28 +13,26 @@ import (
 	"countersign/models"
 )
 
-// errLostUpdate says that a row was changed by somebody who did not hold the
-// envelope's lock. The transaction is undone.
-var errLostUpdate = errors.New("store: the envelope was changed without its lock")
-
 // Change locks the envelope, loads it, runs fn on it and saves what fn changed
 // and recorded, all in one transaction. If fn returns an error nothing is
 // changed and that error is returned. Another app's envelope is
 // models.ErrNotFound.
 func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	var e *models.Envelope
-	want := wants{lock: true, hooks: true}
-	err := s.write(ctx, func(tx *gorm.DB) error {
-		w, err := s.load(tx, app, id, want)
-		if err != nil {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
+		if err := t.send(); err != nil {
 			return err
 		}
-		e = w.envelope
-		before := snapshot(w)
+		if err := l.assemble(s); err != nil {
+			return err
+		}
+		e = l.envelopes[0]
+		before := snapshot(e)
 		if err := fn(e); err != nil {
 			return err
 		}
-		return s.save(tx, e, before)
+		return s.save(t, e, before, l.webhooks)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change envelope %s: %w", id, err)
@@ -46,7 +43,14 @@ func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.E
 
 // Create stores a new envelope with all that it recorded.
 func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
-	err := s.write(ctx, func(tx *gorm.DB) error { return s.save(tx, e, nil) })
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		var webhooks []*models.Webhook
+		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
+		if err := t.send(); err != nil {
+			return err
+		}
+		return s.save(t, e, nil, webhooks)
+	})
 	if err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
 	}
@@ -69,20 +73,17 @@ func (s *Store) locked(tx *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// before is what an envelope looked like when it was loaded, and who is told of
-// its changes.
+// before is what an envelope looked like when it was loaded.
 type before struct {
-	hooks     []*models.Webhook
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
 	fields    map[uuid.UUID]models.Field
 	documents map[uuid.UUID]models.Document
 }
 
-func snapshot(w *whole) *before {
-	e := w.envelope
+func snapshot(e *models.Envelope) *before {
 	b := &before{
-		hooks: w.hooks, envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
+		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
 		fields: make(map[uuid.UUID]models.Field, len(e.Fields)), documents: make(map[uuid.UUID]models.Document, len(e.Documents)),
 	}
 	for _, v := range e.Signers {
@@ -97,8 +98,9 @@ func snapshot(w *whole) *before {
 	return b
 }
 
-// save writes what differs from b (nil: all of it) and what was recorded.
-func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
+// save adds to the transaction what differs from b (nil: all of it) and what was
+// recorded, with its effects.
+func (s *Store) save(t *transaction, e *models.Envelope, b *before, webhooks []*models.Webhook) error {
 	if b != nil && len(e.Events) == 0 && unchanged(e, b) {
 		return nil
 	}
@@ -107,98 +109,103 @@ func (s *Store) save(tx *gorm.DB, e *models.Envelope, b *before) error {
 	}
 	e.Version++
 	from := models.Status("")
-	if b != nil {
-		from = b.envelope.Status
-	}
+	columns := envelopeColumns(e)
 	if b == nil {
-		if err := tx.Create(e).Error; err != nil {
-			return fmt.Errorf("insert envelope: %w", err)
-		}
-		hooks, err := activeHooks(tx, e.AppID)
-		if err != nil {
-			return err
-		}
-		b = &before{hooks: hooks}
-	} else if err := changedOne(tx.Model(e).Where("version = ?", b.envelope.Version).Select("*").Updates(e)); err != nil {
-		return fmt.Errorf("update envelope: %w", err)
+		t.insert("envelopes", "", columns)
+		b = &before{}
+	} else {
+		from = b.envelope.Status
+		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}}, columns[1:])
 	}
-	if err := countMove(tx, e, from); err != nil {
-		return err
+	countMove(&t.batch, e, from)
+	if len(b.signers) == 0 || len(e.Signers) != len(b.signers) { // signers are the only part that comes later
+		s.indexForSearch(&t.batch, e)
 	}
-	if err := s.makeFindable(tx, e, len(b.signers)); err != nil {
-		return err
-	}
-	if err := saveRows(s, tx, e.Signers, b.signers, func(v *models.Signer) uuid.UUID { return v.ID }); err != nil {
-		return fmt.Errorf("save signers: %w", err)
-	}
-	if err := saveRows(s, tx, e.Documents, b.documents, func(v *models.Document) uuid.UUID { return v.ID }); err != nil {
-		return fmt.Errorf("save documents: %w", err)
-	}
-	if err := saveRows(s, tx, e.Fields, b.fields, func(v *models.Field) uuid.UUID { return v.ID }); err != nil {
-		return fmt.Errorf("save fields: %w", err)
-	}
-	if len(e.Values) > 0 {
-		if err := tx.CreateInBatches(sealedAll(s, pointers(e.Values)), 100).Error; err != nil {
-			return fmt.Errorf("insert values: %w", err)
-		}
+	s.saveSigners(&t.batch, e.Signers, b.signers)
+	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
+	saveRows(&t.batch, "fields", e.Fields, b.fields, fieldColumns)
+	for _, v := range pointers(e.Values) {
+		t.insert("field_values", "", valueColumns(sealed(s, v)))
 	}
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
-		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(sealed(s, e.Adopted)).Error; err != nil {
-			return fmt.Errorf("save adopted signature: %w", err)
-		}
+		t.insert("saved_signatures", `ON CONFLICT (app_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id, auth_method = excluded.auth_method,
+			email = excluded.email, image = excluded.image, font_label = excluded.font_label, updated_at = excluded.updated_at`,
+			savedSignatureColumns(sealed(s, e.Adopted)))
 	}
-	if len(e.Events) == 0 {
-		return nil
-	}
-	if err := tx.CreateInBatches(e.Events, 200).Error; err != nil {
-		return fmt.Errorf("append to the audit chain: %w", err)
-	}
-	return s.tell(tx, e, b.hooks)
+	t.insert("audit_events", "", rowsOf(pointers(e.Events), eventColumns)...)
+	return s.recordEffects(t, e, webhooks)
 }
 
-// changedOne is an error if a statement did not change exactly one row. In a
-// pipe it will be one.
-func changedOne(res *gorm.DB) error {
-	if p, ok := res.Statement.ConnPool.(*pipe); ok && res.Error == nil {
-		p.mustChangeOne()
-		return nil
-	}
-	if res.Error == nil && res.RowsAffected != 1 {
-		return errLostUpdate
-	}
-	return res.Error
-}
-
+// unchanged reports whether a change changed nothing that is stored.
 func unchanged(e *models.Envelope, b *before) bool {
-	if len(e.Signers) != len(b.signers) || len(e.Fields) != len(b.fields) || len(e.Documents) != len(b.documents) ||
-		len(e.Values) > 0 || e.Adopted != nil || !reflect.DeepEqual(*e, b.envelope) {
+	return len(e.Values) == 0 && e.Adopted == nil && reflect.DeepEqual(*e, b.envelope) &&
+		same(e.Signers, b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
+}
+
+func same[T identified](rows []*T, old map[uuid.UUID]T) bool {
+	if len(rows) != len(old) {
 		return false
 	}
-	for _, v := range e.Signers {
-		if !reflect.DeepEqual(*v, b.signers[v.ID]) {
+	for _, v := range rows {
+		if was, ok := old[idOf(v)]; !ok || !reflect.DeepEqual(*v, was) {
 			return false
 		}
 	}
 	return true
 }
 
-// saveRows inserts the rows that are new and updates those that changed.
-func saveRows[T any](s *Store, tx *gorm.DB, rows []*T, old map[uuid.UUID]T, id func(*T) uuid.UUID) error {
-	var added []*T
-	for _, row := range rows {
-		was, ok := old[id(row)]
-		switch {
+// identified are the parts of an envelope.
+type identified interface {
+	models.Signer | models.Document | models.Field
+}
+
+func idOf[T identified](v *T) uuid.UUID {
+	switch v := any(v).(type) {
+	case *models.Signer:
+		return v.ID
+	case *models.Document:
+		return v.ID
+	case *models.Field:
+		return v.ID
+	}
+	return uuid.Nil
+}
+
+// saveRows adds the insertion of the rows that are new and the update of those
+// that changed.
+func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
+	var added [][]column
+	for _, v := range rows {
+		was, ok := old[idOf(v)]
+		switch c := columns(v); {
 		case !ok:
-			added = append(added, sealed(s, row))
-		case !reflect.DeepEqual(was, *row):
-			if err := updateRow(s, tx, row, &was); err != nil {
-				return err
-			}
+			added = append(added, c)
+		case !reflect.DeepEqual(was, *v):
+			b.update(table, c[:1], c[1:])
 		}
 	}
-	if len(added) == 0 {
-		return nil
+	b.insert(table, "", added...)
+}
+
+// saveSigners is saveRows for signers, of which some columns are encrypted. What
+// did not change of these stays as it is: encryption is new each time.
+func (s *Store) saveSigners(b *batch, rows []*models.Signer, old map[uuid.UUID]models.Signer) {
+	saveRows(b, "signers", rows, old, func(v *models.Signer) []column {
+		columns := signerColumns(sealed(s, v))
+		was, ok := old[v.ID]
+		if ok && sealedRowOf(v).same(sealedRowOf(&was)) {
+			return without(columns, sealedRowOf(v).names())
+		}
+		return columns
+	})
+}
+
+// rowsOf are the columns of several rows.
+func rowsOf[T any](rows []*T, columns func(*T) []column) [][]column {
+	out := make([][]column, 0, len(rows))
+	for _, v := range rows {
+		out = append(out, columns(v))
 	}
-	return tx.CreateInBatches(added, 100).Error
+	return out
 }

@@ -17,30 +17,24 @@ import (
 // ever inserted, so that envelopes of one tenant do not wait for each other; a
 // reader adds them up, and folds them into envelope_counts when there are many.
 type envelopeCountChange struct {
-	Seq      int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
-	AppID    uuid.UUID `gorm:"not null"`
+	Seq      int64 // the database counts
+	AppID    uuid.UUID
 	TenantID string
 	Status   models.Status
 	Change   int
 }
 
-// TableName is the table of changes.
-func (envelopeCountChange) TableName() string { return "envelope_count_changes" }
-
-// countMove notes that an envelope came to be in its status; from is the one it
+// countMove adds that an envelope came to be in its status; from is the one it
 // left, "" for a new envelope.
-func countMove(tx *gorm.DB, e *models.Envelope, from models.Status) error {
+func countMove(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
-		return nil
+		return
 	}
-	rows := []envelopeCountChange{{AppID: e.AppID, TenantID: e.TenantID, Status: e.Status, Change: 1}}
+	const change = "INSERT INTO envelope_count_changes (app_id, tenant_id, status, change) VALUES ($1, $2, $3, $4)"
+	b.exec(change, e.AppID, e.TenantID, e.Status, 1)
 	if from != "" {
-		rows = append(rows, envelopeCountChange{AppID: e.AppID, TenantID: e.TenantID, Status: from, Change: -1})
+		b.exec(change, e.AppID, e.TenantID, from, -1)
 	}
-	if err := tx.Create(rows).Error; err != nil {
-		return fmt.Errorf("count envelope: %w", err)
-	}
-	return nil
 }
 
 // foldAt is the number of changes from which on a reader folds them.

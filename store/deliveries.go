@@ -89,7 +89,11 @@ const MaxRuns = 100
 // Resend puts a settled delivery on its way again, under the same event id.
 func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
-	err := s.tx(making(ctx, d), func(tx *gorm.DB) error {
+	err := s.transact(making(ctx, d), readWrite, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
 		if err := s.locked(tx).Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return found(err)
 		}
@@ -107,7 +111,7 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 		case d.Run >= MaxRuns:
 			return models.Refuse(models.KindConflict, "delivery_exhausted", "The delivery was sent again %d times; that is the most.", MaxRuns)
 		}
-		return s.resend(tx, []*models.Delivery{d})
+		return s.resend(t, tx, []*models.Delivery{d})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("resend delivery %s: %w", id, err)
@@ -130,7 +134,11 @@ type Resent struct {
 // time on their way again, oldest first and at most 1,000 at once.
 func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*Resent, error) {
 	out := &Resent{}
-	err := s.tx(making(ctx, out), func(tx *gorm.DB) error {
+	err := s.transact(making(ctx, out), readWrite, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
@@ -147,7 +155,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if out.Resent == 0 {
 			return nil
 		}
-		if err := s.resend(tx, failed); err != nil {
+		if err := s.resend(t, tx, failed); err != nil {
 			return err
 		}
 		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?",
@@ -160,7 +168,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 	return out, nil
 }
 
-func (s *Store) resend(tx *gorm.DB, ds []*models.Delivery) error {
+func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
 	now := s.now()
 	ids := make([]uuid.UUID, 0, len(ds))
 	rows := make([]models.OutboxRow, 0, len(ds))
@@ -176,13 +184,18 @@ func (s *Store) resend(tx *gorm.DB, ds []*models.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return addOutbox(tx, rows)
+	addOutbox(t, rows...)
+	return nil
 }
 
 // PingWebhook sends the endpoint an event of its own, which concerns no envelope.
 func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
-	err := s.tx(making(ctx, d), func(tx *gorm.DB) error {
+	err := s.transact(making(ctx, d), readWrite, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
@@ -191,21 +204,15 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 			return models.Refuse(models.KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
 		}
 		now := s.now()
-		ev := models.WebhookEvent{ID: s.newID(), AppID: app, Name: models.EventPing, CreatedAt: now}
-		var err error
+		ev := &models.WebhookEvent{ID: s.newID(), AppID: app, Name: models.EventPing, CreatedAt: now}
 		if ev.Body, err = models.PingNotice(ev.ID, webhook, now); err != nil {
-			return err
-		}
-		if err := tx.Create(sealed(s, &ev)).Error; err != nil {
 			return err
 		}
 		*d = models.Delivery{
 			ID: s.newID(), AppID: app, WebhookID: webhook, EventID: ev.ID, Event: ev.Name, Status: models.DeliveryPending, CreatedAt: now,
 		}
-		if err := tx.Create(d).Error; err != nil {
-			return err
-		}
-		return addOutbox(tx, []models.OutboxRow{s.outboxRow(now, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: app, WebhookID: &webhook})})
+		addOutbox(t, s.addDeliveries(t, ev, d)...)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ping webhook %s: %w", webhook, err)

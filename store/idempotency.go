@@ -201,14 +201,15 @@ func WithoutRequest(ctx context.Context) context.Context {
 
 // noteRequest runs inside every transaction. One whose request was taken over by
 // a repeat is undone.
-func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {
-	r, ok := ctx.Value(requestKey{}).(request)
+func (s *Store) noteRequest(t *transaction) error {
+	r, ok := t.ctx.Value(requestKey{}).(request)
 	if !ok {
 		return nil
 	}
-	row, columns := idempotencyKey{Committed: true}, []string{"Committed"}
+	row := idempotencyKey{Committed: true}
+	columns := []column{{"committed", &row.Committed}}
 	if r.promise != nil {
-		a, err := r.promise(ctx.Value(madeKey{}))
+		a, err := r.promise(t.ctx.Value(madeKey{}))
 		if err != nil {
 			return err
 		}
@@ -216,11 +217,9 @@ func (s *Store) noteRequest(ctx context.Context, tx *gorm.DB) error {
 			if err := s.encryptAnswer(&row, *a); err != nil {
 				return err
 			}
-			columns = append(columns, "Status", "Header", "Body")
+			columns = append(columns, column{"status", &row.Status}, column{"header", &row.Header}, column{"body", &row.Body})
 		}
 	}
-	if err := changedOne(tx.Model(&idempotencyKey{}).Where("id = ?", r.id).Select(columns).Updates(&row)); err != nil {
-		return fmt.Errorf("note request: %w", err)
-	}
+	t.update("idempotency_keys", []column{{"id", &r.id}}, columns)
 	return nil
 }

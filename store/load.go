@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,123 +14,131 @@ import (
 
 // Envelope loads an app's envelope with its signers, fields and documents.
 func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
-	w, err := s.whole(ctx, app, id, wants{})
+	l, err := s.loadEnvelope(ctx, app, id, loadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return w.envelope, nil
+	return l.envelopes[0], nil
 }
 
 // Whole loads an app's envelope with its audit chain, as they are at one moment.
 func (s *Store) Whole(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
-	w, err := s.whole(ctx, app, id, wants{log: true})
+	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.envelope, w.log, nil
+	events := make([]models.Event, 0, len(l.events))
+	for _, ev := range l.events {
+		events = append(events, *ev)
+	}
+	return l.envelopes[0], events, nil
 }
 
-// wants is what is to be loaded beside an envelope.
-type wants struct {
-	lock  bool // hold the envelope until the transaction ends
-	log   bool // its audit chain
-	hooks bool // the active webhooks of its app
+// loadOptions is what is to be done beside loading an envelope.
+type loadOptions struct {
+	lock     bool // hold the envelope until the transaction ends
+	events   bool // load its audit chain
+	webhooks bool // load the active webhooks of its app
 }
 
-// whole is an envelope with what was wanted beside it.
-type whole struct {
-	envelope *models.Envelope
-	log      []models.Event
-	hooks    []*models.Webhook
+// loaded is what the queries of a batch put together.
+type loaded struct {
+	envelopes []*models.Envelope
+	signers   []*models.Signer
+	fields    []*models.Field
+	documents []*models.Document
+	events    []*models.Event
+	webhooks  []*models.Webhook
 }
 
-func (s *Store) whole(ctx context.Context, app, id uuid.UUID, want wants) (*whole, error) {
-	var w *whole
-	err := s.read(ctx, func(tx *gorm.DB) (err error) {
-		w, err = s.load(tx, app, id, want)
-		return err
+func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
+	var l *loaded
+	err := s.transact(ctx, readOnly, func(t *transaction) error {
+		l = s.queueEnvelope(t, app, id, o)
+		return nil
 	})
+	if err == nil {
+		err = l.assemble(s)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load envelope %s: %w", id, err)
 	}
-	return w, nil
+	return l, nil
 }
 
-func (s *Store) load(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
-	if p, ok := tx.Statement.ConnPool.(*pipe); ok {
-		return s.loadPiped(tx.Statement.Context, p, app, id, want)
+// queueEnvelope adds the queries for an app's envelope. Whoever locks the
+// envelope asks for the rest after that, so nothing of it can be older.
+func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
+	l := &loaded{}
+	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", "id = $1 AND app_id = $2"+s.forUpdate(o.lock), id, app)
+	l.queueParts(&t.batch, id)
+	if o.events {
+		selectRows(&t.batch, &l.events, eventColumns, "audit_events", "envelope_id = $1 ORDER BY seq", id)
 	}
-	return s.loadPlain(tx, app, id, want)
+	if o.webhooks {
+		queueActiveWebhooks(&t.batch, &l.webhooks, app)
+	}
+	return l
 }
 
-// loadPiped asks for everything in one round trip. Whoever locks the envelope
-// asks for the rest after that, so nothing of it can be older.
-func (s *Store) loadPiped(ctx context.Context, p *pipe, app, id uuid.UUID, want wants) (*whole, error) {
-	lock := ""
-	if want.lock {
-		lock = " FOR UPDATE"
+// forUpdate is the clause that locks what a query finds. SQLite needs no more
+// than its immediate transaction.
+func (s *Store) forUpdate(lock bool) string {
+	if lock && s.postgres {
+		return " FOR UPDATE"
 	}
-	var roots []*models.Envelope
-	var e models.Envelope
-	var log []*models.Event
-	w := &whole{}
-	root, err1 := rowsOf(ctx, s, &roots, "id = $1 AND app_id = $2"+lock, id, app)
-	signers, err2 := rowsOf(ctx, s, &e.Signers, "envelope_id = $1 ORDER BY position", id)
-	fields, err3 := rowsOf(ctx, s, &e.Fields, "envelope_id = $1 ORDER BY position", id)
-	documents, err4 := rowsOf(ctx, s, &e.Documents, "envelope_id = $1 ORDER BY kind, document_order", id)
-	events, err5 := rowsOf(ctx, s, &log, "envelope_id = $1 ORDER BY seq", id)
-	hooks, err6 := rowsOf(ctx, s, &w.hooks, "app_id = $1 AND active ORDER BY created_at, id", app)
-	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
-		return nil, err
-	}
-	queries := []query{root, signers, fields, documents}
-	if want.log {
-		queries = append(queries, events)
-	}
-	if want.hooks {
-		queries = append(queries, hooks)
-	}
-	send := p.end // nothing comes after it
-	if want.lock {
-		send = p.send
-	}
-	if err := send(ctx, queries...); err != nil {
-		return nil, err
-	}
-	if len(roots) == 0 {
-		return nil, models.ErrNotFound
-	}
-	w.envelope = roots[0]
-	w.envelope.Signers, w.envelope.Fields, w.envelope.Documents = e.Signers, e.Fields, e.Documents
-	if err := unsealAll(s, e.Signers); err != nil {
-		return nil, err
-	}
-	for _, ev := range log {
-		w.log = append(w.log, *ev)
-	}
-	return w, nil
+	return ""
 }
 
-// loadPlain asks for one thing after the other; on SQLite the transaction is the lock.
-func (s *Store) loadPlain(tx *gorm.DB, app, id uuid.UUID, want wants) (*whole, error) {
-	w := &whole{envelope: &models.Envelope{}}
-	if err := tx.Where("id = ? AND app_id = ?", id, app).Take(w.envelope).Error; err != nil {
-		return nil, found(err)
+// queueEnvelopes adds the queries for envelopes whose ids are known.
+func (s *Store) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
+	l := &loaded{}
+	in, args := inList(ids)
+	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", "id "+in+" ORDER BY "+order+s.forUpdate(lock), args...)
+	l.queueParts(&t.batch, ids...)
+	return l
+}
+
+func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
+	in, args := inList(ids)
+	selectRows(b, &l.signers, signerColumns, "signers", "envelope_id "+in+" ORDER BY position", args...)
+	selectRows(b, &l.fields, fieldColumns, "fields", "envelope_id "+in+" ORDER BY position", args...)
+	selectRows(b, &l.documents, documentColumns, "documents", "envelope_id "+in+" ORDER BY kind, document_order", args...)
+}
+
+func inList(ids []uuid.UUID) (in string, args []any) {
+	for _, id := range ids {
+		args = append(args, id)
 	}
-	if err := s.attach(tx, map[uuid.UUID]*models.Envelope{id: w.envelope}); err != nil {
-		return nil, err
+	return "IN (" + placeholders(0, len(ids)) + ")", args
+}
+
+// assemble puts the parts into their envelopes, once the queries are answered.
+// It is models.ErrNotFound if there is none.
+func (l *loaded) assemble(s *Store) error {
+	if len(l.envelopes) == 0 {
+		return models.ErrNotFound
 	}
-	if want.log {
-		if err := tx.Where("envelope_id = ?", id).Order("seq").Find(&w.log).Error; err != nil {
-			return nil, fmt.Errorf("load audit chain: %w", err)
-		}
+	if err := unsealAll(s, l.signers); err != nil {
+		return err
 	}
-	if !want.hooks {
-		return w, nil
+	byID := make(map[uuid.UUID]*models.Envelope, len(l.envelopes))
+	for _, e := range l.envelopes {
+		byID[e.ID] = e
 	}
-	var err error
-	w.hooks, err = activeHooks(tx, app)
-	return w, err
+	for _, v := range l.signers {
+		e := byID[v.EnvelopeID]
+		e.Signers = append(e.Signers, v)
+	}
+	for _, v := range l.fields {
+		e := byID[v.EnvelopeID]
+		e.Fields = append(e.Fields, v)
+	}
+	for _, v := range l.documents {
+		e := byID[v.EnvelopeID]
+		e.Documents = append(e.Documents, v)
+	}
+	return nil
 }
 
 // TenantOf is the tenant that an app's envelope belongs to.
@@ -141,39 +148,6 @@ func (s *Store) TenantOf(ctx context.Context, app, id uuid.UUID) (string, error)
 		return "", fmt.Errorf("load envelope %s: %w", id, found(err))
 	}
 	return e.TenantID, nil
-}
-
-// attach loads the signers, fields and documents of several envelopes.
-func (s *Store) attach(db *gorm.DB, byID map[uuid.UUID]*models.Envelope) error {
-	ids := make([]uuid.UUID, 0, len(byID))
-	for id := range byID {
-		ids = append(ids, id)
-	}
-	var signers []*models.Signer
-	if err := db.Where("envelope_id IN ?", ids).Order("position").Find(&signers).Error; err != nil {
-		return fmt.Errorf("load signers: %w", err)
-	}
-	if err := unsealAll(s, signers); err != nil {
-		return err
-	}
-	for _, v := range signers {
-		byID[v.EnvelopeID].Signers = append(byID[v.EnvelopeID].Signers, v)
-	}
-	var fields []*models.Field
-	if err := db.Where("envelope_id IN ?", ids).Order("position").Find(&fields).Error; err != nil {
-		return fmt.Errorf("load fields: %w", err)
-	}
-	for _, v := range fields {
-		byID[v.EnvelopeID].Fields = append(byID[v.EnvelopeID].Fields, v)
-	}
-	var docs []*models.Document
-	if err := db.Where("envelope_id IN ?", ids).Order("kind, document_order").Find(&docs).Error; err != nil {
-		return fmt.Errorf("load documents: %w", err)
-	}
-	for _, v := range docs {
-		byID[v.EnvelopeID].Documents = append(byID[v.EnvelopeID].Documents, v)
-	}
-	return nil
 }
 
 // Filter selects envelopes for a list.
@@ -257,21 +231,26 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 		return nil, total, nil
 	}
 	few := f.narrow() && total < countLimit
-	var list []*models.Envelope
-	err = s.read(ctx, func(tx *gorm.DB) error {
-		if err := tx.Where("id IN (?)", s.ids(tx, f, offset, few)).Order("id DESC").Find(&list).Error; err != nil || len(list) == 0 {
+	l := &loaded{}
+	err = s.transact(ctx, readOnly, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
 			return err
 		}
-		byID := make(map[uuid.UUID]*models.Envelope, len(list))
-		for _, e := range list {
-			byID[e.ID] = e
+		var ids []uuid.UUID
+		if err := s.ids(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+			return err
 		}
-		return s.attach(tx, byID)
+		l = s.queueEnvelopes(t, "id DESC", false, ids...)
+		return nil
 	})
+	if err == nil && len(l.envelopes) > 0 {
+		err = l.assemble(s)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("list envelopes: %w", err)
 	}
-	return list, total, nil
+	return l.envelopes, total, nil
 }
 
 // ids selects the ids of the page. If few match they are found and then sorted;

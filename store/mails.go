@@ -33,14 +33,18 @@ func (s *Store) BeginMail(ctx context.Context, m models.Mail) (done bool, err er
 // MailSent notes that a mail went out. Mails that the audit chain reports are
 // noted by their event instead.
 func (s *Store) MailSent(ctx context.Context, id string) error {
-	return mailSent(s.db.WithContext(ctx), id, s.now())
-}
-
-func mailSent(db *gorm.DB, id string, at time.Time) error {
-	if err := db.Model(&models.Mail{}).Where("id = ?", id).Update("sent_at", at).Error; err != nil {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		markMailSent(&t.batch, id, s.now())
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("note sent mail: %w", err)
 	}
 	return nil
+}
+
+func markMailSent(b *batch, id string, at time.Time) {
+	b.exec("UPDATE mails SET sent_at = $1 WHERE id = $2", at, id)
 }
 
 // MailFailed notes that a mail was refused for good. why must be safe to show.

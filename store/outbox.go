@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"gorm.io/gorm"
-
 	"countersign/internal/tracing"
 	"countersign/models"
 )
@@ -15,13 +13,13 @@ import (
 // written before the clock was set back, and is due.
 const outboxHorizon = 5 * time.Minute
 
-// addOutbox inserts rows, each with the trace that it is written in.
-func addOutbox(tx *gorm.DB, rows []models.OutboxRow) error {
-	carried := tracing.Carry(tx.Statement.Context)
-	for i := range rows {
-		rows[i].Lane, rows[i].Refs.Trace = rows[i].Refs.Lane(), carried
+// addOutbox adds rows, each with the trace that it is written in.
+func addOutbox(t *transaction, rows ...models.OutboxRow) {
+	carried := tracing.Carry(t.ctx)
+	for _, r := range pointers(rows) {
+		r.Lane, r.Refs.Trace = r.Refs.Lane(), carried
 	}
-	return tx.CreateInBatches(rows, 100).Error
+	t.insert("outbox", "", rowsOf(pointers(rows), outboxColumns)...)
 }
 
 // claimed is what a claim takes: rows that are due and the oldest of their key,

@@ -82,7 +82,11 @@ func (s *Store) TellAgain(ctx context.Context, rows []models.OutboxRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := addOutbox(s.db.WithContext(ctx), rows); err != nil {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		addOutbox(t, rows...)
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("tell Temporal again: %w", err)
 	}
 	s.signalWake()

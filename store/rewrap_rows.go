@@ -2,7 +2,8 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -136,37 +137,25 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	if n == 0 {
 		return last, 0, nil
 	}
-	return last, n, s.write(ctx, func(tx *gorm.DB) error { return s.resealSigners(tx, stale) })
+	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.resealSigners(t, stale) })
 }
 
 // resealSigners seals anew the signers of some envelopes, and hashes their
 // addresses anew.
-func (s *Store) resealSigners(tx *gorm.DB, of map[uuid.UUID]bool) error {
-	ids := make([]uuid.UUID, 0, len(of))
-	for id := range of {
-		ids = append(ids, id)
-	}
-	var list []*models.Envelope
-	if err := s.locked(tx).Where("id IN ?", ids).Order("id").Find(&list).Error; err != nil {
+func (s *Store) resealSigners(t *transaction, of map[uuid.UUID]bool) error {
+	l := s.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
+	if err := t.send(); err != nil {
 		return err
 	}
-	byID := make(map[uuid.UUID]*models.Envelope, len(list))
-	for _, e := range list {
-		byID[e.ID] = e
-	}
-	if err := s.attach(tx, byID); err != nil {
+	if err := l.assemble(s); err != nil {
 		return err
 	}
-	for _, e := range list {
+	for _, e := range l.envelopes {
 		for _, v := range e.Signers {
 			row := sealed(s, v)
-			if err := tx.Model(row).Select("email", "phone").Updates(row).Error; err != nil {
-				return fmt.Errorf("signer %s: %w", v.ID, err)
-			}
+			t.update("signers", []column{{"id", &row.ID}}, []column{{"email", &row.Email}, {"phone", &row.Phone}})
 		}
-		if err := s.makeFindable(tx, e, 0); err != nil {
-			return err
-		}
+		s.indexForSearch(&t.batch, e)
 	}
 	return nil
 }

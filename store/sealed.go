@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"countersign/models"
 )
@@ -154,15 +153,9 @@ func (s *Store) stale(r sealedRow) bool {
 	})
 }
 
-// updateRow writes a changed row. What is sealed and did not change stays as it
-// is: a seal is new each time.
-func updateRow[T any](s *Store, tx *gorm.DB, row, was *T) error {
-	q := tx.Model(row).Select("*")
-	if r := sealedRowOf(row); len(r.columns) > 0 && r.same(sealedRowOf(was)) {
-		return changedOne(q.Omit(r.names()...).Updates(row))
-	}
-	row = sealed(s, row)
-	return changedOne(tx.Model(row).Select("*").Updates(row))
+// without are the columns but those of some names.
+func without(columns []column, names []string) []column {
+	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
 }
 
 // Addresses are found by the hashes below: that to write first, then those under

@@ -2,29 +2,23 @@ package store
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
 
 // searchRow is what a search looks through for one envelope.
 type searchRow struct {
-	EnvelopeID uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
 	AppID      uuid.UUID
 	Text       string // subject and names, folded, a line each
 	Addresses  hashes // of addresses and their domains
 }
-
-// TableName is the table of searchRow.
-func (searchRow) TableName() string { return "envelope_search" }
 
 // fold makes texts equal that differ in case or in how their characters are
 // composed (Unicode 3.13, D144 and D145).
@@ -55,17 +49,12 @@ func (s *Store) searchRowOf(e *models.Envelope) searchRow {
 	return row
 }
 
-// makeFindable keeps what a search finds the envelope by; signers are the only
-// part of it that comes later.
-func (s *Store) makeFindable(tx *gorm.DB, e *models.Envelope, signersBefore int) error {
-	if signersBefore > 0 && len(e.Signers) == signersBefore {
-		return nil
-	}
+// indexForSearch adds what a search finds the envelope by.
+func (s *Store) indexForSearch(b *batch, e *models.Envelope) {
 	row := s.searchRowOf(e)
-	if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
-		return fmt.Errorf("make findable: %w", err)
-	}
-	return nil
+	b.exec(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (envelope_id) DO UPDATE SET text = excluded.text, addresses = excluded.addresses`,
+		row.EnvelopeID, row.AppID, row.Text, row.Addresses)
 }
 
 // hashes are a PostgreSQL array of texts without special characters; SQLite has

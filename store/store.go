@@ -7,12 +7,10 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +58,6 @@ type Store struct {
 	leaked   string
 	plans    models.Plans
 	wake     chan struct{}
-	schemas  sync.Map // what GORM knows of each model, for what is read without it
 }
 
 // Open connects to the database. It does not migrate.
@@ -160,29 +157,22 @@ func (s *Store) signalWake() {
 
 // tx runs fn in one transaction.
 func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return s.noteRequest(ctx, tx)
-	}, &sql.TxOptions{})
-}
-
-// write runs fn in one transaction that mostly writes: on PostgreSQL a pipe, in
-// which no result tells how many rows it changed.
-func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	if s.postgres {
-		return s.piped(ctx, beginChange, fn)
-	}
-	return s.tx(ctx, fn)
+	return s.session(ctx, readWrite, fn)
 }
 
 // read runs fn on one snapshot of the database: what it reads belongs together.
 func (s *Store) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	if s.postgres {
-		return s.piped(ctx, beginRead, fn)
-	}
-	return s.db.WithContext(ctx).Transaction(fn, &sql.TxOptions{ReadOnly: true})
+	return s.session(ctx, readOnly, fn)
+}
+
+func (s *Store) session(ctx context.Context, m mode, fn func(tx *gorm.DB) error) error {
+	return s.transact(ctx, m, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	})
 }
 
 // found turns gorm's not-found into ours.

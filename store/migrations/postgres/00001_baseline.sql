@@ -1,4 +1,14 @@
 -- +goose Up
+-- Fails a statement that did not change exactly one row, before what is sent with it commits (store/batch.go).
+-- +goose StatementBegin
+CREATE FUNCTION require_one_row(changed bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF changed <> 1 THEN
+        RAISE EXCEPTION '% rows were changed instead of one', changed USING ERRCODE = 'U0001';
+    END IF;
+END $$;
+-- +goose StatementEnd
+
 CREATE TABLE apps (
     id         uuid PRIMARY KEY,
     client_id  uuid        NOT NULL, -- what it logs in with; records name the app by its id instead

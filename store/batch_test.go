@@ -3,15 +3,28 @@ package store_test
 import (
 	"database/sql"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm/schema"
 
 	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
+
+// TestColumnsAreComplete: no member of a model is forgotten when it is loaded or
+// saved.
+func TestColumnsAreComplete(t *testing.T) {
+	t.Parallel()
+	for model, columns := range store.ColumnsOf() {
+		known, err := schema.Parse(model, &sync.Map{}, schema.NamingStrategy{})
+		require.NoError(t, err)
+		require.ElementsMatch(t, known.DBNames, columns, "%T", model)
+	}
+}
 
 // TestWhole: read in one go, an envelope is the same in every member.
 func TestWhole(t *testing.T) {

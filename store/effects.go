@@ -1,0 +1,147 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// recordEffects adds, from the recorded events alone, what others are to learn of
+// them: webhook events with a delivery per subscribed endpoint, outbox rows for
+// the workflows, the mails that went out, and the month's usage.
+func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
+	var rows []models.OutboxRow
+	for i := range e.Events {
+		ev := &e.Events[i]
+		if kind, ok := outboxKind(e, ev); ok {
+			refs := models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID}
+			if ev.SignerID != uuid.Nil {
+				refs.SignerID = &ev.SignerID
+			}
+			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
+		}
+		if ev.MailID != "" {
+			markMailSent(&t.batch, ev.MailID, ev.Timestamp)
+		}
+		if ev.Name == models.EventEnvelopeSent {
+			if err := s.countEnvelope(t, e.AppID, ev.Timestamp); err != nil {
+				return err
+			}
+		}
+	}
+	deliveries, err := s.enqueueDeliveries(t, e, webhooks)
+	if err != nil {
+		return err
+	}
+	addOutbox(t, append(rows, deliveries...)...)
+	return nil
+}
+
+// outboxKind is what the envelope's workflow is told of an event.
+func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) {
+	switch ev.Name { //nolint:exhaustive // all other events concern no workflow
+	case models.EventEnvelopeSent:
+		return models.OutboxStart, true
+	case models.EventSignerSigned:
+		return models.OutboxSigned, true
+	case models.EventEnvelopeDeclined:
+		return models.OutboxDeclined, true
+	case models.EventEnvelopeVoided:
+		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
+	case models.EventLinkRenewed:
+		return models.OutboxInvite, true
+	case models.EventSealingFailed:
+		return models.OutboxUnsealed, true
+	case models.EventDocumentSealed:
+		return models.OutboxStamp, ev.Detail["timestamp"] == "pending"
+	case models.EventEnvelopeCompleted:
+		return models.OutboxRetain, e.RetainedUntil() != nil
+	}
+	return "", false
+}
+
+// enqueueDeliveries adds the webhook events and a delivery for each subscribed
+// endpoint, and returns the outbox rows of the deliveries.
+func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
+	var rows []models.OutboxRow
+	for i := range e.Events {
+		ev := &e.Events[i]
+		if !ev.Name.Told() {
+			continue
+		}
+		var wanted []*models.Delivery
+		for _, w := range webhooks {
+			if w.Wants(ev.Name) {
+				wanted = append(wanted, &models.Delivery{
+					ID: s.newID(), AppID: e.AppID, WebhookID: w.ID, EventID: ev.ID, EnvelopeID: e.ID, Event: ev.Name,
+					Status: models.DeliveryPending, CreatedAt: ev.Timestamp,
+				})
+			}
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+		body, err := e.Notice(ev, s.baseURL)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, s.addDeliveries(t, &models.WebhookEvent{
+			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
+		}, wanted...)...)
+	}
+	return rows, nil
+}
+
+// addDeliveries adds a webhook event with its deliveries, and returns the outbox
+// rows that start them.
+func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
+	t.insert("webhook_events", "", webhookEventColumns(sealed(s, ev)))
+	t.insert("webhook_deliveries", "", rowsOf(ds, deliveryColumns)...)
+	rows := make([]models.OutboxRow, 0, len(ds))
+	for _, d := range ds {
+		rows = append(rows, s.outboxRow(d.CreatedAt, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID}))
+	}
+	return rows
+}
+
+// queueActiveWebhooks adds the query for the endpoints of an app that want to be
+// told of anything.
+func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
+	selectRows(b, out, webhookColumns, "webhooks", "app_id = $1 AND active ORDER BY created_at, id", app)
+}
+
+func (s *Store) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
+	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
+}
+
+// countEnvelope counts a sent envelope against the app's plan, and refuses it
+// if the plan allows no more.
+func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
+	var plan models.Plan
+	var used int
+	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
+	t.query(func(r row) error { return r.Scan(&used) }, `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1, $2, 1)
+		ON CONFLICT (app_id, period_start) DO UPDATE SET envelopes = usage.envelopes + 1 RETURNING envelopes`,
+		app, PeriodStart(at).Format(time.DateOnly))
+	if err := t.send(); err != nil {
+		return fmt.Errorf("count envelope: %w", err)
+	}
+	if !plan.Known() {
+		return fmt.Errorf("app %s has unknown plan %q", app, plan)
+	}
+	limits := s.plans.Limits(plan)
+	if limits.EnvelopesPerMonth > 0 && used > limits.EnvelopesPerMonth && !limits.Overage {
+		return models.Refuse(models.KindPayment, "plan_limit_reached",
+			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
+	}
+	return nil
+}
+
+// PeriodStart is the beginning of the usage period that t lies in: the calendar month, UTC.
+func PeriodStart(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}

@@ -1,0 +1,233 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"countersign/models"
+)
+
+// The columns of the envelope aggregate: what Change loads and saves, and what
+// follows from it in the same transaction. The first column is the key.
+
+func envelopeColumns(e *models.Envelope) []column {
+	return []column{
+		{"id", &e.ID},
+		{"app_id", &e.AppID},
+		{"tenant_id", &e.TenantID},
+		{"status", &e.Status},
+		{"subject", &e.Subject},
+		{"created_by", &e.CreatedBy},
+		{"message", &e.Message},
+		{"expires_in_days", &e.ExpiresInDays},
+		{"expires_at", &e.ExpiresAt},
+		{"hash_original", &e.HashOriginal},
+		{"hash_final", &e.HashFinal},
+		{"first_document_id", &e.FirstDocumentID},
+		{"field_origin", &e.FieldOrigin},
+		{"created_at", &e.CreatedAt},
+		{"sent_at", &e.SentAt},
+		{"completed_at", &e.CompletedAt},
+		{"voided_at", &e.VoidedAt},
+		{"sealing_problem", &e.SealingProblem},
+		{"sealing_problem_at", &e.SealingProblemAt},
+		{"audit_seq", &e.AuditSeq},
+		{"audit_head", &e.AuditHead},
+		{"version", &e.Version},
+	}
+}
+
+func signerColumns(v *models.Signer) []column {
+	return []column{
+		{"id", &v.ID},
+		{"envelope_id", &v.EnvelopeID},
+		{"position", &v.Position},
+		{"name", &v.Name},
+		{"email", &v.Email},
+		{"phone", &v.Phone},
+		{"mailbox", &v.Mailbox},
+		{"routing_order", &v.RoutingOrder},
+		{"status", &v.Status},
+		{"auth_method", &v.AuthMethod},
+		{"link_id", &v.LinkID},
+		{"link_issued_at", &v.LinkIssuedAt},
+		{"link_expires_at", &v.LinkExpiresAt},
+		{"otp_hash", &v.OTPHash},
+		{"otp_expires_at", &v.OTPExpiresAt},
+		{"otp_failures", &v.OTPFailures},
+		{"otp_wrong", &v.OTPWrong},
+		{"otp_requests", inJSON{&v.OTPRequests}},
+		{"otp_verified_at", &v.OTPVerifiedAt},
+		{"session_hash", &v.SessionHash},
+		{"confirmed_by", &v.ConfirmedBy},
+		{"viewed_at", &v.ViewedAt},
+		{"consent_at", &v.ConsentAt},
+		{"consent_version", &v.ConsentVersion},
+		{"signed_at", &v.SignedAt},
+		{"declined_at", &v.DeclinedAt},
+		{"values_hash", &v.ValuesHash},
+		{"shown", &v.Shown},
+		{"shown_signers", inJSON{&v.ShownSigners}},
+		{"shown_confirmed", &v.ShownConfirmed},
+		{"ip", &v.IP},
+		{"user_agent", &v.UserAgent},
+		{"page_views", &v.PageViews},
+		{"last_viewed", &v.LastViewed},
+		{"downloads", inJSON{&v.Downloads}},
+	}
+}
+
+func documentColumns(d *models.Document) []column {
+	return []column{
+		{"id", &d.ID},
+		{"envelope_id", &d.EnvelopeID},
+		{"kind", &d.Kind},
+		{"original_id", &d.OriginalID},
+		{"name", &d.Name},
+		{"mime_type", &d.MimeType},
+		{"sha256", &d.SHA256},
+		{"size", &d.Size},
+		{"page_count", &d.PageCount},
+		{"pages", inJSON{&d.Pages}},
+		{"document_order", &d.Order},
+		{"blob_key", &d.BlobKey},
+		{"encrypted", &d.Encrypted},
+		{"retention_until", &d.RetentionUntil},
+		{"purge_status", &d.PurgeStatus},
+		{"timestamped_until", &d.TimestampedUntil},
+		{"timestamp_pending", &d.TimestampPending},
+		{"created_at", &d.CreatedAt},
+	}
+}
+
+func fieldColumns(f *models.Field) []column {
+	return []column{
+		{"id", &f.ID},
+		{"envelope_id", &f.EnvelopeID},
+		{"document_id", &f.DocumentID},
+		{"signer_id", &f.SignerID},
+		{"position", &f.Position},
+		{"type", &f.Type},
+		{"page", &f.Page},
+		{"x", &f.X},
+		{"y", &f.Y},
+		{"w", &f.W},
+		{"h", &f.H},
+		{"required", &f.Required},
+		{"origin", &f.Origin},
+	}
+}
+
+func valueColumns(v *models.FieldValue) []column {
+	return []column{
+		{"field_id", &v.FieldID},
+		{"envelope_id", &v.EnvelopeID},
+		{"signer_id", &v.SignerID},
+		{"text", &v.Text},
+		{"image", &v.Image},
+		{"image_sha256", &v.ImageSHA256},
+		{"created_at", &v.CreatedAt},
+	}
+}
+
+func savedSignatureColumns(v *models.SavedSignature) []column {
+	return []column{
+		{"app_id", &v.AppID},
+		{"email_key", &v.EmailKey},
+		{"tenant_id", &v.TenantID},
+		{"auth_method", &v.AuthMethod},
+		{"email", &v.Email},
+		{"image", &v.Image},
+		{"font_label", &v.FontLabel},
+		{"updated_at", &v.UpdatedAt},
+	}
+}
+
+func eventColumns(ev *models.Event) []column {
+	return []column{
+		{"id", &ev.ID},
+		{"envelope_id", &ev.EnvelopeID},
+		{"seq", &ev.Seq},
+		{"name", &ev.Name},
+		{"timestamp", &ev.Timestamp},
+		{"actor", &ev.Actor},
+		{"ip", &ev.IP},
+		{"user_agent", &ev.UserAgent},
+		{"detail", inJSON{&ev.Detail}},
+		{"prev_hash", &ev.PrevHash},
+		{"hash", &ev.Hash},
+	}
+}
+
+func webhookColumns(w *models.Webhook) []column {
+	return []column{
+		{"id", &w.ID},
+		{"app_id", &w.AppID},
+		{"url", &w.URL},
+		{"events", inJSON{&w.Events}},
+		{"active", &w.Active},
+		{"created_at", &w.CreatedAt},
+	}
+}
+
+func webhookEventColumns(ev *models.WebhookEvent) []column {
+	return []column{
+		{"id", &ev.ID},
+		{"app_id", &ev.AppID},
+		{"envelope_id", &ev.EnvelopeID},
+		{"name", &ev.Name},
+		{"body", &ev.Body},
+		{"created_at", &ev.CreatedAt},
+	}
+}
+
+func deliveryColumns(d *models.Delivery) []column {
+	return []column{
+		{"id", &d.ID},
+		{"app_id", &d.AppID},
+		{"webhook_id", &d.WebhookID},
+		{"event_id", &d.EventID},
+		{"envelope_id", &d.EnvelopeID},
+		{"event", &d.Event},
+		{"status", &d.Status},
+		{"created_at", &d.CreatedAt},
+	}
+}
+
+func outboxColumns(r *models.OutboxRow) []column {
+	return []column{
+		{"id", &r.ID},
+		{"key", &r.Key},
+		{"lane", &r.Lane},
+		{"kind", &r.Kind},
+		{"refs", inJSON{&r.Refs}},
+		{"not_before", &r.NotBefore},
+		{"created_at", &r.CreatedAt},
+	}
+}
+
+// inJSON keeps a value as JSON text; null is NULL.
+type inJSON struct{ value any }
+
+// Value implements driver.Valuer.
+func (j inJSON) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.value)
+	if err != nil || string(text) == "null" {
+		return nil, err
+	}
+	return string(text), nil
+}
+
+// Scan implements sql.Scanner.
+func (j inJSON) Scan(src any) error {
+	switch text := src.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), j.value)
+	case []byte:
+		return json.Unmarshal(text, j.value)
+	}
+	return fmt.Errorf("store: JSON in a %T", src)
+}

@@ -1,0 +1,18 @@
+package store
+
+import "countersign/models"
+
+// ColumnsOf are the columns that are loaded and saved of the tables of an
+// envelope, with the model of each.
+func ColumnsOf() map[any][]string {
+	return map[any][]string{
+		&models.Envelope{}:       namesOf(envelopeColumns(&models.Envelope{})),
+		&models.Signer{}:         namesOf(signerColumns(&models.Signer{})),
+		&models.Document{}:       namesOf(documentColumns(&models.Document{})),
+		&models.Field{}:          namesOf(fieldColumns(&models.Field{})),
+		&models.FieldValue{}:     namesOf(valueColumns(&models.FieldValue{})),
+		&models.SavedSignature{}: namesOf(savedSignatureColumns(&models.SavedSignature{})),
+		&models.Event{}:          namesOf(eventColumns(&models.Event{})),
+		&models.WebhookEvent{}:   namesOf(webhookEventColumns(&models.WebhookEvent{})),
+	}
+}
