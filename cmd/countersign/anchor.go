@@ -21,16 +21,16 @@ func authority(cfg config.Config) *cms.Authority {
 }
 
 // anchorer has the audit trail time-stamped; nil unless the settings ask for it.
-func (p *parts) anchorer() activities.Anchorer {
-	if !p.cfg.TSAAnchor {
+func (a *app) anchorer() activities.Anchorer {
+	if !a.cfg.TSAAnchor {
 		return nil
 	}
-	p.metrics.Anchor(p.lastAnchor)
-	return audit.Anchorer{Store: p.store, Blobs: p.blobs, Authority: authority(p.cfg), Now: now}
+	a.metrics.Anchor(a.lastAnchor)
+	return audit.Anchorer{Store: a.store, Blobs: a.blobs, Authority: authority(a.cfg), Now: now}
 }
 
-func (p *parts) lastAnchor(ctx context.Context) (time.Time, error) {
-	last, err := p.store.LastAnchor(ctx)
+func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
+	last, err := a.store.LastAnchor(ctx)
 	if err != nil || last == nil {
 		return time.Time{}, err
 	}
@@ -38,12 +38,12 @@ func (p *parts) lastAnchor(ctx context.Context) (time.Time, error) {
 }
 
 // scheduleAnchors has Temporal run it every day, or no longer.
-func (p *parts) scheduleAnchors(ctx context.Context) error {
-	if p.cfg.TSAAnchor {
-		return temporal.KeepAnchoring(ctx, p.client)
+func (a *app) scheduleAnchors(ctx context.Context) error {
+	if a.cfg.TSAAnchor {
+		return temporal.KeepAnchoring(ctx, a.client)
 	}
-	if err := temporal.EndAnchoring(ctx, p.client); err != nil {
-		p.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
+	if err := temporal.EndAnchoring(ctx, a.client); err != nil {
+		a.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
 	}
 	return nil
 }

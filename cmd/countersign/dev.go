@@ -80,16 +80,16 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := assemble(ctx, cfg, log)
+	a, err := newApp(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	h, err := p.api()
+	defer func() { err = errors.Join(err, a.close()) }()
+	h, err := a.api()
 	if err != nil {
 		return err
 	}
-	ws, err := p.workers(ctx)
+	ws, err := a.workers(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
-	if err := p.scheduleAnchors(ctx); err != nil {
+	if err := a.scheduleAnchors(ctx); err != nil {
 		return err
 	}
-	wg.Go(func() { p.dispatcher().Run(ctx) })
-	wg.Go(func() { p.housekeep(ctx) })
-	wg.Go(func() { p.watchCertificate(ctx) })
-	if err := p.observe(ctx, &wg); err != nil {
+	wg.Go(func() { a.dispatcher().Run(ctx) })
+	wg.Go(func() { a.housekeep(ctx) })
+	wg.Go(func() { a.watchCertificate(ctx) })
+	if err := a.observe(ctx, &wg); err != nil {
 		return err
 	}
 

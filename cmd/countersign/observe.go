@@ -22,7 +22,7 @@ import (
 )
 
 // trace begins to export traces, where the environment asks for them.
-func (p *parts) trace(ctx context.Context) error {
+func (a *app) trace(ctx context.Context) error {
 	wanted, err := config.Traces(os.Environ())
 	if err != nil || !wanted {
 		return err
@@ -31,84 +31,84 @@ func (p *parts) trace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.log = slog.New(tracing.Logs(p.log.Handler()))
-	slog.SetDefault(p.log)
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { p.log.Warn("traces are not exported", "error", err) }))
-	p.tracer, p.ended = t, func() {
+	a.log = slog.New(tracing.Logs(a.log.Handler()))
+	slog.SetDefault(a.log)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.log.Warn("traces are not exported", "error", err) }))
+	a.tracer, a.ended = t, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 		defer cancel()
 		if err := stop(end); err != nil {
-			p.log.Warn("the last traces are not exported", "error", err)
+			a.log.Warn("the last traces are not exported", "error", err)
 		}
 	}
 	return nil
 }
 
 // temporalObserver sees what the Temporal client and the workers do.
-func (p *parts) temporalObserver() temporal.Observer {
-	o := temporal.Observer{Metrics: p.metrics.Temporal()}
-	if p.tracer != nil {
-		o.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(p.tracer)}
+func (a *app) temporalObserver() temporal.Observer {
+	o := temporal.Observer{Metrics: a.metrics.Temporal()}
+	if a.tracer != nil {
+		o.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(a.tracer)}
 	}
 	return o
 }
 
 // deliverer posts webhooks, and is measured and traced.
-func (p *parts) deliverer() metrics.Deliverer {
-	d := p.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: p.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}))
-	if p.tracer != nil {
-		d = tracing.Deliveries(p.tracer, d)
+func (a *app) deliverer() metrics.Deliverer {
+	d := a.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: a.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}))
+	if a.tracer != nil {
+		d = tracing.Deliveries(a.tracer, d)
 	}
 	return d
 }
 
 // measureStore shows the database's pool and the outbox.
-func (p *parts) measureStore() error {
-	if p.metrics == nil {
+func (a *app) measureStore() error {
+	if a.metrics == nil {
 		return nil
 	}
-	pool, err := p.store.Pool()
+	pool, err := a.store.Pool()
 	if err != nil {
 		return err
 	}
-	p.metrics.Database(pool)
-	p.metrics.Outbox(p.store.OutboxDepth)
-	p.metrics.Unsealed(p.store.CountUnsealed)
+	a.metrics.Database(pool)
+	a.metrics.Outbox(a.store.OutboxDepth)
+	a.metrics.Unsealed(a.store.CountUnsealed)
 	return nil
 }
 
 // checks are the parts that this process needs. A worker needs its seal key too.
-func (p *parts) checks() health.Checks {
+func (a *app) checks() health.Checks {
 	cs := health.Checks{
-		"database": p.store.Ping, "files": p.blobs.Check, "temporal": temporal.Workflows{Client: p.client}.Check,
+		"database": a.store.Ping, "files": a.blobs.Check, "temporal": temporal.Workflows{Client: a.client}.Check,
 	}
-	if p.sealer != nil {
-		cs["seal_key"] = func(context.Context) error { return p.sealer.Trial() }
+	if a.sealer != nil {
+		cs["seal_key"] = func(context.Context) error { return a.sealer.Trial() }
 	}
 	return cs
 }
 
 // observe serves /metrics, /healthz and /readyz on an address of their own,
 // where the settings name one, until ctx ends.
-func (p *parts) observe(ctx context.Context, wg *sync.WaitGroup) error {
-	if p.metrics == nil {
+func (a *app) observe(ctx context.Context, wg *sync.WaitGroup) error {
+	if a.metrics == nil {
 		return nil
 	}
-	l, err := listen(ctx, p.cfg.MetricsListen)
+	l, err := listen(ctx, a.cfg.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("COUNTERSIGN_METRICS_LISTEN: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", p.metrics.Handler())
-	mux.Handle("GET /readyz", p.checks().Handler(p.log))
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.Handle("GET /readyz", a.checks().Handler(a.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // the prober has gone
 	})
-	p.log.InfoContext(ctx, "metrics are shown", "address", l.Addr().String())
+	a.log.InfoContext(ctx, "metrics are shown", "address", l.Addr().String())
 	wg.Go(func() {
 		if err := serve(ctx, l, mux); err != nil {
-			p.log.ErrorContext(ctx, "metrics are not shown any more", "error", err)
+			a.log.ErrorContext(ctx, "metrics are not shown any more", "error", err)
 		}
 	})
 	return nil
@@ -119,11 +119,11 @@ const certificateNotice = 30 * 24 * time.Hour
 
 // watchCertificate warns at once and every day of a sealing certificate that
 // ends soon, until ctx ends.
-func (p *parts) watchCertificate(ctx context.Context) {
+func (a *app) watchCertificate(ctx context.Context) {
 	ticker := time.NewTicker(24 * time.Hour)
 	defer ticker.Stop()
 	for {
-		warnOfCertificate(ctx, p.log, p.sealer.NotAfter(), now())
+		warnOfCertificate(ctx, a.log, a.sealer.NotAfter(), now())
 		select {
 		case <-ctx.Done():
 			return

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+type apiCommand struct{}
+
+// Run serves the API, and dispatches what its own requests commit.
+func (apiCommand) Run(ctx context.Context) (err error) {
+	cfg, err := production("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
+	if err != nil {
+		return err
+	}
+	a, err := newApp(ctx, cfg, logger(cfg, false))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	h, err := a.api()
+	if err != nil {
+		return err
+	}
+	l, err := listen(ctx, cfg.Listen)
+	if err != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "serving", "address", l.Addr().String(), "base_url", cfg.BaseURL, "version", version)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := a.observe(ctx, &wg); err != nil {
+		return err
+	}
+	wg.Go(func() { a.dispatcher().Run(ctx) })
+	wg.Go(func() { a.housekeep(ctx) })
+	return serve(ctx, l, h)
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.temporal.io/sdk/client"
+
+	"countersign/activities"
+	"countersign/api"
+	"countersign/config"
+	"countersign/internal/clamd"
+	"countersign/internal/credential"
+	"countersign/internal/metrics"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+	"countersign/web"
+	"countersign/worker"
+)
+
+// app is the service, put together from its settings.
+type app struct {
+	cfg    config.Config
+	log    *slog.Logger
+	vault  *vault.Vault
+	store  *store.Store
+	blobs  blob.Store
+	tokens *credential.Tokens
+	mail   metrics.Mailer
+	sms    notify.SMS
+	client client.Client
+	tracer trace.Tracer // nil unless the environment asks for traces
+	ended  func()       // sends the last spans
+	// metrics is nil unless the settings name an address to show them at.
+	metrics *metrics.Metrics
+	sealer  *sealer // of a process that has workers
+	// validators are of a process that has the API.
+	validators *seal.Validators
+}
+
+// keysLimit bounds how long a request waits for keys that were rotated.
+const keysLimit = 3 * time.Second
+
+// newApp opens everything that the API and the worker share. The database
+// must be up to date.
+func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, err error) {
+	a := &app{cfg: cfg, log: log}
+	if cfg.MetricsListen != "" {
+		a.metrics = metrics.New(version)
+	}
+	if err := a.trace(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if a.store, a.vault, err = openStore(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := a.store.Migrated(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.measureStore(); err != nil {
+		return nil, err
+	}
+	if a.blobs, err = openBlobs(ctx, cfg, a.vault); err != nil {
+		return nil, err
+	}
+	keys, err := a.store.Keys(ctx, models.KeyTokens)
+	if err != nil {
+		return nil, err
+	}
+	if a.tokens, err = credential.NewTokens(keys, now); err != nil {
+		return nil, err
+	}
+	a.tokens.Follow(func() ([]store.Key, error) {
+		ctx, cancel := context.WithTimeout(ctx, keysLimit)
+		defer cancel()
+		return a.store.Keys(ctx, models.KeyTokens)
+	})
+	mail, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
+	if err != nil {
+		return nil, err
+	}
+	a.mail = a.metrics.Mailer(mail)
+	if cfg.SMSURL != "" {
+		sms, err := notify.NewTwilio(string(cfg.SMSURL), &http.Client{Timeout: 15 * time.Second})
+		if err != nil {
+			return nil, err
+		}
+		a.sms = a.metrics.SMS(sms)
+	}
+	if a.client, err = temporal.Dial(cfg, a.log, a.temporalObserver()); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *app) close() error {
+	if a.validators != nil {
+		a.validators.Close()
+	}
+	if a.client != nil {
+		a.client.Close()
+	}
+	var err error
+	if a.store != nil {
+		err = a.store.Close()
+	}
+	if a.ended != nil {
+		a.ended()
+	}
+	return err
+}
+
+// api puts the HTTP handler together.
+func (a *app) api() (http.Handler, error) {
+	admission := seal.DefaultLimits()
+	admission.MaxBytes = a.cfg.UploadLimit
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
+	}
+	a.validators = seal.NewValidators(self, "validate-pdf")
+	admission.Validators = a.validators
+	others, err := settingsTrust(a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	codeKeys, err := a.vault.Derive("otp")
+	if err != nil {
+		return nil, err
+	}
+	var scanner api.Scanner
+	if a.cfg.ClamdURL != "" {
+		if scanner, err = clamd.Parse(a.cfg.ClamdURL); err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range a.cfg.Warnings() {
+		a.log.Warn(w)
+	}
+	return api.New(api.Config{
+		Scanner: scanner,
+		Store:   a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
+		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
+		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: admission,
+		RateLimit: a.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(a.cfg.DatabaseURL), "postgres"),
+		DefaultExpiryDays: a.cfg.DefaultExpiryDays, ReminderInterval: a.cfg.ReminderInterval, ConsoleIdle: a.cfg.ConsoleIdle, ConsoleTOTP: a.cfg.ConsoleTOTP,
+		DeclineNeedsCode: a.cfg.DeclineNeedsCode, CodeBeforeReading: !a.cfg.ReadBeforeCode, AllowPrivateHooks: a.cfg.WebhookAllowPrivate,
+		Development: a.cfg.WebhookAllowPrivate, TrustedProxies: a.cfg.TrustedProxies, Trust: others,
+		Version: version, Observe: a.metrics.Request, FileMissing: a.metrics.FileMissing, Tracer: a.tracer, Log: a.log, Now: now, NewID: newID,
+	})
+}
+
+// housekeep removes what has run out, every minute, until ctx ends.
+func (a *app) housekeep(ctx context.Context) {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
+	for {
+		if err := a.store.Housekeep(ctx); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "housekeeping failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// workers puts the Temporal workers together. The seal makes a trial signature
+// here, so that a missing or expired key is noticed before anyone has signed.
+func (a *app) workers(ctx context.Context) (worker.Workers, error) {
+	sealer, err := newSealer(ctx, a.cfg, a.store)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.store.RecordSealCertificate(ctx, sealer.certificate()); err != nil {
+		return nil, err
+	}
+	a.sealer = sealer
+	a.metrics.Certificate(sealer.NotAfter)
+	return worker.New(a.client, &activities.Activities{
+		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
+		Webhooks: a.deliverer(), Anchors: a.anchorer(),
+		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
+		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
+	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
+}
+
+// dispatcher tells Temporal what was committed.
+func (a *app) dispatcher() *temporal.Dispatcher {
+	return &temporal.Dispatcher{
+		Outbox: a.store, Client: a.client, Namespace: a.cfg.TemporalNamespace, Delays: a.cfg.WebhookSchedule[:], Log: a.log, Tracer: a.tracer,
+	}
+}

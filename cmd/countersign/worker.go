@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"countersign/temporal"
+)
+
+type workerCommand struct{}
+
+// Run runs the workflows and activities until it is told to stop.
+func (workerCommand) Run(ctx context.Context) (err error) {
+	cfg, err := production("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY", "SEAL_KEY")
+	if err != nil {
+		return err
+	}
+	a, err := newApp(ctx, cfg, logger(cfg, false))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	ws, err := a.workers(ctx)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := a.observe(ctx, &wg); err != nil {
+		return err
+	}
+	wg.Go(func() { a.watchCertificate(ctx) })
+	if err := waitForTemporal(ctx, a.client); err != nil {
+		return err
+	}
+	if err := ws.Start(); err != nil {
+		return err
+	}
+	defer ws.Stop()
+	if err := a.scheduleAnchors(ctx); err != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "working", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
+	a.dispatcher().Run(ctx)
+	return nil
+}
+
+// waitForTemporal lets a worker be started before Temporal is.
+func waitForTemporal(ctx context.Context, c client.Client) error {
+	for {
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := temporal.Check(try, c)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stopped while waiting: %w", err)
+		case <-time.After(time.Second):
+		}
+	}
+}
