@@ -128,7 +128,6 @@ func TestUncleanContent(t *testing.T) {
 		"open marked content":      {content: text + "/OC /Hidden BDC"},
 		"an inline image, no end":  {content: text + "BI /W 1 /H 1 /CS /G /BPC 8 ID x"},
 		"a compressed stream, cut": {extra: "/Contents 1000 0 R"},
-		"null among the contents":  {content: text, extra: "/Contents[11 0 R null]"},
 		"operands at the end":      {content: text + "1 2 3"},
 		"unknown operators":        {content: text + "7 c8.734"},
 		"too few operands":         {content: text + "7 m 8 9 l"},

@@ -226,7 +226,7 @@ func TestTimeOfTheProcessor(t *testing.T) {
 // TestAdmitOldVersionNumber: a transparency state under the number 1.2.
 func TestAdmitOldVersionNumber(t *testing.T) {
 	t.Parallel()
-	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>"}}})
+	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Contents null/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>"}}})
 	b = bytes.Replace(b, []byte("%PDF-1.4"), []byte("%PDF-1.2"), 1)
 	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"countersign/seal/pdf"
 )
@@ -26,12 +25,19 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 			return where(err, "page %d", p.Index+1)
 		}
 		for _, c := range contents {
-			if ref, ok := c.Ref(); ok {
-				n.contents[ref] = true
+			ref, ok := c.Ref()
+			if !ok { // poppler shows nothing of such a page, others what remains
+				return ambiguous("the content of page %d holds a null where a stream was expected", p.Index+1)
+			}
+			if _, ok := n.contents[ref]; !ok {
+				n.contents[ref] = false
 			}
 		}
 		if err := n.resources(p.Resources, checked, 0); err != nil {
 			return where(err, "resources of page %d", p.Index+1)
+		}
+		if err := n.pageText(p, contents); err != nil {
+			return where(err, "content of page %d", p.Index+1)
 		}
 		w, h := g.Size()
 		sizes = append(sizes, PageSize{w, h})
@@ -116,6 +122,11 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 // document looks at the trailers and at the catalog.
 func (n *inspector) document() error {
 	for i, t := range n.f.Trailers() {
+		if d, err := t.Dict(); err == nil {
+			if info, ok := d.Get("Info").Ref(); ok {
+				n.info[info] = true
+			}
+		}
 		if err := onlyOnce(t, "the trailer of revision %d from the end", i+1); err != nil {
 			return err
 		}
@@ -138,70 +149,14 @@ func (n *inspector) document() error {
 			return err
 		}
 	}
-	return n.layers(catalog)
-}
-
-// layers looks for optional content (8.11.4) that is on where the document is
-// viewed and off where it is printed or exported, or the other way round.
-func (n *inspector) layers(catalog pdf.Dict) error {
-	props, err := optional(n.f, catalog.Get("OCProperties"))
-	if err != nil || props == nil {
-		return err
-	}
-	config, err := optional(n.f, props.Get("D"))
-	if err != nil || config == nil {
-		return err
-	}
-	usages, err := arrayOf(n.f, config.Get("AS"))
+	redrawn, err := redrawsFields(n.f)
 	if err != nil {
 		return err
 	}
-	seen := map[pdf.Ref]bool{}
-	for _, u := range usages {
-		usage, err := optional(n.f, u)
-		if err != nil || usage == nil {
-			return err
-		}
-		groups, err := arrayOf(n.f, usage.Get("OCGs"))
-		if err != nil {
-			return err
-		}
-		for _, g := range groups {
-			if ref, ok := g.Ref(); ok && !seen[ref] {
-				seen[ref] = true
-				if err := n.layer(ref); err != nil {
-					return err
-				}
-			}
-		}
+	if redrawn {
+		n.warn(WarnRedrawn, "NeedAppearances is true")
 	}
-	return nil
-}
-
-func (n *inspector) layer(ref pdf.Ref) error {
-	group, err := optional(n.f, ref.Value())
-	if err != nil || group == nil {
-		return err
-	}
-	usage, err := optional(n.f, group.Get("Usage"))
-	if err != nil || usage == nil {
-		return err
-	}
-	var states []string
-	for _, use := range [][2]string{{"View", "ViewState"}, {"Print", "PrintState"}, {"Export", "ExportState"}} {
-		d, err := optional(n.f, usage.Get(use[0]))
-		if err != nil {
-			return err
-		}
-		if state, ok := d.Get(use[1]).Name(); ok {
-			states = append(states, state)
-		}
-	}
-	slices.Sort(states)
-	if len(slices.Compact(states)) > 1 {
-		n.warn(WarnLayers, "object %d", ref.Num)
-	}
-	return nil
+	return n.layers(catalog)
 }
 
 // optional returns the dictionary that v is or refers to, nil if it is none.

@@ -163,6 +163,28 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		{"page: key twice", seal.PDFAmbiguous, "Contents twice", withPage("/Contents 11 0 R/Cont#65nts 1000 0 R", "<</Length 0>>\nstream\n\nendstream")},
 		{"resources: key twice", seal.PDFAmbiguous, "Font twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font 1 0 R/Font 2 0 R>>"}}})},
 		{"fonts: name twice", seal.PDFAmbiguous, "F1 twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F#31 1 0 R>>>>"}}})},
+		{"stream: key twice", seal.PDFAmbiguous, "object 1000 has the key Filter twice", withPage("", "<</Length 0/Filter/ASCIIHexDecode/F#69lter[]>>\nstream\n\nendstream")},
+		{"font: key twice", seal.PDFAmbiguous, "object 1000 has the key BaseFont twice", withPage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>")},
+		{"annotation: key twice", seal.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
+		{"appearances: key twice", seal.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
+		{"dictionary of many keys: one twice", seal.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
+		{"content: array in an array", seal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "[11 0 R]")},
+		{"content: dictionary", seal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "<<>>")},
+		{"content: what does not exist", seal.PDFAmbiguous, "object 4000, of a page's content, is not a stream", withPage("/Contents[11 0 R 4000 0 R]")},
+		{"content: null", seal.PDFAmbiguous, "page 1 holds a null where a stream", withPage("/Contents[null 11 0 R]")},
+		{"text: no such font", seal.PDFAmbiguous, "content of page 1 writes in the font /FX, which", withContent("BT /FX 18 Tf (a) Tj ET")},
+		{"text: a font that is null", seal.PDFAmbiguous, "content of page 1 writes in the font /F1, which", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 4000 0 R>>>>"}}})},
+		{"text: no size", seal.PDFAmbiguous, "content of page 1 selects a font by /F1 instead", withContent("BT /F1 Tf (a) Tj ET")},
+		{"text: a name for a size", seal.PDFAmbiguous, "selects a font by /F1 /F1 instead", withContent("BT /F1 /F1 Tf (a) Tj ET")},
+		{"text: too many operands", seal.PDFAmbiguous, "selects a font by /F1 0 18 instead", withContent("BT /F1 0 18 Tf (a) Tj ET")},
+		{"text: nothing before Tf", seal.PDFAmbiguous, "selects a font by nothing instead", withContent("BT Tf (a) Tj ET")},
+		{"text: mode 9", seal.PDFAmbiguous, "has the text rendering mode 9, which", withContent("BT /F1 9 Tf 9 Tr (a) Tj ET")},
+		{"text: half a mode", seal.PDFAmbiguous, "has the text rendering mode 2.5, which", withContent("BT /F1 9 Tf 2.5 Tr (a) Tj ET")},
+		{"text: no mode", seal.PDFAmbiguous, "has the text rendering mode nothing, which", withContent("BT /F1 9 Tf Tr (a) Tj ET")},
+		{"text: in the second stream", seal.PDFAmbiguous, "writes in the font /FX", withPage("/Contents[11 0 R 1000 0 R]", "<</Length 22>>\nstream\nBT /FX 18 Tf (a) Tj ET\nendstream")},
+		{"text: in a form", seal.PDFAmbiguous, "stream 1000 writes in the font /FX", withPage("", formOf("/Resources<<>>", "BT /FX 18 Tf (a) Tj ET"))},
+		{"text: in a form that has the page's resources", seal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "BT /FX 18 Tf (a) Tj ET"))},
+		{"text: in a form in that form", seal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "/X1 Do"), formOf("", "BT /FX 18 Tf (a) Tj ET"))},
 		{"data in another file", seal.PDFAmbiguous, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
 		{"Length too small", seal.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
 		{"Length beyond the end", seal.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
@@ -194,6 +216,12 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		})
 	}
 	for name, b := range map[string][]byte{
+		"the document's title twice":         bytes.Replace(withPage("", "<</Title(a)/Title(b)>>"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 1000 0 R"), 1),
+		"every text rendering mode":          withContent("BT /F1 9 Tf 0 Tr 1 Tr 2 Tr 3 Tr 4 Tr 5 Tr 6 Tr 7 Tr (9 Tr /FX 9 Tf) Tj ET"),
+		"an image whose data look like text": withContent("BI /W 16 /H 1 /BPC 8 /CS /G ID /FX 1 Tf 9 Tr   EI"),
+		"a form that nothing paints":         withPage("", formOf("", "BT /FX 18 Tf (a) Tj ET")),
+		"a form with the page's resources":   withForms(formOf("", "BT /F1 18 Tf (a) Tj ET")),
+		"forms that paint each other":        withForms(formOf("", "/X1 Do"), formOf("", "/X0 Do /X1 Do")),
 		"the same key with the same value":   classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F1 3 0 R>>>>"}}}),
 		"an attachment with another name":    attached("(a)", "(seals.json)"),
 		"a string that is not a file's name": withPage("/Annots[<</Subtype/Text/Rect[0 0 9 9]/Contents(seal.json)>>]"),
@@ -201,6 +229,36 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
 		require.NoError(t, err, name)
 	}
+}
+
+// withContent has one page with that content and the font F1.
+func withContent(content string) []byte {
+	return classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]" + ownResources, content: content}}})
+}
+
+// withForms has a page that paints the first form, X0.
+func withForms(forms ...string) []byte {
+	names := ""
+	for i := range forms {
+		names += fmt.Sprintf("/X%d %d 0 R", i, 1000+i)
+	}
+	return classicPDF(layout{
+		pages:   []page{{extra: "/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>/XObject<<" + names + ">>>>", content: "q /X0 Do Q"}},
+		objects: forms,
+	})
+}
+
+func formOf(entries, content string) string {
+	return fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 99 99]%s/Length %d>>\nstream\n%s\nendstream", entries, len(content), content)
+}
+
+// manyKeys begins a dictionary of n keys.
+func manyKeys(n int) string {
+	out := "<<"
+	for i := range n {
+		out += fmt.Sprintf("/K%d %d", i, i)
+	}
+	return out
 }
 
 // twiceInStream lists an object twice in an object stream.

@@ -27,7 +27,9 @@ const (
 	WarnStandard   = "not_standard" // the validator has an objection
 	WarnActions    = "shows_and_hides"
 	WarnExtends    = "object_stream_extends"
-	WarnLayers     = "layers_by_use" // shown on screen, but not printed, or the other way round
+	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
+	WarnRedrawn    = "fields_redrawn" // programs are asked to make the looks of form fields anew
+	WarnContent    = "content_unread" // not all of the content could be read
 )
 
 // inspector looks at every object of an upload once.
@@ -35,7 +37,9 @@ type inspector struct {
 	f        *pdf.File
 	lim      Limits
 	signed   bool
-	contents map[pdf.Ref]bool // streams of page content
+	contents map[pdf.Ref]bool // of pages; true: it is a stream
+	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
+	budget   int64            // bytes of content whose text may still be looked at
 	warnings map[string]*Warning
 	streams  []extent // of object streams
 }
@@ -47,7 +51,7 @@ type extent struct{ start, end int64 }
 const maxContent = 64 << 20
 
 func newInspector(f *pdf.File, lim Limits, signed bool) *inspector {
-	return &inspector{f: f, lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, warnings: map[string]*Warning{}}
+	return &inspector{f: f, lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
 }
 
 func (n *inspector) warn(code, format string, args ...any) {
@@ -95,6 +99,11 @@ func (n *inspector) objects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for ref, isStream := range n.contents {
+		if !isStream {
+			return ambiguous("object %d, of a page's content, is not a stream", ref.Num)
+		}
+	}
 	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
 	for i := 1; i < len(n.streams); i++ {
 		if n.streams[i].start < n.streams[i-1].end {
@@ -113,7 +122,12 @@ func (n *inspector) object(o pdf.Object) error {
 			return err
 		}
 	}
-	return o.Value.Dicts(func(d pdf.Dict) error { return n.dict(o, d) })
+	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
+		if repeated != "" && !n.info[o.Ref] {
+			return ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
+		}
+		return n.dict(o, d)
+	})
 }
 
 // activeContent refuses actions that would run something.
@@ -165,13 +179,16 @@ func (n *inspector) stream(o pdf.Object) error {
 		if problem != "" {
 			return ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
-	case n.contents[o.Ref], d.Get("Subtype").IsName("Form"), d.Get("PatternType") != nil:
+	case n.isContent(o.Ref), d.Get("Subtype").IsName("Form"), d.Get("PatternType") != nil:
 		large, err := n.f.Inflates(o, maxContent)
 		if err != nil {
 			return err
 		}
 		if large {
 			return &Refusal{PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20)}
+		}
+		if !n.isContent(o.Ref) {
+			return n.formText(o)
 		}
 	}
 	return nil

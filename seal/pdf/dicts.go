@@ -1,18 +1,20 @@
 package pdf
 
-// Dicts calls visit for every dictionary in v, at any depth, outer ones first.
-func (v Value) Dicts(visit func(Dict) error) error { return v.dicts(visit, 0) }
+// Dicts calls visit for every dictionary in v, at any depth, outer ones first,
+// with a key that it repeats, as RepeatedKey says.
+func (v Value) Dicts(visit func(d Dict, repeated string) error) error { return v.dicts(visit, 0) }
 
-func (v Value) dicts(visit func(Dict) error, depth int) error {
+func (v Value) dicts(visit func(Dict, string) error, depth int) error {
 	switch {
 	case depth > MaxDepth:
 		return errDepth
 	case v.IsDict():
-		d, err := v.Dict()
+		var repeated string
+		d, _, err := v.dictAt(0, make(Dict, 0, 12), &repeated)
 		if err != nil {
 			return err
 		}
-		if err := visit(d); err != nil {
+		if err := visit(d, repeated); err != nil {
 			return err
 		}
 		for _, e := range d {

@@ -113,7 +113,7 @@ func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	if !ok1 || !ok2 || num != ref.Num || gen != ref.Gen || i+3 >= len(b) || string(b[i:i+3]) != "obj" {
 		return nil, false
 	}
-	d, end, err := Value(b).dictAt(skipSpace(b, i+3), d)
+	d, end, err := Value(b).dictAt(skipSpace(b, i+3), d, nil)
 	if err != nil {
 		return nil, false
 	}

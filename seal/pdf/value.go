@@ -192,12 +192,14 @@ func (v Value) DictInto(d Dict) (Dict, error) {
 	if !v.IsDict() {
 		return nil, errors.New("pdf: not a dictionary")
 	}
-	d, _, err := v.dictAt(0, d)
+	d, _, err := v.dictAt(0, d, nil)
 	return d, err
 }
 
-// dictAt reads the dictionary that begins at v[i] and returns where it ends.
-func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
+// dictAt reads the dictionary that begins at v[i] and returns where it ends. If
+// repeated is not nil, it is set as RepeatedKey says.
+func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
+	begin := i
 	if !v[min(i, len(v)):].IsDict() {
 		return nil, 0, errors.New("pdf: not a dictionary")
 	}
@@ -207,6 +209,11 @@ func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
 			return nil, 0, errEnd
 		}
 		if v[i] == '>' && v[i+1] == '>' {
+			if repeated != nil && len(d) >= searchedKeys {
+				var err error
+				*repeated, err = v[begin : i+2].RepeatedKey()
+				return d, i + 2, err
+			}
 			return d, i + 2, nil
 		}
 		if v[i] != '/' {
@@ -222,7 +229,12 @@ func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(d) < 64 {
+		if len(d) < searchedKeys {
+			if repeated != nil {
+				if old := d.Get(key); old != nil && !bytes.Equal(old, v[start:stop]) {
+					*repeated = key
+				}
+			}
 			d.Set(key, v[start:stop:stop])
 		} else { // a large dictionary: linear search would be quadratic
 			d = append(d, Entry{key, v[start:stop:stop]})
@@ -230,6 +242,9 @@ func (v Value) dictAt(i int, d Dict) (Dict, int, error) {
 		i = stop
 	}
 }
+
+// searchedKeys is how many keys of a dictionary are compared with each new one.
+const searchedKeys = 64
 
 // Array returns the elements of an array.
 func (v Value) Array() ([]Value, error) {

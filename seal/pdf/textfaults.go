@@ -1,0 +1,189 @@
+package pdf
+
+// TextFaults are operators in content that programs take in different ways, so
+// that some show a text and others do not. "" stands for none.
+type TextFaults struct {
+	// Font is the name of a font that the resources lack (9.3.1): some programs take
+	// another one, some show nothing.
+	Font string
+	// Operands are those of a Tf that are not a font and a size.
+	Operands string
+	// Mode is the operand of a Tr that is no text rendering mode (9.3.6).
+	Mode string
+	// Unread tells that not all of the content could be read.
+	Unread bool
+}
+
+// PageTextFaults looks at a page's content, at most so many decoded bytes. It
+// returns how many there were.
+func (f *File) PageTextFaults(contents []Value, resources Value, most int64) (TextFaults, int64, error) {
+	data, whole, err := f.contentData(contents, most)
+	if err != nil {
+		return TextFaults{}, 0, err
+	}
+	return f.textFaults(data, resources, whole, most)
+}
+
+// StreamTextFaults looks at the content of a form or a pattern that has
+// resources of its own. One without is looked at where it is used.
+func (f *File) StreamTextFaults(o Object, most int64) (TextFaults, int64, error) {
+	d, err := o.Value.Dict()
+	if err != nil || d.Get("Resources").IsNull() {
+		return TextFaults{}, 0, err
+	}
+	data, whole := f.decodeSome(nil, o, most)
+	return f.textFaults(data, d.Get("Resources"), whole, most)
+}
+
+// textReader looks for faults in one content, and in the forms without resources
+// that it paints: they use those of the content.
+type textReader struct {
+	f         *File
+	resources Dict
+	fonts     map[string]bool
+	forms     map[Ref]bool // looked at
+	faults    TextFaults
+	size      int64
+	err       error
+}
+
+// textFaults looks for faults. It writes behind data.
+func (f *File) textFaults(data []byte, resources Value, whole bool, most int64) (TextFaults, int64, error) {
+	r := &textReader{f: f, forms: make(map[Ref]bool)}
+	resources, err := f.Resolve(resources)
+	if err == nil && resources.IsDict() {
+		r.resources, err = resources.Dict()
+	}
+	if err == nil {
+		r.fonts, err = f.fontNames(r.resources)
+	}
+	if err != nil {
+		return TextFaults{}, 0, err
+	}
+	r.read(data, whole, most, 0)
+	return r.faults, r.size, r.err
+}
+
+func (r *textReader) read(data []byte, whole bool, most int64, level int) {
+	r.size += int64(len(data))
+	r.faults.Unread = r.faults.Unread || !whole || r.size > most
+	if r.faults.Unread {
+		return
+	}
+	var operands []Value
+	tokens(data, func(v Value) {
+		if len(operands) < maxOperands {
+			operands = append(operands, v)
+		}
+	}, func(op string) bool {
+		switch op {
+		case "Tf":
+			r.faults.font(operands, r.fonts)
+		case "Tr":
+			r.faults.mode(operands)
+		case "Do":
+			if len(operands) == 1 {
+				r.form(operands[0], most, level)
+			}
+		}
+		operands = operands[:0]
+		return r.err == nil
+	}, func() { operands = operands[:0] }, func() {})
+}
+
+// form reads a form that has no resources.
+func (r *textReader) form(name Value, most int64, level int) {
+	xobjects, err := r.f.Resolve(r.resources.Get("XObject"))
+	if err != nil || !xobjects.IsDict() {
+		r.err = err
+		return
+	}
+	d, err := xobjects.Dict()
+	if err != nil {
+		r.err = err
+		return
+	}
+	key, _ := name.Name()
+	ref, ok := d.Get(key).Ref()
+	if !ok || r.forms[ref] || level >= maxForms {
+		return
+	}
+	r.forms[ref] = true
+	o, err := r.f.distant(ref)
+	if err != nil || !o.IsStream() {
+		r.err = err
+		return
+	}
+	if d, err = o.Value.Dict(); err != nil {
+		r.err = err
+		return
+	}
+	if !d.Get("Subtype").IsName("Form") || !d.Get("Resources").IsNull() {
+		return
+	}
+	data, whole := r.f.decodeSome(nil, o, most)
+	r.read(data, whole, most, level+1)
+}
+
+// operandsOf returns operands as they are written, "nothing" if there are none.
+func operandsOf(operands []Value) string {
+	if len(operands) == 0 {
+		return "nothing"
+	}
+	var b []byte
+	for i, v := range operands {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, v...)
+	}
+	return string(b)
+}
+
+func (t *TextFaults) font(operands []Value, fonts map[string]bool) {
+	if len(operands) == 2 {
+		name, isName := operands[0].Name()
+		if _, isNumber := decimal(operands[1]); isName && isNumber {
+			if !fonts[name] {
+				t.Font = "/" + name
+			}
+			return
+		}
+	}
+	t.Operands = operandsOf(operands)
+}
+
+func (t *TextFaults) mode(operands []Value) {
+	if len(operands) == 1 {
+		if n, ok := decimal(operands[0]); ok {
+			switch n {
+			case 0, 1, 2, 3, 4, 5, 6, 7:
+				return
+			}
+		}
+	}
+	t.Mode = operandsOf(operands)
+}
+
+// fontNames returns the names of the fonts among resources.
+func (f *File) fontNames(resources Dict) (map[string]bool, error) {
+	names := make(map[string]bool)
+	fonts, err := f.Resolve(resources.Get("Font"))
+	if err != nil || !fonts.IsDict() {
+		return names, err
+	}
+	d, err := fonts.Dict()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range d {
+		font, err := f.Resolve(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		if font.IsDict() {
+			names[e.Key] = true
+		}
+	}
+	return names, nil
+}
