@@ -97,6 +97,7 @@ func documentColumns(d *models.Document) []column {
 		{"purge_status", &d.PurgeStatus},
 		{"timestamped_until", &d.TimestampedUntil},
 		{"timestamp_pending", &d.TimestampPending},
+		{"seal_facts", &d.SealFacts},
 		{"created_at", &d.CreatedAt},
 	}
 }
