@@ -143,6 +143,15 @@ COUNT ?= 155
 mutants: build $(TOOLS)/testenv $(TOOLS)/mutants ## Change the rules in small ways and name the changes that no test notices (COUNT=155 SEED=0; up to two hours)
 	$(TOOLS)/testenv $(TOOLS)/mutants -count $(COUNT) -seed $(SEED) -time 2h
 
+# Released versions keep theirs: envelopes that began under them must go on. Renamed workflows or
+# activities need new ones.
+HISTORIES ?= unreleased
+
+.PHONY: histories
+histories: $(TOOLS)/testenv ## Record the workflows' histories anew, on a real Temporal (HISTORIES=unreleased names the folder)
+	rm -rf workflows/testdata/histories/$(HISTORIES)
+	$(TOOLS)/testenv $(GO) test ./workflows -run TestFreshHistoriesReplay -count=1 -record '$(HISTORIES)'
+
 .PHONY: clients
 clients: ## Generate Go and TypeScript clients from the contract and compile them
 	test/clients/check.sh

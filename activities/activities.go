@@ -66,41 +66,29 @@ func (a *Activities) act() models.Act {
 	return models.Act{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
 }
 
-// Plan is what the workflow needs to know of an envelope: ids and times only.
-type Plan struct {
-	Status models.Status `json:"status"`
-	// Problem is why the documents cannot be sealed; "" if no reason is known.
-	Problem       models.SealingProblem `json:"problem,omitempty"`
-	Signers       []PlanSigner          `json:"signers"`
-	Deadline      *time.Time            `json:"deadline"`
-	ReminderEvery time.Duration         `json:"reminderEvery"`
-	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
-	RenewAt *time.Time `json:"renewAt,omitempty"`
-}
-
-// PlanSigner is a signer's place in the routing.
-type PlanSigner struct {
-	ID     uuid.UUID `json:"id"`
-	Group  int       `json:"group"`
-	Signed bool      `json:"signed"`
-}
-
-// LoadPlan reads the plan.
-func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (Plan, error) {
+// LoadPlan reads what an envelope's workflow needs to know.
+func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return Plan{}, final(err)
+		return temporal.Plan{}, nonRetryable(err)
 	}
 	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
 	if err != nil {
-		return Plan{}, err
+		return temporal.Plan{}, err
 	}
-	p := Plan{Status: e.Status, Deadline: e.ExpiresAt, ReminderEvery: settings.Reminders(a.ReminderInterval), RenewAt: e.NextRenewal()}
+	mails, err := a.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return temporal.Plan{}, err
+	}
+	p := temporal.Plan{
+		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: settings.Reminders(a.ReminderInterval),
+	}
+	p.RemindAt = e.NextReminder(mails, p.ReminderEvery)
 	if e.SealingProblem != nil {
 		p.Problem = *e.SealingProblem
 	}
 	for _, s := range e.Signers {
-		p.Signers = append(p.Signers, PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
+		p.Signers = append(p.Signers, temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
 	}
 	return p, nil
 }
@@ -117,14 +105,14 @@ func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (mod
 	}
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return "", final(err)
+		return "", nonRetryable(err)
 	}
 	return e.Status, nil
 }
 
-// final keeps a refusal from being retried: trying again cannot change it.
+// nonRetryable keeps a refusal from being retried: trying again cannot change it.
 // Everything else is left to the retry policy.
-func final(err error) error {
+func nonRetryable(err error) error {
 	var e *models.Error
 	if errors.As(err, &e) && models.IsRefusal(err) {
 		return sdktemporal.NewNonRetryableApplicationError(e.Message, e.Code, nil)

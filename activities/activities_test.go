@@ -249,7 +249,8 @@ func TestNobodyIsAskedForNothing(t *testing.T) {
 		e, in := h.sent("a@example.com")
 		h.change(e, func(e *models.Envelope) error { return e.Void(h.act(), nil) })
 		require.NoError(h.t, h.Invite(h.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
-		require.NoError(h.t, h.Remind(h.t.Context(), activities.RemindInput{EnvelopeInput: in, Round: 1}))
+		h.clock.Add(h.ReminderInterval)
+		h.reminded(in)
 		require.NoError(h.t, h.SendCopies(h.t.Context(), in))
 		assert.Empty(h.t, h.post.mails)
 		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
@@ -258,18 +259,78 @@ func TestNobodyIsAskedForNothing(t *testing.T) {
 	})
 }
 
+// reminded sends the reminders that are due, and returns when the next one is.
+func (h *house) reminded(in temporal.EnvelopeInput) *time.Time {
+	h.t.Helper()
+	next, err := h.Remind(h.t.Context(), in)
+	require.NoError(h.t, err)
+	return next
+}
+
 func TestRemind(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *house) {
 		e, in := h.sent("a@example.com", "b@example.com")
-		round := activities.RemindInput{EnvelopeInput: in, Round: 1}
-		require.NoError(h.t, h.Remind(h.t.Context(), round))
-		require.NoError(h.t, h.Remind(h.t.Context(), round))
+		first := h.reminded(in)
+		assert.Empty(h.t, h.post.mails, "nothing is due")
+		assert.Equal(h.t, e.SentAt.Add(h.ReminderInterval), *first)
+		h.clock.Add(h.ReminderInterval)
+		h.reminded(in)
+		second := h.reminded(in)
 		assert.Len(h.t, h.post.mails, 2, "each once a round")
-		round.Round = 2
-		require.NoError(h.t, h.Remind(h.t.Context(), round))
+		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *second)
+		h.clock.Add(h.ReminderInterval)
+		h.reminded(in)
 		assert.Len(h.t, h.post.mails, 4)
 		assert.Equal(h.t, 4, h.events(e, models.EventReminderSent))
+	})
+}
+
+// TestAReminderThatMayHaveGoneOut is sent again as the same mail, the next one as
+// another, and nobody is asked sooner for it.
+func TestAReminderThatMayHaveGoneOut(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		_, in := h.sent("a@example.com", "b@example.com")
+		h.clock.Add(h.ReminderInterval)
+		h.post.after = errors.New("connection lost after DATA")
+		_, err := h.Remind(h.t.Context(), in)
+		require.Error(h.t, err)
+		h.post.after, h.post.refuse = nil, "b@example.com"
+		h.clock.Add(2 * time.Hour)
+		next := h.reminded(in)
+		require.Len(h.t, h.post.mails, 3)
+		assert.Equal(h.t, h.post.mails[0].MessageID, h.post.mails[2].MessageID)
+		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *next, "by what went out, and what was given up")
+		h.post.refuse = ""
+		h.clock.Add(h.ReminderInterval)
+		h.reminded(in)
+		require.Len(h.t, h.post.mails, 5)
+		assert.NotEqual(h.t, h.post.mails[2].MessageID, h.post.mails[3].MessageID)
+	})
+}
+
+// TestARemindedGroupOpensLater: a signer is reminded an interval after they were
+// asked, whenever others were.
+func TestARemindedGroupOpensLater(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		e, in := h.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
+		h.clock.Add(h.ReminderInterval - 2*time.Hour)
+		l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
+		value := "yes"
+		h.change(e, func(e *models.Envelope) error { _, err := e.Consent(h.act(), l, models.DisclosureIn("en")); return err })
+		h.change(e, func(e *models.Envelope) error {
+			_, err := e.Sign(h.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &value}}})
+			return err
+		})
+		plan, err := h.LoadPlan(h.t.Context(), in)
+		require.NoError(h.t, err)
+		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *plan.RemindAt)
+		assert.Equal(h.t, h.clock.Now(), plan.Since)
+		h.clock.Add(2 * time.Hour)
+		h.reminded(in)
+		assert.Empty(h.t, h.post.mails, "they were asked two hours ago")
 	})
 }
 
@@ -308,13 +369,13 @@ func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 			if round == 3 {
 				break
 			}
-			require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: round}))
+			h.reminded(in)
 			require.Equal(h.t, first, links(), "day %d", 7*round)
 		}
-		require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: 3}))
+		h.reminded(in)
 		second := links()
 		require.NotEqual(h.t, first[0], second[0], "the next reminder would come after the day of renewal")
-		require.NoError(h.t, h.Remind(ctx, activities.RemindInput{EnvelopeInput: in, Round: 3}))
+		h.reminded(in)
 		require.Equal(h.t, second, links(), "an activity may run again: the mailed link stays good")
 
 		next, err := h.RenewLinks(ctx, in)

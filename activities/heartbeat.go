@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// Heartbeat is how often a running activity says that it is alive.
-	Heartbeat = 5 * time.Second
-	// Silence is how long none may be heard before its worker is taken for dead
+	// HeartbeatInterval is how often a running activity says that it is alive.
+	HeartbeatInterval = 5 * time.Second
+	// HeartbeatTimeout is how long none may be heard before its worker is taken for dead
 	// and another one starts it again.
-	Silence = 3 * Heartbeat
+	HeartbeatTimeout = 3 * HeartbeatInterval
 )
 
 // KeepAlive makes a worker send the heartbeats of its activities, and hand back
@@ -68,7 +68,7 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 // watch sends heartbeats until ctx ends, and ends it some time after the worker
 // was told to stop.
 func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
-	beat := time.NewTicker(Heartbeat)
+	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()
 	stopping := activity.GetWorkerStopChannel(ctx)
 	var over <-chan time.Time // nil until then

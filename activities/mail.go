@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,13 +23,6 @@ type SignerInput struct {
 	temporal.EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-}
-
-// RemindInput asks for the Round-th reminder, counted from 1.
-type RemindInput struct {
-	temporal.EnvelopeInput
-
-	Round int `json:"round"`
 }
 
 // Invite sends a signer the link, by mail and, where there is a phone, by SMS.
@@ -91,63 +83,6 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	var refused *notify.Permanent
 	if errors.As(err, &refused) {
 		return nil // the mail carries the same link
-	}
-	return err
-}
-
-// Remind asks again all who are awaited. A link that is about to run out is
-// replaced by a new one.
-func (a *Activities) Remind(ctx context.Context, in RemindInput) error {
-	e, v, err := a.load(ctx, in.EnvelopeInput)
-	if err != nil {
-		return err
-	}
-	if !e.Status.Open() {
-		return nil
-	}
-	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
-	if err != nil {
-		return err
-	}
-	every := settings.Reminders(a.ReminderInterval)
-	var failed error
-	for _, s := range e.Signers {
-		if s.Awaited() {
-			failed = errors.Join(failed, a.remind(ctx, in, e, s, v, every))
-		}
-	}
-	return failed
-}
-
-func (a *Activities) remind(ctx context.Context, in RemindInput, e *models.Envelope, s *models.Signer, v voice, every time.Duration) error {
-	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
-	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(every+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
-		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
-		if models.IsRefusal(err) {
-			return nil // acted meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		e, s = fresh, fresh.Signer(s.ID)
-	}
-	msg, err := a.invitation(e, s, v)
-	if err != nil {
-		return err
-	}
-	content, err := templates.Reminder(msg).Render()
-	if err != nil {
-		return fmt.Errorf("write reminder: %w", err)
-	}
-	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(in.Round))
-	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailReminder, s, v, id, content))
-	}, func() error {
-		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: s.ID}, true, id)
-	})
-	var refused *notify.Permanent
-	if errors.As(err, &refused) {
-		return nil // noted with the mail; the invitation's failure is in the audit trail
 	}
 	return err
 }
@@ -320,7 +255,7 @@ type voice struct {
 func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, voice, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return nil, voice{}, final(err)
+		return nil, voice{}, nonRetryable(err)
 	}
 	v, err := a.voiceOf(ctx, in.AppID, e.TenantID)
 	return e, v, err
@@ -329,7 +264,7 @@ func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*mode
 func (a *Activities) voiceOf(ctx context.Context, id uuid.UUID, tenant string) (voice, error) {
 	app, err := a.Store.App(ctx, id)
 	if err != nil {
-		return voice{}, final(err)
+		return voice{}, nonRetryable(err)
 	}
 	_, settings, err := a.Store.Settings(ctx, id, tenant)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return nil, final(err)
+		return nil, nonRetryable(err)
 	}
 	var failed error
 	for _, s := range e.Signers {

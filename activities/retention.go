@@ -36,7 +36,7 @@ func remindDays() []int { return []int{14, 7, 1} }
 func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return RetentionPlan{}, final(err)
+		return RetentionPlan{}, nonRetryable(err)
 	}
 	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
 	if p.Until != nil && !a.attached(e) {
@@ -150,7 +150,7 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 		if errors.As(err, &early) && early.Code == "retention_not_due" {
 			return err // our clock is behind; tried again
 		}
-		return final(err)
+		return nonRetryable(err)
 	}
 	for _, d := range e.Documents {
 		if err := a.Blobs.Delete(ctx, d.BlobKey); err != nil {

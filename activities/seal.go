@@ -26,14 +26,14 @@ import (
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return "", final(err)
+		return "", nonRetryable(err)
 	}
 	switch e.Status { //nolint:exhaustive // all others are wrong
 	case models.StatusSealing:
 	case models.StatusCompleted, models.StatusVoided:
 		return e.Status, nil
 	default:
-		return "", final(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
+		return "", nonRetryable(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
 	}
 	done, err := a.sealAll(ctx, e)
 	if err != nil {

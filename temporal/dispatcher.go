@@ -37,6 +37,9 @@ type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
 	Namespace string
+	// Plan reads what an envelope's workflow is started with; nil, or an error: the
+	// workflow reads it by itself.
+	Plan func(ctx context.Context, in EnvelopeInput) (Plan, error)
 	// Delays are those before each attempt at a webhook delivery.
 	Delays []time.Duration
 	Log    *slog.Logger
@@ -129,7 +132,8 @@ func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Co
 func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
 	switch row.Kind {
 	case models.OutboxStart:
-		_, err := d.Client.ExecuteWorkflow(ctx, d.envelopeOptions(row), WorkflowEnvelope, envelopeInput(row))
+		start := d.envelopeStart(ctx, row)
+		_, err := d.Client.ExecuteWorkflow(ctx, envelopeOptions(row, start), WorkflowEnvelope, start)
 		return ignoreStarted(err)
 	case models.OutboxSigned:
 		return d.signal(ctx, row, SignalSignerSigned)
@@ -159,14 +163,34 @@ func envelopeInput(row models.OutboxRow) EnvelopeInput {
 	return EnvelopeInput{AppID: row.Refs.AppID, EnvelopeID: row.Key}
 }
 
-func (d *Dispatcher) envelopeOptions(row models.OutboxRow) client.StartWorkflowOptions {
+// envelopeStart is the input of an envelope's workflow, with its plan if it can be
+// read.
+func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) EnvelopeStart {
+	start := EnvelopeStart{EnvelopeInput: envelopeInput(row)}
+	if d.Plan == nil {
+		return start
+	}
+	plan, err := d.Plan(ctx, start.EnvelopeInput)
+	if err != nil {
+		d.Log.WarnContext(ctx, "envelope's workflow is started without its plan", "envelope", row.Key, "error", err)
+		return start
+	}
+	start.Plan = &plan
+	return start
+}
+
+func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWorkflowOptions {
+	status := ShownStatus(models.StatusSent)
+	if start.Plan != nil {
+		status = ShownStatus(start.Plan.Status)
+	}
 	return client.StartWorkflowOptions{
 		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(), Priority: turn(row),
 		WorkflowIDReusePolicy:    reuse(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
-			AttrEnvelopeStatus.ValueSet(string(models.StatusSent)),
+			AttrEnvelopeStatus.ValueSet(status),
 		),
 	}
 }
@@ -207,7 +231,8 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 	if !errors.As(err, &missing) {
 		return err
 	}
-	_, err = d.Client.SignalWithStartWorkflow(ctx, EnvelopeWorkflowID(row.Key), name, fact, d.envelopeOptions(row), WorkflowEnvelope, envelopeInput(row))
+	start := d.envelopeStart(ctx, row)
+	_, err = d.Client.SignalWithStartWorkflow(ctx, EnvelopeWorkflowID(row.Key), name, fact, envelopeOptions(row, start), WorkflowEnvelope, start)
 	return ignoreStarted(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -195,6 +196,49 @@ func TestTemporalDown(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, b.rows, 1, "kept")
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
+}
+
+// TestAnEnvelopeIsStartedWithItsPlan, and with the status that the plan has; one
+// that cannot be read keeps no envelope from being started.
+func TestAnEnvelopeIsStartedWithItsPlan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan   temporal.Plan
+		err    error
+		status string
+	}{
+		"open":       {plan: temporal.Plan{Status: models.StatusInProgress}, status: "open"},
+		"sealing":    {plan: temporal.Plan{Status: models.StatusSealing}, status: "sealing"},
+		"unreadable": {err: errors.New("the database is down"), status: "open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.Plan = func(_ context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {
+				assert.Equal(t, f.key, in.EnvelopeID)
+				return c.plan, c.err
+			}
+			f.tell(t, models.OutboxSigned) // the workflow is lost: it is started with the signal
+			f.dispatch(t)
+			assert.Empty(t, f.box.rows)
+			it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+			require.True(t, it.HasNext())
+			ev, err := it.Next()
+			require.NoError(t, err)
+			started := ev.GetWorkflowExecutionStartedEventAttributes()
+			var in temporal.EnvelopeStart
+			require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(started.Input, &in))
+			assert.Equal(t, f.key, in.EnvelopeID)
+			if c.err != nil {
+				assert.Nil(t, in.Plan)
+			} else {
+				assert.Equal(t, c.plan, *in.Plan)
+			}
+			var status string
+			require.NoError(t, converter.GetDefaultDataConverter().FromPayload(started.SearchAttributes.IndexedFields["EnvelopeStatus"], &status))
+			assert.Equal(t, c.status, status)
+		})
+	}
 }
 
 // quiet drops the SDK's log.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
+
+	"countersign/models"
 )
 
 // Task queues. Sealing has its own because it is bound by the processor, and
@@ -40,8 +42,9 @@ const (
 
 // The search attributes of the workflows.
 var (
-	AttrAppID          = temporal.NewSearchAttributeKeyKeyword("AppId")
-	AttrTenantID       = temporal.NewSearchAttributeKeyKeyword("TenantId")
+	AttrAppID    = temporal.NewSearchAttributeKeyKeyword("AppId")
+	AttrTenantID = temporal.NewSearchAttributeKeyKeyword("TenantId")
+	// AttrEnvelopeStatus is what ShownStatus returns, or sealing_failed.
 	AttrEnvelopeStatus = temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
 	// AttrStuck names what a workflow has tried in vain for minutes; it is not set where all goes well.
 	AttrStuck = temporal.NewSearchAttributeKeyKeyword("Stuck")
@@ -81,6 +84,50 @@ const ScheduleAnchor = "audit-anchor"
 type EnvelopeInput struct {
 	AppID      uuid.UUID `json:"appId"`
 	EnvelopeID uuid.UUID `json:"envelopeId"`
+}
+
+// EnvelopeStart starts an envelope's workflow.
+type EnvelopeStart struct {
+	EnvelopeInput
+
+	// Plan is what the database said when the workflow was started; nil: the workflow
+	// reads it by itself, which is an action more.
+	Plan *Plan `json:"plan,omitempty"`
+}
+
+// Plan is what an envelope's workflow needs to know of the envelope: ids and times
+// only.
+type Plan struct {
+	Status models.Status `json:"status"`
+	// Problem is why the documents cannot be sealed; "" if no reason is known.
+	Problem models.SealingProblem `json:"problem,omitempty"`
+	Signers []PlanSigner          `json:"signers"`
+	// Since is when the routing group that is awaited began to be.
+	Since    time.Time  `json:"since"`
+	Deadline *time.Time `json:"deadline"`
+	// ReminderEvery is the tenant's interval; 0: no reminders.
+	ReminderEvery time.Duration `json:"reminderEvery"`
+	// RemindAt is when the next reminder is due; nil: none is.
+	RemindAt *time.Time `json:"remindAt,omitempty"`
+	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
+	RenewAt *time.Time `json:"renewAt,omitempty"`
+}
+
+// PlanSigner is a signer's place in the routing.
+type PlanSigner struct {
+	ID     uuid.UUID `json:"id"`
+	Group  int       `json:"group"`
+	Signed bool      `json:"signed"`
+}
+
+// ShownStatus is what AttrEnvelopeStatus says of an envelope: its status, or "open"
+// while signers may act. A workflow is not told who has opened a link, so it cannot
+// tell sent from in_progress.
+func ShownStatus(s models.Status) string {
+	if s.Open() {
+		return "open"
+	}
+	return string(s)
 }
 
 // SignerSignal is what signals carry: whom the fact is about, by id.

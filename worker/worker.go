@@ -61,13 +61,13 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
 		WorkflowTaskPollerBehavior: manyPollers(), ActivityTaskPollerBehavior: manyPollers(),
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
-		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.Heartbeat,
+		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
 		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
-		Interceptors:      alive(sealGrace), MaxHeartbeatThrottleInterval: activities.Heartbeat,
+		Interceptors:      alive(sealGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)

@@ -42,7 +42,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		return nil
 	}
 	settle := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: time.Minute, RetryPolicy: patient(), Summary: "Mark as failed",
+		StartToCloseTimeout: time.Minute, RetryPolicy: retryForever(time.Minute), Summary: "Mark as failed",
 	})
 	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID).Get(ctx, nil); err != nil {
 		return err

@@ -55,12 +55,12 @@ func (u unread) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// house plays the database and the outside world: it notes what the workflow
+// fakeEnv plays the database and the outside world: it notes what the workflow
 // asked for, and when.
-type house struct {
+type fakeEnv struct {
 	env  *testsuite.TestWorkflowEnvironment
 	in   temporal.EnvelopeInput
-	plan activities.Plan
+	plan temporal.Plan
 
 	mu    sync.Mutex
 	calls []string
@@ -70,12 +70,12 @@ type house struct {
 	mailDown bool
 }
 
-// newHouse has a plan with a signer for each routing group given.
-func newHouse(t *testing.T, groups ...int) *house {
+// newFakeEnv has a plan with a signer for each routing group given.
+func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(strict(t))
-	h := &house{
+	h := &fakeEnv{
 		env: suite.NewTestWorkflowEnvironment(), times: map[string]time.Duration{},
 		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
 	}
@@ -83,11 +83,11 @@ func newHouse(t *testing.T, groups ...int) *house {
 	h.env.SetTestTimeout(30 * time.Second)
 	h.env.RegisterActivity(acts)
 	h.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
-	h.plan = activities.Plan{Status: models.StatusSent}
+	h.plan = temporal.Plan{Status: models.StatusSent}
 	for _, g := range groups {
-		h.plan.Signers = append(h.plan.Signers, activities.PlanSigner{ID: uuid.New(), Group: g})
+		h.plan.Signers = append(h.plan.Signers, temporal.PlanSigner{ID: uuid.New(), Group: g})
 	}
-	h.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Plan, error) {
+	h.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
 		return h.plan, nil
 	})
 	h.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SignerInput) error {
@@ -97,44 +97,56 @@ func newHouse(t *testing.T, groups ...int) *house {
 		h.note("invite " + h.name(in.SignerID))
 		return nil
 	}).Maybe()
-	h.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, activities.RemindInput) error {
+	h.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+		if h.mailDown {
+			return nil, errors.New("mail server is down")
+		}
 		h.note("remind")
-		return nil
+		next := h.env.Now().Add(h.plan.ReminderEvery)
+		return &next, nil
 	}).Maybe()
 	h.simple(acts.SendCopies, "copies")
 	h.simple(acts.SendClosing, "closing")
 	return h
 }
 
-func (h *house) simple(activity any, name string) {
+func (h *fakeEnv) simple(activity any, name string) {
 	h.env.OnActivity(activity, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
 		h.note(name)
 		return nil
 	}).Maybe()
 }
 
-func (h *house) seals() {
+// remindsEvery sets the tenant's interval.
+func (h *fakeEnv) remindsEvery(interval time.Duration) {
+	if h.plan.ReminderEvery = interval; interval > 0 {
+		first := h.begin.Add(interval)
+		h.plan.RemindAt = &first
+	}
+}
+
+func (h *fakeEnv) seals() {
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		h.note("seal")
 		return models.StatusCompleted, nil
 	}).Maybe()
 }
 
-func (h *house) expires(status models.Status) {
+func (h *fakeEnv) expires(status models.Status) {
 	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		h.note("expire")
 		return status, nil
 	})
 }
 
-func (h *house) note(call string) {
+func (h *fakeEnv) note(call string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, call)
 	h.times[call] = h.env.Now().Sub(h.begin)
 }
 
-func (h *house) name(id uuid.UUID) string {
+func (h *fakeEnv) name(id uuid.UUID) string {
 	for i, s := range h.plan.Signers {
 		if s.ID == id {
 			return string(rune('A' + i))
@@ -143,26 +155,26 @@ func (h *house) name(id uuid.UUID) string {
 	return "?"
 }
 
-func (h *house) signs(after time.Duration, i int) {
+func (h *fakeEnv) signs(after time.Duration, i int) {
 	h.env.RegisterDelayedCallback(func() {
 		h.env.SignalWorkflow(temporal.SignalSignerSigned, temporal.SignerSignal{SignerID: h.plan.Signers[i].ID})
 	}, after)
 }
 
-func (h *house) signal(after time.Duration, name string) {
+func (h *fakeEnv) signal(after time.Duration, name string) {
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(name, temporal.SignerSignal{}) }, after)
 }
 
-func (h *house) run(t *testing.T) {
+func (h *fakeEnv) run(t *testing.T) {
 	t.Helper()
-	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
 	require.True(t, h.env.IsWorkflowCompleted())
 	require.NoError(t, h.env.GetWorkflowError())
 }
 
 func TestRoutingGroups(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 1, 2)
+	h := newFakeEnv(t, 1, 1, 2)
 	h.seals()
 	h.signs(time.Hour, 0)
 	h.signs(2*time.Hour, 1)
@@ -175,7 +187,7 @@ func TestRoutingGroups(t *testing.T) {
 
 func TestRepeatedAndReorderedSignals(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 2)
+	h := newFakeEnv(t, 1, 2)
 	h.seals()
 	for range 3 {
 		h.signs(time.Minute, 1) // the second group's signature overtakes the first's
@@ -187,7 +199,7 @@ func TestRepeatedAndReorderedSignals(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	deadline := h.begin.Add(14 * 24 * time.Hour)
 	h.plan.Deadline = &deadline
 	h.expires(models.StatusExpired)
@@ -198,7 +210,7 @@ func TestExpiry(t *testing.T) {
 
 func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.seals()
 	deadline := h.begin.Add(time.Hour)
 	h.plan.Deadline = &deadline
@@ -210,7 +222,7 @@ func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
 
 func TestExpiryBeforeTheDatabasesClockIsThere(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	deadline := h.begin.Add(time.Hour)
 	h.plan.Deadline = &deadline
 	tries := 0
@@ -226,9 +238,9 @@ func TestExpiryBeforeTheDatabasesClockIsThere(t *testing.T) {
 
 func TestReminders(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.seals()
-	h.plan.ReminderEvery = 72 * time.Hour
+	h.remindsEvery(72 * time.Hour)
 	deadline := h.begin.Add(30 * 24 * time.Hour)
 	h.plan.Deadline = &deadline
 	h.signs(8*24*time.Hour, 0)
@@ -239,7 +251,7 @@ func TestReminders(t *testing.T) {
 
 func TestDecline(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 2)
+	h := newFakeEnv(t, 1, 2)
 	h.signal(time.Hour, temporal.SignalSignerDeclined)
 	h.run(t)
 	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
@@ -248,7 +260,7 @@ func TestDecline(t *testing.T) {
 // TestVoidWhileInviting: a mail server that is down keeps nobody from voiding.
 func TestVoidWhileInviting(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.mailDown = true
 	h.signal(time.Hour, temporal.SignalVoided)
 	h.run(t)
@@ -257,7 +269,7 @@ func TestVoidWhileInviting(t *testing.T) {
 
 func TestASealThatFailsAndThenWorks(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	fails := 10 // the test environment ends unlimited retries at ten
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if fails--; fails > 0 {
@@ -283,7 +295,7 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 // TestSignalsThatComeTooLate are read, and change nothing any more.
 func TestSignalsThatComeTooLate(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	tries := 0
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries == 1 {
@@ -301,7 +313,7 @@ func TestSignalsThatComeTooLate(t *testing.T) {
 }
 
 // unsealed lets sealing fail until the workflow has been told and closed.
-func (h *house) unsealed() {
+func (h *fakeEnv) unsealed() {
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 	})
@@ -310,7 +322,7 @@ func (h *house) unsealed() {
 // TestAnEnvelopeThatCannotBeSealed: operators see it, and a void ends it.
 func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.unsealed()
 	h.signs(time.Minute, 0)
 	h.signal(2*time.Minute, temporal.SignalSealingFailed)
@@ -331,7 +343,7 @@ func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
 // TestAVoidIsNotLost when it is told before the failure that allowed it.
 func TestAVoidIsNotLost(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.unsealed()
 	h.signs(time.Minute, 0)
 	h.signal(2*time.Minute, temporal.SignalVoided)
@@ -343,7 +355,7 @@ func TestAVoidIsNotLost(t *testing.T) {
 // TestSealingFindsTheEnvelopeVoided before the workflow is told.
 func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		return models.StatusVoided, nil
 	})
@@ -355,7 +367,7 @@ func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 // TestALostWorkflowKnowsThatItIsStuck: what it is to know is in the database.
 func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.plan.Signers[0].Signed, h.plan.Status, h.plan.Problem = true, models.StatusSealing, models.SealingOriginalMissing
 	h.unsealed()
 	h.signal(time.Minute, temporal.SignalVoided)
@@ -366,7 +378,7 @@ func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
 // TestSealedAfterAll: a problem that was mended.
 func TestSealedAfterAll(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	tries := 0
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries < 3 {
@@ -383,9 +395,9 @@ func TestSealedAfterAll(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 1, 2)
+	h := newFakeEnv(t, 1, 1, 2)
 	h.seals()
-	h.plan.ReminderEvery = 72 * time.Hour
+	h.remindsEvery(72 * time.Hour)
 	deadline := h.begin.Add(240 * time.Hour).UTC()
 	h.plan.Deadline = &deadline
 	ask := func() (p temporal.Progress) {
@@ -432,7 +444,7 @@ func TestStartedAnew(t *testing.T) {
 	} {
 		t.Run(string(c.status), func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, 1, 2)
+			h := newFakeEnv(t, 1, 2)
 			h.seals()
 			h.plan.Status = c.status
 			for i, s := range c.signed {
@@ -453,9 +465,9 @@ func TestLinksAreRenewed(t *testing.T) {
 	for name, every := range map[string]time.Duration{"no reminders": 0, "weekly reminders": 7 * day} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, 1)
+			h := newFakeEnv(t, 1)
 			h.seals()
-			h.plan.ReminderEvery = every
+			h.remindsEvery(every)
 			first := h.begin.Add(27 * day)
 			h.plan.RenewAt = &first
 			renewals := 0
@@ -488,10 +500,10 @@ func TestLinksAreRenewed(t *testing.T) {
 
 func TestARefusalEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1)
+	h := newFakeEnv(t, 1)
 	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.Status(""),
 		sdktemporal.NewNonRetryableApplicationError("The envelope is draft.", "envelope_not_sealing", nil))
 	h.signs(time.Minute, 0)
-	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
 	require.ErrorContains(t, h.env.GetWorkflowError(), "envelope_not_sealing")
 }

@@ -11,6 +11,6 @@ import (
 
 // Reinvite sends a signer the link that was renewed for them.
 func Reinvite(ctx workflow.Context, in temporal.ReinviteInput) error {
-	opts := options("Invite signer "+in.SignerID.String()+" again", time.Minute)
+	opts := activityOptions("Invite signer "+in.SignerID.String()+" again", time.Minute)
 	return runShown(ctx, stuckInvitation, opts, acts.Invite, activities.SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: in.SignerID})
 }

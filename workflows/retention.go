@@ -15,10 +15,7 @@ import (
 // for no signal: whoever has downloaded is found in the audit trail when a
 // reminder is due.
 func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
-	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: patient(),
-		Summary: "Read until when the files are kept",
-	})
+	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read until when the files are kept"))
 	var plan activities.RetentionPlan
 	if err := workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan); err != nil {
 		return err
@@ -34,12 +31,10 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		if err := sleepUntil(ctx, at, fmt.Sprintf("Reminder %d day(s) before", days)); err != nil {
 			return err
 		}
-		remind := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			StartToCloseTimeout: 5 * time.Minute, HeartbeatTimeout: activities.Silence, RetryPolicy: patient(), ScheduleToCloseTimeout: 12 * time.Hour,
-			Summary: fmt.Sprintf("Remind that %d day(s) are left", days),
-		})
+		opts := activityOptions(fmt.Sprintf("Remind that %d day(s) are left", days), 5*time.Minute)
+		opts.ScheduleToCloseTimeout = 12 * time.Hour
 		// A reminder that cannot be sent does not keep the files from being purged.
-		if err := workflow.ExecuteActivity(remind, acts.RemindDeletion, activities.RemindDeletionInput{EnvelopeInput: in, Days: days}).Get(ctx, nil); err != nil {
+		if err := execute(ctx, opts, acts.RemindDeletion, activities.RemindDeletionInput{EnvelopeInput: in, Days: days}).Get(ctx, nil); err != nil {
 			workflow.GetLogger(ctx).Warn("deletion reminder not sent", "days", days, "error", err)
 		}
 	}
@@ -47,7 +42,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The retention is over; deleting the files.")
-	if err := runShown(ctx, stuckPurge, options("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
+	if err := runShown(ctx, stuckPurge, activityOptions("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")
@@ -55,7 +50,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 }
 
 func sleepUntil(ctx workflow.Context, at time.Time, summary string) error {
-	workflow.SetCurrentDetails(ctx, "Waiting until "+moment(at)+": "+summary+".")
+	workflow.SetCurrentDetails(ctx, "Waiting until "+formatTime(at)+": "+summary+".")
 	// At least a second, should the database's clock be behind Temporal's.
 	wait := max(at.Sub(workflow.Now(ctx)), 0) + time.Second
 	return workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: summary}).Get(ctx, nil)

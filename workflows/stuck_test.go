@@ -50,10 +50,10 @@ func TestStuckIsShown(t *testing.T) {
 		err   error
 		want  []string
 	}{
-		"well":             {0, nil, []string{"completed"}},
-		"a hiccup":         {9, errors.New("mail server answered 451"), []string{"completed"}},
-		"down for minutes": {10, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
-		"down for longer":  {15, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
+		"well":             {0, nil, []string{"sealing", "completed"}},
+		"a hiccup":         {9, errors.New("mail server answered 451"), []string{"sealing", "completed"}},
+		"down for minutes": {10, errors.New("mail server answered 451"), []string{"sealing", "completed", "stuck in copies", "not stuck"}},
+		"down for longer":  {15, errors.New("mail server answered 451"), []string{"sealing", "completed", "stuck in copies", "not stuck"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestStuckIsShown(t *testing.T) {
 			suite.SetLogger(quiet(t))
 			env := suite.NewTestWorkflowEnvironment()
 			env.RegisterActivity(acts)
-			plan := activities.Plan{Status: models.StatusSealing, Signers: []activities.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+			plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
 			env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.StatusCompleted, nil)
 			tries := 0
@@ -72,7 +72,7 @@ func TestStuckIsShown(t *testing.T) {
 				return nil
 			})
 			shown := upserts(env)
-			env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+			env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}})
 			require.True(t, env.IsWorkflowCompleted())
 			require.NoError(t, env.GetWorkflowError())
 			require.Equal(t, c.fails+1, tries)
@@ -88,7 +88,7 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	suite.SetLogger(quiet(t))
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterActivity(acts)
-	plan := activities.Plan{Status: models.StatusSealing, Signers: []activities.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+	plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
 	tries := 0
 	env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
@@ -100,19 +100,19 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(nil)
 	shown := upserts(env)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) }, 10*time.Second)
-	env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()})
+	env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}})
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
+	require.Equal(t, []string{"sealing", "sealing_failed, stuck in sealing", "completed"}, *shown)
 }
 
 // TestStuckInvitations: an invitation that nobody takes is shown, holds up nothing, and is given up when the envelope is closed.
 func TestStuckInvitations(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 1)
+	h := newFakeEnv(t, 1, 1)
 	h.mailDown = true
 	shown := upserts(h.env)
 	h.signal(24*time.Hour, temporal.SignalVoided)
-	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
+	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
 	require.True(t, h.env.IsWorkflowCompleted())
 	require.NoError(t, h.env.GetWorkflowError())
 	require.Equal(t, []string{"stuck in invitation", "stuck in invitation", "voided"}, *shown)
@@ -141,9 +141,10 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 // TestDetailsSayWhoIsAwaited: in words, without a name.
 func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, 1, 1, 2)
+	h := newFakeEnv(t, 1, 1, 2)
 	deadline := h.begin.Add(30 * 24 * time.Hour)
-	h.plan.Deadline, h.plan.ReminderEvery = &deadline, 72*time.Hour
+	h.plan.Deadline = &deadline
+	h.remindsEvery(72 * time.Hour)
 	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(models.StatusExpired, nil).Maybe()
 	at := func(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
 	details := map[time.Duration]string{}
@@ -161,11 +162,13 @@ func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	look(3 * time.Hour)
 	h.signs(4*time.Hour, 1)
 	look(5 * time.Hour)
-	h.env.ExecuteWorkflow(workflows.Envelope, h.in)
-	until := ", until " + at(deadline) + ". Next reminder: " + at(h.begin.Add(72*time.Hour)) + "."
-	require.Equal(t, "0 of 3 signed. Waiting for 2 signer(s) of routing group 1 since "+at(h.begin)+until, details[time.Hour])
-	require.Equal(t, "1 of 3 signed. Waiting for 1 signer(s) of routing group 1 since "+at(h.begin)+until, details[3*time.Hour])
-	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(h.begin.Add(4*time.Hour))+until, details[5*time.Hour])
+	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
+	until := func(reminder time.Duration) string {
+		return ", until " + at(deadline) + ". Next reminder: " + at(h.begin.Add(reminder)) + "."
+	}
+	require.Equal(t, "0 of 3 signed. Waiting for 2 signer(s) of routing group 1 since "+at(h.begin)+until(72*time.Hour), details[time.Hour])
+	require.Equal(t, "1 of 3 signed. Waiting for 1 signer(s) of routing group 1 since "+at(h.begin)+until(72*time.Hour), details[3*time.Hour])
+	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(h.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
 }
 
 // TestAFailedDeliverySaysWhatTheEndpointAnswered, first of all.

@@ -1,13 +1,10 @@
 package workflows
 
 import (
-	"math"
 	"time"
 
-	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"countersign/activities"
 	"countersign/temporal"
 )
 
@@ -15,11 +12,8 @@ import (
 // asks the authority again for as long as it takes.
 func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	workflow.SetCurrentDetails(ctx, "Waiting for the time-stamp authority: the documents were sealed without a time-stamp.")
-	opts := workflow.ActivityOptions{
-		TaskQueue: temporal.QueueSeal, StartToCloseTimeout: time.Hour, HeartbeatTimeout: activities.Silence, Summary: "Add the time-stamps",
-		// Without end; the SDK's test environment takes 0 for 10 attempts.
-		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute, MaximumAttempts: math.MaxInt32},
-	}
+	opts := activityOptions("Add the time-stamps", time.Hour)
+	opts.TaskQueue, opts.RetryPolicy = temporal.QueueSeal, retryForever(10*time.Minute)
 	if err := runShown(ctx, stuckTimestamp, opts, acts.Timestamp, in); err != nil {
 		return err
 	}

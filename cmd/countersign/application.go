@@ -207,7 +207,9 @@ func (a *app) workers(ctx context.Context) (worker.Workers, error) {
 
 // dispatcher tells Temporal what was committed.
 func (a *app) dispatcher() *temporal.Dispatcher {
+	plans := &activities.Activities{Store: a.store, ReminderInterval: a.cfg.ReminderInterval}
 	return &temporal.Dispatcher{
+		Plan:   plans.LoadPlan,
 		Outbox: a.store, Client: a.client, Namespace: a.cfg.TemporalNamespace, Delays: a.cfg.WebhookSchedule[:], Log: a.log, Tracer: a.tracer,
 	}
 }

@@ -1,0 +1,91 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/temporal"
+)
+
+// Remind asks again those who are awaited and were last asked an interval of the
+// tenant ago. A link that is about to run out is replaced by a new one. It returns
+// when the next reminder is due; nil if none is.
+func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
+	e, v, err := a.load(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	mails, err := a.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	interval := settings.Reminders(a.ReminderInterval)
+	soon := a.Now().Add(tolerance(interval))
+	var failed error
+	for _, s := range e.Signers {
+		if at := e.ReminderAt(s, mails, interval); at == nil || at.After(soon) {
+			continue
+		}
+		number := models.RemindersSettled(mails, s.ID) + 1
+		failed = errors.Join(failed, a.remind(ctx, in, e, s, v, interval, number))
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	if mails, err = a.Store.Mails(ctx, e.ID); err != nil {
+		return nil, err
+	}
+	return e.NextReminder(mails, interval), nil
+}
+
+// tolerance is how much too early a reminder may be. The workflow's clock is
+// another one than the database's, and people of one routing group were asked one
+// after the other.
+func tolerance(interval time.Duration) time.Duration { return min(interval/10, time.Hour) }
+
+// remind sends a signer the reminder of that number, counted from 1. Its Message-ID
+// holds the number, so that a reminder that may have gone out is sent again as the
+// same mail.
+func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v voice,
+	interval time.Duration, number int,
+) error {
+	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
+	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(interval+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
+		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
+		if models.IsRefusal(err) {
+			return nil // acted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		e, s = fresh, fresh.Signer(s.ID)
+	}
+	msg, err := a.invitation(e, s, v)
+	if err != nil {
+		return err
+	}
+	content, err := templates.Reminder(msg).Render()
+	if err != nil {
+		return fmt.Errorf("write reminder: %w", err)
+	}
+	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number))
+	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
+		return a.Mail.Send(ctx, letter(models.MailReminder, s, v, id, content))
+	}, func() error {
+		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
+	})
+	var refused *notify.Permanent
+	if errors.As(err, &refused) {
+		return nil // noted with the mail; the invitation's failure is in the audit trail
+	}
+	return err
+}

@@ -1,0 +1,77 @@
+package models
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ReminderAt is when an awaited signer is to be reminded: one interval after the
+// last mail that asked them to sign. It is nil for a signer who gets no reminder.
+// mails are the envelope's.
+func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
+	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.LinkIssuedAt == nil {
+		return nil
+	}
+	var last time.Time
+	for i := range mails {
+		m := &mails[i]
+		if m.SignerID != s.ID || m.Kind != MailInvitation && m.Kind != MailReminder {
+			continue
+		}
+		if at := m.settledAt(); at != nil && at.After(last) {
+			last = *at
+		}
+	}
+	if last.IsZero() { // the invitation is still on its way
+		last = *s.LinkIssuedAt
+	}
+	at := last.Add(interval).UTC()
+	return &at
+}
+
+// NextReminder is when the first of the awaited signers is to be reminded; nil if
+// nobody is.
+func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time {
+	var next *time.Time
+	for _, s := range e.Signers {
+		if at := e.ReminderAt(s, mails, interval); at != nil && (next == nil || at.Before(*next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// RemindersSettled counts the reminders to a signer that went out or were given up.
+func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
+	for i := range mails {
+		if m := &mails[i]; m.SignerID == signer && m.Kind == MailReminder && m.settledAt() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// settledAt is when the mail went out or was given up; nil while neither is so.
+func (m *Mail) settledAt() *time.Time {
+	if m.SentAt != nil {
+		return m.SentAt
+	}
+	return m.FailedAt
+}
+
+// OpenSince is when the routing group that is awaited began to be: when the
+// envelope was sent, or when the last signer of the groups before signed.
+func (e *Envelope) OpenSince() time.Time {
+	var since time.Time
+	if e.SentAt != nil {
+		since = e.SentAt.UTC()
+	}
+	group, ok := e.openOrder()
+	for _, s := range e.Signers {
+		if ok && s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
+			since = s.SignedAt.UTC()
+		}
+	}
+	return since
+}

@@ -1,0 +1,154 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/internal/credential"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/store"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// fakeMailer notes on which day after the start which mail went out, as "day kind".
+type fakeMailer struct {
+	mu    sync.Mutex
+	now   func() time.Time
+	begin time.Time
+	mails []string
+	ids   map[string]int
+}
+
+func (m *fakeMailer) Send(_ context.Context, mail notify.Mail) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mails = append(m.mails, fmt.Sprintf("%.1f %s", m.now().Sub(m.begin).Hours()/24, mail.Kind))
+	m.ids[mail.MessageID]++
+	return nil
+}
+
+func (*fakeMailer) MessageID(parts ...string) string {
+	return strings.Join(parts, "-") + "@example.com"
+}
+
+// TestRestartedBetweenReminders: whether a workflow was lost and is started anew,
+// as reconcile does it, or goes on in a new history, every reminder is sent once,
+// on the tenant's interval. The activities and their database are the real ones.
+func TestRestartedBetweenReminders(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, restart := range map[string]func(*testsuite.TestWorkflowEnvironment){
+		"lost and started anew": (*testsuite.TestWorkflowEnvironment).CancelWorkflow, // it ends without having done anything more
+		"continued as new": func(env *testsuite.TestWorkflowEnvironment) {
+			env.SetContinueAsNewSuggested(true)
+			env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) // any fact: it looks at its history then
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := testkit.NewClock()
+			s := testkit.Store(t, "sqlite", clock.Now)
+			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			hours := 48 // the service's own interval is another one
+			require.NoError(t, s.SaveSettings(t.Context(), models.Settings{AppID: app.ID, ReminderIntervalHours: &hours}))
+			keys, err := s.Keys(t.Context(), models.KeyTokens)
+			require.NoError(t, err)
+			tokens, err := credential.NewTokens(keys, clock.Now)
+			require.NoError(t, err)
+			mailer := &fakeMailer{now: clock.Now, begin: clock.Now(), ids: map[string]int{}}
+			a := &activities.Activities{
+				Store: s, Tokens: tokens, Mail: mailer, BaseURL: "https://example.com", SigningURL: "https://example.com/sign",
+				ReminderInterval: 5 * day, Now: clock.Now, NewID: uuid.New,
+			}
+			in := sendEnvelope(t, s, app.ID, clock.Now())
+
+			// live lets a run of the workflow live for a while, and ends it.
+			live := func(start temporal.EnvelopeStart, length time.Duration, end func(*testsuite.TestWorkflowEnvironment)) error {
+				var suite testsuite.WorkflowTestSuite
+				suite.SetLogger(quiet(t))
+				env := suite.NewTestWorkflowEnvironment()
+				env.SetStartTime(clock.Now())
+				begin := clock.Now()
+				env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {
+					clock.Add(env.Now().Sub(clock.Now())) // the database's clock follows the workflow's
+				})
+				env.RegisterActivity(a)
+				env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+				env.RegisterDelayedCallback(func() { end(env) }, length)
+				env.ExecuteWorkflow(workflows.Envelope, start)
+				require.True(t, env.IsWorkflowCompleted())
+				clock.Add(begin.Add(length).Sub(clock.Now()))
+				return env.GetWorkflowError()
+			}
+
+			require.Error(t, live(temporal.EnvelopeStart{EnvelopeInput: in}, 5*day, restart)) // between the second and the third
+			again := temporal.EnvelopeStart{EnvelopeInput: in}
+			if name != "continued as new" { // the dispatcher reads the plan
+				clock.Add(12 * time.Hour)
+				plan, err := a.LoadPlan(t.Context(), in)
+				require.NoError(t, err)
+				again.Plan = &plan
+			}
+			require.NoError(t, live(again, 4*day, func(env *testsuite.TestWorkflowEnvironment) {
+				_, err := s.Change(t.Context(), app.ID, in.EnvelopeID, func(e *models.Envelope) error {
+					return e.Void(models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}, nil)
+				})
+				require.NoError(t, err)
+				env.SignalWorkflow(temporal.SignalVoided, temporal.SignerSignal{})
+			}))
+			closing := "9.0 closed"
+			if again.Plan != nil {
+				closing = "9.5 closed"
+			}
+			// Both signers each time.
+			var want []string
+			for _, mail := range []string{"0.0 invitation", "2.0 reminder", "4.0 reminder", "6.0 reminder", "8.0 reminder", closing} {
+				want = append(want, mail, mail)
+			}
+			assert.Equal(t, want, mailer.mails)
+			for id, n := range mailer.ids {
+				assert.Equal(t, 1, n, id)
+			}
+		})
+	}
+}
+
+// sendEnvelope stores an envelope that two signers are asked to sign.
+func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) temporal.EnvelopeInput {
+	t.Helper()
+	act, days := models.Act{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	require.NoError(t, err)
+	_, err = e.AddDocument(act, models.DocumentInput{
+		SHA256: strings.Repeat("ab", 32), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "original",
+	}, 1)
+	require.NoError(t, err)
+	for _, email := range []string{"ada@example.com", "grace@example.com"} {
+		signer, err := e.AddSigner(act, models.SignerInput{Name: "Name", Email: email, RoutingOrder: 1, AuthMethod: models.AuthNone})
+		require.NoError(t, err)
+		_, err = e.AddFields(act, []models.FieldInput{{
+			SignerRef: signer.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 9, H: 9, Required: true, Origin: models.OriginTopLeft,
+		}}, models.NoPath)
+		require.NoError(t, err)
+	}
+	require.NoError(t, e.Send(act, nil))
+	require.NoError(t, s.Create(t.Context(), e))
+	return temporal.EnvelopeInput{AppID: app, EnvelopeID: e.ID}
+}
