@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -209,6 +210,42 @@ func TestSettingsHold(t *testing.T) {
 		limited.get("/v1/console/settings?tenantId=acme").refused(403, "tenant_forbidden")
 		limited.get("/v1/console/settings").refused(403, "tenant_forbidden")
 		limited.get("/v1/console/settings?tenantId=only").want(200)
+	})
+}
+
+// TestSettingsAreChangedOneByOne: a client that knows some settings does not
+// take back the others.
+func TestSettingsAreChangedOneByOne(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		put := func(path string, v object) object {
+			own, _ := c.call(http.MethodPut, "/v1/console/settings"+path, v).want(200).body["own"].(object)
+			return own
+		}
+		all := object{
+			"defaultExpiryDays": 3., "reminderIntervalHours": 0., "retentionDays": 30., "fieldOrigin": "bottom-left", "senderName": "Legal",
+			"language": "de", "replyTo": "office@acme.example", "notifyEmail": "ops@acme.example",
+		}
+		for _, path := range []string{"", "?tenantId=acme"} {
+			require.Equal(t, all, put(path, all))
+			require.Equal(t, all, put(path, object{}))
+		}
+		changed := maps.Clone(all)
+		for name, v := range map[string]any{"senderName": nil, "defaultExpiryDays": 9., "replyTo": "else@acme.example", "notifyEmail": nil} {
+			changed[name] = v
+			require.Equal(t, changed, put("?tenantId=acme", object{name: v}), name)
+		}
+		require.Equal(t, changed, c.get("/v1/console/settings?tenantId=acme").want(200).body["own"])
+		require.Equal(t, all, c.get("/v1/console/settings").want(200).body["own"], "the app's stay")
+		effective, _ := c.get("/v1/console/settings?tenantId=acme").want(200).body["effective"].(object)
+		require.Equal(t, "Legal", effective["senderName"], "taken back: the app's")
+		for name := range all {
+			changed[name] = nil
+			require.Equal(t, changed, put("?tenantId=acme", object{name: nil}), name)
+		}
+		c.call(http.MethodPut, "/v1/console/settings?tenantId=acme", object{"language": "de", "replyTo": "nobody"}).refused(400, "validation_error")
+		require.Equal(t, changed, c.get("/v1/console/settings?tenantId=acme").want(200).body["own"], "all or nothing")
 	})
 }
 

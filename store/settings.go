@@ -36,6 +36,22 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 
 // SaveSettings replaces a tenant's choices.
 func (s *Store) SaveSettings(ctx context.Context, v models.Settings) error {
+	return s.saveSettings(ctx, v, clause.OnConflict{UpdateAll: true})
+}
+
+// ChangeSettings changes those of a tenant's choices that are named, as in JSON,
+// and leaves the others.
+func (s *Store) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
+	columns := []string{"updated_at"}
+	for _, name := range names {
+		columns = append(columns, s.db.NamingStrategy.ColumnName("", name))
+	}
+	return s.saveSettings(ctx, v, clause.OnConflict{
+		Columns: []clause.Column{{Name: "app_id"}, {Name: "tenant_id"}}, DoUpdates: clause.AssignmentColumns(columns),
+	})
+}
+
+func (s *Store) saveSettings(ctx context.Context, v models.Settings, where clause.OnConflict) error {
 	p := models.Problems{}
 	if v.TenantID != "" {
 		models.CheckText(p, "tenantId", v.TenantID, 1, 255)
@@ -45,7 +61,7 @@ func (s *Store) SaveSettings(ctx context.Context, v models.Settings) error {
 		return err
 	}
 	v.UpdatedAt = s.now()
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(sealed(s, &v)).Error; err != nil {
+	if err := s.db.WithContext(ctx).Clauses(where).Create(sealed(s, &v)).Error; err != nil {
 		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil

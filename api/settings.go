@@ -1,0 +1,98 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+type settingsView struct {
+	DefaultExpiryDays     *int           `json:"defaultExpiryDays"`
+	ReminderIntervalHours *int           `json:"reminderIntervalHours"`
+	RetentionDays         *int           `json:"retentionDays"`
+	FieldOrigin           *models.Origin `json:"fieldOrigin"`
+	SenderName            *string        `json:"senderName"`
+	Language              *string        `json:"language"`
+	ReplyTo               *string        `json:"replyTo"`
+	NotifyEmail           *string        `json:"notifyEmail"`
+}
+
+func viewSettings(v models.Settings) settingsView {
+	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
+}
+
+func tenantQuery(p models.Problems, tenant string) {
+	if tenant != "" {
+		models.CheckText(p, "tenantId", tenant, 1, 255)
+	}
+}
+
+// settingsOf reads the tenant that settings are asked for; without one it is
+// the app itself, which a client of some tenants only may not change.
+func settingsOf(c *gin.Context, app caller) (string, error) {
+	tenant := c.Query("tenantId")
+	p := models.Problems{}
+	tenantQuery(p, tenant)
+	if err := p.Err(); err != nil {
+		return "", err
+	}
+	return tenant, app.MayUse(tenant)
+}
+
+func (s *Server) getSettings(c *gin.Context, app caller) error {
+	tenant, err := settingsOf(c, app)
+	if err != nil {
+		return err
+	}
+	return s.showSettings(c, app, tenant)
+}
+
+// showSettings renders the tenant's own choices and what holds in the end.
+func (s *Server) showSettings(c *gin.Context, app caller, tenant string) error {
+	own, effective, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
+	if err != nil {
+		return err
+	}
+	effective = effective.Over(s.defaults(app))
+	c.JSON(http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
+	return nil
+}
+
+// settingNames are what a request can choose.
+var settingNames = []string{
+	"defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail",
+}
+
+// putSettings changes a tenant's choices. What is absent stays as it is; what is
+// null is left to the app, and then to the service.
+func (s *Server) putSettings(c *gin.Context, app caller) error {
+	tenant, err := settingsOf(c, app)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	v := models.Settings{
+		AppID: app.ID, TenantID: tenant, DefaultExpiryDays: o.optInt("defaultExpiryDays"), ReminderIntervalHours: o.optInt("reminderIntervalHours"),
+		RetentionDays: o.optInt("retentionDays"), SenderName: visible(o.optStr("senderName")),
+		Language: o.optStr("language"), ReplyTo: o.optStr("replyTo"), NotifyEmail: o.optStr("notifyEmail"),
+	}
+	if text := o.optStr("fieldOrigin"); text != nil {
+		origin := models.Origin(*text)
+		v.FieldOrigin = &origin
+	}
+	v.Check(o.p)
+	if err := o.err(); err != nil {
+		return err
+	}
+	given := slices.DeleteFunc(slices.Clone(settingNames), func(name string) bool { return !o.has(name) })
+	if err := s.Store.ChangeSettings(c.Request.Context(), v, given); err != nil {
+		return err
+	}
+	return s.showSettings(c, app, tenant)
+}
