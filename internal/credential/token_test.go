@@ -1,7 +1,6 @@
 package credential_test
 
 import (
-	"crypto/ecdsa"
 	"strings"
 	"testing"
 	"time"
@@ -162,7 +161,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	require.Equal(t, app, got)
 	public, err := ours.Private.PublicKey.Bytes()
 	require.NoError(t, err)
-	var stranger *ecdsa.PrivateKey = key(t, "k", false).Private
+	stranger := key(t, "k", false).Private
 	for name, token := range map[string]string{
 		"another's key":              sign(jwt.SigningMethodES256, "k", stranger, claims(same)),
 		"a name that is none":        sign(jwt.SigningMethodES256, "other", ours.Private, claims(same)),

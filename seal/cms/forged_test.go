@@ -9,7 +9,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha1" //nolint:gosec // RFC 2634
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/x509"
@@ -168,7 +168,7 @@ func TestWhatASealSigns(t *testing.T) {
 }
 
 func sum1(b []byte) []byte {
-	sum := sha1.Sum(b) //nolint:gosec // RFC 2634
+	sum := sha1.Sum(b)
 	return sum[:]
 }
 
