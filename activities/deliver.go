@@ -24,7 +24,7 @@ import (
 type DeliverInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	Delays     []time.Duration `json:"delays"`
-	Run        int             `json:"run,omitempty"` // the resend that this is
+	Resend     int             `json:"resend,omitempty"` // the number of the resend that this is
 }
 
 // Deliver makes one attempt at a delivery and records it. After a failed one
@@ -44,7 +44,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		activity.RecordHeartbeat(ctx, idle+1)
 		return err
 	}
-	if job.Delivery.Run != in.Run {
+	if job.Delivery.Run != in.Resend {
 		return nil // it was sent again meanwhile, and that is another workflow's work
 	}
 	at := a.Now().UTC().Truncate(time.Microsecond)

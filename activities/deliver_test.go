@@ -42,7 +42,7 @@ func (h hooked) try(d *models.Delivery, run int, delays []time.Duration, results
 	h.t.Helper()
 	asked := &endpoint{results: results}
 	h.Webhooks = asked
-	_, err := h.env.ExecuteActivity(h.Deliver, activities.DeliverInput{DeliveryID: d.ID, Delays: delays, Run: run})
+	_, err := h.env.ExecuteActivity(h.Deliver, activities.DeliverInput{DeliveryID: d.ID, Delays: delays, Resend: run})
 	assert.Empty(h.t, asked.results, "the endpoint was asked")
 	return err
 }

@@ -30,7 +30,7 @@ func TestEndpointIsSwitchedOff(t *testing.T) {
 		require.NoError(h.t, err)
 		try := func(d *models.Delivery, res webhook.Result) error {
 			h.Webhooks = &endpoint{results: []webhook.Result{res}}
-			_, err := h.env.ExecuteActivity(h.Deliver, activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 5), Run: d.Run})
+			_, err := h.env.ExecuteActivity(h.Deliver, activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 5), Resend: d.Run})
 			return err
 		}
 		require.Error(h.t, try(first, webhook.Result{Status: 410, Gone: true}))

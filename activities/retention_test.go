@@ -33,7 +33,7 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 		require.Equal(h.t, []int{14, 7, 1}, plan.RemindDays)
 		rows, err := h.Store.ClaimOutbox(ctx, 100, time.Minute)
 		require.NoError(h.t, err)
-		for len(rows) > 0 && rows[0].Kind != models.OutboxRetain {
+		for len(rows) > 0 && rows[0].Kind != models.OutboxRetention {
 			require.NoError(h.t, h.Store.FinishOutbox(ctx, rows[0].Seq))
 			rows, err = h.Store.ClaimOutbox(ctx, 100, time.Minute)
 			require.NoError(h.t, err)

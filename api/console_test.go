@@ -139,13 +139,13 @@ func TestConsoleEnvelopes(t *testing.T) {
 			for _, r := range rows {
 				require.NoError(t, s.store.FinishOutbox(t.Context(), r.Seq))
 			}
-			if rows, err = s.store.ClaimOutbox(t.Context(), 100, time.Minute); len(rows) > 0 && rows[0].Kind == models.OutboxInvite {
+			if rows, err = s.store.ClaimOutbox(t.Context(), 100, time.Minute); len(rows) > 0 && rows[0].Kind == models.OutboxReinvite {
 				break
 			}
 			require.NoError(t, err)
 		}
 		require.Len(t, rows, 1)
-		require.Equal(t, models.OutboxInvite, rows[0].Kind)
+		require.Equal(t, models.OutboxReinvite, rows[0].Kind)
 		require.Equal(t, signer, rows[0].Refs.SignerID.String())
 		c.post(at+"/signers/"+uuid.NewString()+"/resend", nil).refused(404, "not_found")
 		c.get(at + "/progress").want(200)

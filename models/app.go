@@ -126,34 +126,35 @@ type DeliveryAttempt struct {
 	Body       []byte // the first 4 KiB of the answer
 }
 
-// OutboxKind says what Temporal is to be told.
+// OutboxKind says what is to be started or signalled in Temporal.
 type OutboxKind string
 
 // The kinds of outbox rows. Those with an envelope's id reach its workflow.
 const (
-	OutboxStart    OutboxKind = "start"           // start the envelope's workflow
-	OutboxSigned   OutboxKind = "signer-signed"   // signal
-	OutboxDeclined OutboxKind = "signer-declined" // signal
-	OutboxVoided   OutboxKind = "voided"          // signal
-	OutboxUnsealed OutboxKind = "sealing-failed"  // signal
-	OutboxDeliver  OutboxKind = "deliver"         // start a delivery's workflow
-	OutboxInvite   OutboxKind = "invite"          // start the sending of a renewed link
-	OutboxRetain   OutboxKind = "retain"          // start the retention of sealed files
-	OutboxStamp    OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
+	OutboxStart     OutboxKind = "start"           // start the envelope's workflow
+	OutboxSigned    OutboxKind = "signer-signed"   // signal
+	OutboxDeclined  OutboxKind = "signer-declined" // signal
+	OutboxVoided    OutboxKind = "voided"          // signal
+	OutboxUnsealed  OutboxKind = "sealing-failed"  // signal
+	OutboxDeliver   OutboxKind = "deliver"         // start a delivery's workflow
+	OutboxReinvite  OutboxKind = "invite"          // start the sending of a renewed link
+	OutboxRetention OutboxKind = "retain"          // start the retention of sealed files
+	OutboxTimestamp OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 )
 
-// OutboxRow is a fact that Temporal has not been told yet. Rows of one Key are
-// told in order.
+// OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are
+// delivered in order.
 type OutboxRow struct {
-	Seq       int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
-	ID        uuid.UUID // the request id that lets Temporal drop repeats
-	Key       uuid.UUID // envelope or delivery
-	Lane      uuid.UUID // whose turn it is: see OutboxRefs.Lane
-	Kind      OutboxKind
-	Refs      OutboxRefs `gorm:"serializer:json"`
-	Attempts  int
-	NotBefore time.Time
-	CreatedAt time.Time
+	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
+	ID  uuid.UUID // the request id that lets Temporal drop repeats
+	Key uuid.UUID // envelope or delivery
+	// FairnessKey shares the claims: see OutboxRefs.FairnessKey.
+	FairnessKey uuid.UUID `gorm:"column:lane"`
+	Kind        OutboxKind
+	Refs        OutboxRefs `gorm:"serializer:json"`
+	Attempts    int
+	NotBefore   time.Time
+	CreatedAt   time.Time
 }
 
 // TableName is the table of outbox rows.
@@ -165,17 +166,18 @@ type OutboxRefs struct {
 	TenantID  string     `json:"tenantId,omitempty"`
 	SignerID  *uuid.UUID `json:"signerId,omitempty"`
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
-	// Run counts the resends of a delivery. For an envelope or its retention, 1 says that the workflow is to
-	// run again although it has ended well before.
-	Run int `json:"run,omitempty"`
+	// Resend is the number of a delivery's resend; 0 for the first delivery.
+	Resend int `json:"resend,omitempty"`
+	// Restart says that the workflow is to run again although it has ended well before.
+	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row; "" where nobody traces.
 	Trace string `json:"trace,omitempty"`
 }
 
-// Lane is what takes turns with others, in the outbox and on Temporal's task
-// queues (as the fairness key), so that none waits for another's backlog: the
-// endpoint of a delivery, and the app of everything else.
-func (r OutboxRefs) Lane() uuid.UUID {
+// FairnessKey names whose work the row is: the endpoint of a delivery, and the app
+// of everything else. Claims from the outbox and Temporal's task queues are shared
+// equally between the keys, so that none waits for another's backlog.
+func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID
 	}

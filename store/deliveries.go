@@ -176,7 +176,7 @@ func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error
 		d.Status, d.Run, d.FailedAt, d.DeliveredAt = models.DeliveryPending, d.Run+1, nil, nil
 		ids = append(ids, d.ID)
 		rows = append(rows, s.outboxRow(now, d.ID, models.OutboxDeliver,
-			models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Run: d.Run}))
+			models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
 	}
 	err := tx.Model(&models.Delivery{}).Where("id IN ?", ids).Updates(map[string]any{
 		"status": models.DeliveryPending, "run": gorm.Expr("run + 1"), "failed_at": nil, "delivered_at": nil,

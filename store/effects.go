@@ -52,13 +52,13 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 	case models.EventEnvelopeVoided:
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
 	case models.EventLinkRenewed:
-		return models.OutboxInvite, true
+		return models.OutboxReinvite, true
 	case models.EventSealingFailed:
 		return models.OutboxUnsealed, true
 	case models.EventDocumentSealed:
-		return models.OutboxStamp, ev.Detail["timestamp"] == "pending"
+		return models.OutboxTimestamp, ev.Detail["timestamp"] == "pending"
 	case models.EventEnvelopeCompleted:
-		return models.OutboxRetain, e.RetainedUntil() != nil
+		return models.OutboxRetention, e.RetainedUntil() != nil
 	}
 	return "", false
 }

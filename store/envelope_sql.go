@@ -200,7 +200,7 @@ func outboxColumns(r *models.OutboxRow) []column {
 	return []column{
 		{"id", &r.ID},
 		{"key", &r.Key},
-		{"lane", &r.Lane},
+		{"lane", &r.FairnessKey},
 		{"kind", &r.Kind},
 		{"refs", inJSON{&r.Refs}},
 		{"not_before", &r.NotBefore},

@@ -17,7 +17,7 @@ const outboxHorizon = 5 * time.Minute
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	carried := tracing.Carry(t.ctx)
 	for _, r := range pointers(rows) {
-		r.Lane, r.Refs.Trace = r.Refs.Lane(), carried
+		r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), carried
 	}
 	t.insert("outbox", "", rowsOf(pointers(rows), outboxColumns)...)
 }

@@ -73,10 +73,10 @@ func TestAMissingTimestampIsAskedFor(t *testing.T) {
 				}))
 				want := map[models.OutboxKind]bool{}
 				if pending {
-					want[models.OutboxStamp] = true
+					want[models.OutboxTimestamp] = true
 				}
 				if days > 0 {
-					want[models.OutboxRetain] = true
+					want[models.OutboxRetention] = true
 				}
 				got := map[models.OutboxKind]bool{}
 				for _, row := range drain(t, s) {

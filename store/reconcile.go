@@ -13,8 +13,8 @@ import (
 // Unfinished lists what workflows of a kind are still for, by key and n at a
 // time after the given one, each as the outbox row that would start its workflow:
 // envelopes that are open or whose signers have not been told the end
-// (OutboxStart), files to be purged one day (OutboxRetain), files that lack a
-// time-stamp (OutboxStamp) and deliveries on their way (OutboxDeliver).
+// (OutboxStart), files to be purged one day (OutboxRetention), files that lack a
+// time-stamp (OutboxTimestamp) and deliveries on their way (OutboxDeliver).
 func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	db := s.db.WithContext(ctx)
 	var (
@@ -23,13 +23,13 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	)
 	switch kind { //nolint:exhaustive // the others are signals, which carry no more than the database says
 	case models.OutboxStart:
-		rows, err = s.unfinishedEnvelopes(db.Where(`status IN ? OR sent_at IS NOT NULL AND (`+untold+`)`,
+		rows, err = s.unfinishedEnvelopes(db.Where(`status IN ? OR sent_at IS NOT NULL AND (`+unnotified+`)`,
 			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}), kind, after, n)
-	case models.OutboxRetain:
+	case models.OutboxRetention:
 		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
 			models.StatusCompleted, models.PurgeActive), kind, after, n)
-	case models.OutboxStamp:
+	case models.OutboxTimestamp:
 		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,
 			models.StatusCompleted, models.PurgeActive), kind, after, n)
@@ -44,9 +44,9 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	return rows, nil
 }
 
-// untold is true of a closed envelope whose copies, or the news of its end, have
+// unnotified is true of a closed envelope whose copies, or the news of its end, have
 // not all gone out.
-const untold = `
+const unnotified = `
 	status = 'completed' AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id)
 		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
 	OR status IN ('declined', 'voided', 'expired') AND (
@@ -60,8 +60,8 @@ func (s *Store) unfinishedEnvelopes(q *gorm.DB, kind models.OutboxKind, after uu
 	rows := make([]models.OutboxRow, 0, len(found))
 	for i := range found {
 		e := &found[i]
-		// Run makes Temporal start it also where an earlier run has ended well: the database decides.
-		rows = append(rows, s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Run: 1}))
+		// Restart makes Temporal start it also where an earlier run has ended well: the database decides.
+		rows = append(rows, s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true}))
 	}
 	return rows, err
 }
@@ -72,13 +72,13 @@ func (s *Store) unfinishedDeliveries(db *gorm.DB, after uuid.UUID, n int) ([]mod
 	rows := make([]models.OutboxRow, 0, len(found))
 	for i := range found {
 		d := &found[i]
-		rows = append(rows, s.outboxRow(s.now(), d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Run: d.Run}))
+		rows = append(rows, s.outboxRow(s.now(), d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
 	}
 	return rows, err
 }
 
-// TellAgain puts rows into the outbox, from where the dispatcher takes them.
-func (s *Store) TellAgain(ctx context.Context, rows []models.OutboxRow) error {
+// Requeue puts rows into the outbox, from where the dispatcher takes them.
+func (s *Store) Requeue(ctx context.Context, rows []models.OutboxRow) error {
 	if len(rows) == 0 {
 		return nil
 	}

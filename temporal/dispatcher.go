@@ -31,8 +31,8 @@ type Outbox interface {
 	RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error
 }
 
-// Dispatcher tells Temporal what the outbox holds. Any number may run: each row
-// is leased to one of them, and telling a thing twice does no harm.
+// Dispatcher delivers the rows of the outbox to Temporal. Any number may run: each
+// row is leased to one of them, and delivering a row twice does no harm.
 type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
@@ -47,12 +47,12 @@ type Dispatcher struct {
 }
 
 const (
-	batch     = 32
-	telling   = 16               // rows told at the same time
-	lease     = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
-	callLimit = 8 * time.Second
-	poll      = time.Second // backstop where nobody woke us
-	maxWait   = 30 * time.Second
+	batchSize   = 32
+	concurrency = 16               // rows delivered at the same time
+	lease       = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
+	callLimit   = 8 * time.Second
+	poll        = time.Second // backstop where nobody woke us
+	maxWait     = 30 * time.Second
 )
 
 // Run dispatches until ctx ends: at once when a commit in this process wakes
@@ -76,15 +76,15 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// Once takes one batch and tells it. It returns the number of rows taken.
+// Once takes one batch and delivers it. It returns the number of rows taken.
 func (d *Dispatcher) Once(ctx context.Context) (int, error) {
-	rows, err := d.Outbox.ClaimOutbox(ctx, batch, lease)
+	rows, err := d.Outbox.ClaimOutbox(ctx, batchSize, lease)
 	if err != nil {
 		return 0, err
 	}
 	var (
 		wg    sync.WaitGroup
-		slots = make(chan struct{}, telling)
+		slots = make(chan struct{}, concurrency)
 	)
 	for _, row := range rows {
 		slots <- struct{}{}
@@ -102,7 +102,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	call, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	call, span := d.span(call, row)
-	err := d.tell(call, row)
+	err := d.deliverRow(call, row)
 	if err != nil {
 		span.SetStatus(codes.Error, "")
 	}
@@ -110,11 +110,11 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	if err == nil {
 		err = d.Outbox.FinishOutbox(ctx, row.Seq)
 	} else {
-		d.Log.WarnContext(ctx, "temporal could not be told", "kind", row.Kind, "key", row.Key, "attempt", row.Attempts, "error", err)
+		d.Log.WarnContext(ctx, "outbox row could not be delivered to Temporal", "kind", row.Kind, "key", row.Key, "attempt", row.Attempts, "error", err)
 		err = d.Outbox.RetryOutbox(ctx, row.Seq, min(time.Second<<min(row.Attempts, 10), maxWait))
 	}
 	if err != nil {
-		// The lease runs out by itself and the row is told again.
+		// The lease runs out by itself and the row is delivered again.
 		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
 	}
 }
@@ -129,7 +129,8 @@ func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Co
 			attribute.Int("countersign.attempt", row.Attempts)))
 }
 
-func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
+// deliverRow starts or signals the workflow that the row is about.
+func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error {
 	switch row.Kind {
 	case models.OutboxStart:
 		start := d.envelopeStart(ctx, row)
@@ -144,17 +145,17 @@ func (d *Dispatcher) tell(ctx context.Context, row models.OutboxRow) error {
 	case models.OutboxUnsealed:
 		return d.signal(ctx, row, SignalSealingFailed)
 	case models.OutboxDeliver:
-		return d.deliver(ctx, row)
-	case models.OutboxInvite:
+		return d.startDelivery(ctx, row)
+	case models.OutboxReinvite:
 		in := ReinviteInput{EnvelopeInput: envelopeInput(row)}
 		if row.Refs.SignerID != nil {
 			in.SignerID = *row.Refs.SignerID
 		}
 		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
-	case models.OutboxRetain:
-		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetain, envelopeInput(row))
-	case models.OutboxStamp:
-		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowStamp, envelopeInput(row))
+	case models.OutboxRetention:
+		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetention, envelopeInput(row))
+	case models.OutboxTimestamp:
+		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowTimestamp, envelopeInput(row))
 	}
 	return fmt.Errorf("outbox row %d has unknown kind %q", row.Seq, row.Kind)
 }
@@ -185,8 +186,8 @@ func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWork
 		status = ShownStatus(start.Plan.Status)
 	}
 	return client.StartWorkflowOptions{
-		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(), Priority: turn(row),
-		WorkflowIDReusePolicy:    reuse(row),
+		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(), Priority: priority(row),
+		WorkflowIDReusePolicy:    reusePolicy(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
@@ -195,16 +196,16 @@ func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWork
 	}
 }
 
-// turn lets the lanes of the outbox take turns on the task queues too; what a
-// workflow asks for takes them with it.
-func turn(row models.OutboxRow) temporal.Priority {
-	return temporal.Priority{FairnessKey: row.Refs.Lane().String()}
+// priority gives the workflow the row's fairness key, so that nothing waits for the
+// backlog of another app or endpoint on the task queues. Its activities inherit it.
+func priority(row models.OutboxRow) temporal.Priority {
+	return temporal.Priority{FairnessKey: row.Refs.FairnessKey().String()}
 }
 
-// reuse: a finished envelope is never started again, unless the row asks for
-// it; one whose workflow was lost or terminated is.
-func reuse(row models.OutboxRow) enums.WorkflowIdReusePolicy {
-	if row.Refs.Run > 0 {
+// reusePolicy says whether a workflow is started again: not after it has ended well,
+// unless the row asks for it, but always after it was lost or terminated.
+func reusePolicy(row models.OutboxRow) enums.WorkflowIdReusePolicy {
+	if row.Refs.Restart {
 		return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -239,8 +240,8 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 // start starts a workflow that runs once, unless it did so already.
 func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summary, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: turn(row),
-		WorkflowIDReusePolicy:    reuse(row),
+		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: priority(row),
+		WorkflowIDReusePolicy:    reusePolicy(row),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
@@ -249,14 +250,15 @@ func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summar
 	return ignoreStarted(err)
 }
 
-func (d *Dispatcher) deliver(ctx context.Context, row models.OutboxRow) error {
-	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays, Run: row.Refs.Run}
+// startDelivery starts the workflow of a webhook delivery. Each resend has its own.
+func (d *Dispatcher) startDelivery(ctx context.Context, row models.OutboxRow) error {
+	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays, Resend: row.Refs.Resend}
 	if row.Refs.WebhookID != nil {
 		in.WebhookID = *row.Refs.WebhookID
 	}
 	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: DeliveryWorkflowID(row.Key, row.Refs.Run), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
-		Priority: turn(row),
+		ID: DeliveryWorkflowID(row.Key, row.Refs.Resend), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
+		Priority: priority(row),
 		// A resend runs again under the same id; a settled delivery does nothing.
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

@@ -23,12 +23,12 @@ const (
 
 // Workflow types.
 const (
-	WorkflowEnvelope = "Envelope"
-	WorkflowDelivery = "Delivery"
-	WorkflowReinvite = "Reinvite"
-	WorkflowRetain   = "Retention"
-	WorkflowStamp    = "Timestamp"
-	WorkflowAnchor   = "Anchor"
+	WorkflowEnvelope  = "Envelope"
+	WorkflowDelivery  = "Delivery"
+	WorkflowReinvite  = "Reinvite"
+	WorkflowRetention = "Retention"
+	WorkflowTimestamp = "Timestamp"
+	WorkflowAnchor    = "Anchor"
 )
 
 // Signals and queries of the envelope workflow.
@@ -57,12 +57,12 @@ var SearchAttributes = []temporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenan
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
 
 // DeliveryWorkflowID is the id of a webhook delivery's workflow. Each resend
-// (run 1, 2, …) has a workflow of its own.
-func DeliveryWorkflowID(delivery uuid.UUID, run int) string {
-	if run == 0 {
+// (1, 2, …) has a workflow of its own.
+func DeliveryWorkflowID(delivery uuid.UUID, resend int) string {
+	if resend == 0 {
 		return "delivery/" + delivery.String()
 	}
-	return "delivery/" + delivery.String() + "/" + strconv.Itoa(run)
+	return "delivery/" + delivery.String() + "/" + strconv.Itoa(resend)
 }
 
 // ReinviteWorkflowID is the id of the workflow that sends a renewed link. row is
@@ -143,8 +143,8 @@ type DeliveryInput struct {
 	DeliveryID uuid.UUID       `json:"deliveryId"`
 	WebhookID  uuid.UUID       `json:"webhookId"`
 	Delays     []time.Duration `json:"delays"`
-	// Run is the number of the resend that this is, 0 for the first delivery.
-	Run int `json:"run,omitempty"`
+	// Resend is the number of the resend that this is, 0 for the first delivery.
+	Resend int `json:"resend,omitempty"`
 }
 
 // ReinviteInput starts the sending of a signer's renewed link.

@@ -36,7 +36,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
 		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	})
-	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Run: in.Run}).Get(ctx, nil)
+	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, nil)
 	if failed == nil {
 		workflow.SetCurrentDetails(ctx, "Delivered.")
 		return nil

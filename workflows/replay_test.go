@@ -256,10 +256,10 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
 		"anchored":         {workflow: temporal.WorkflowAnchor},
 		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New()}},
-		"timestamped":      {workflow: temporal.WorkflowStamp, input: envelope, stampFails: 12},
-		"purged":           {workflow: temporal.WorkflowRetain, input: envelope, keeps: time.Second},
+		"timestamped":      {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
+		"purged":           {workflow: temporal.WorkflowRetention, input: envelope, keeps: time.Second},
 		"deletion-reminded": {
-			workflow: temporal.WorkflowRetain, input: envelope, waits: "RemindDeletion",
+			workflow: temporal.WorkflowRetention, input: envelope, waits: "RemindDeletion",
 			keeps: 24*time.Hour + 5*time.Second, remindDays: []int{1},
 		},
 	} {

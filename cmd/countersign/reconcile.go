@@ -43,7 +43,7 @@ func (r reconcileCommand) Run(ctx context.Context) (err error) {
 	}
 	if r.JSON {
 		return json.NewEncoder(os.Stdout).Encode(map[string]reconcile.Count{
-			"envelopes": found[models.OutboxStart], "retentions": found[models.OutboxRetain], "timestamps": found[models.OutboxStamp], "deliveries": found[models.OutboxDeliver],
+			"envelopes": found[models.OutboxStart], "retentions": found[models.OutboxRetention], "timestamps": found[models.OutboxTimestamp], "deliveries": found[models.OutboxDeliver],
 		})
 	}
 	verb := "started"
@@ -53,7 +53,7 @@ func (r reconcileCommand) Run(ctx context.Context) (err error) {
 	for _, k := range []struct {
 		name string
 		kind models.OutboxKind
-	}{{"envelopes", models.OutboxStart}, {"retentions", models.OutboxRetain}, {"timestamps", models.OutboxStamp}, {"deliveries", models.OutboxDeliver}} {
+	}{{"envelopes", models.OutboxStart}, {"retentions", models.OutboxRetention}, {"timestamps", models.OutboxTimestamp}, {"deliveries", models.OutboxDeliver}} {
 		//nolint:forbidigo // this is what the command is for
 		if _, err := fmt.Printf("%-11s %d unfinished, %d %s\n", k.name, found[k.kind].Unfinished, found[k.kind].Started, verb); err != nil {
 			return err

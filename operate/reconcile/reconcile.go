@@ -22,7 +22,7 @@ import (
 // Store is the reconciler's side of the store.
 type Store interface {
 	Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error)
-	TellAgain(ctx context.Context, rows []models.OutboxRow) error
+	Requeue(ctx context.Context, rows []models.OutboxRow) error
 }
 
 // Reconciler starts the workflows that are missing.
@@ -46,7 +46,7 @@ const (
 )
 
 // kinds are the outbox rows that start the workflows that are looked for.
-var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetain, models.OutboxStamp, models.OutboxDeliver}
+var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver}
 
 // Run looks at all kinds. What was started up to an error stays started, and it
 // can be run again at any time.
@@ -61,7 +61,7 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 			}
 			lost, err := r.lost(ctx, rows)
 			if err == nil && !r.DryRun {
-				err = r.Store.TellAgain(ctx, lost)
+				err = r.Store.Requeue(ctx, lost)
 			}
 			if err != nil {
 				return out, err
@@ -108,12 +108,12 @@ func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]model
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
 	id := temporal.EnvelopeWorkflowID(row.Key)
 	switch row.Kind { //nolint:exhaustive // those that are looked at
-	case models.OutboxStamp:
+	case models.OutboxTimestamp:
 		id = temporal.TimestampWorkflowID(row.Key)
-	case models.OutboxRetain:
+	case models.OutboxRetention:
 		id = temporal.RetentionWorkflowID(row.Key)
 	case models.OutboxDeliver:
-		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Run)
+		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()

@@ -260,7 +260,7 @@ func TestPending(t *testing.T) {
 				break
 			}
 			for _, row := range rows {
-				if row.Kind == models.OutboxStamp {
+				if row.Kind == models.OutboxTimestamp {
 					started = append(started, row)
 				}
 				require.NoError(h.t, h.Store.FinishOutbox(ctx, row.Seq))
@@ -269,7 +269,7 @@ func TestPending(t *testing.T) {
 		require.NotEmpty(h.t, started)
 		require.Equal(h.t, e.ID, started[0].Key)
 		unfinished := func() int {
-			rows, err := h.Store.Unfinished(ctx, models.OutboxStamp, uuid.Nil, 10)
+			rows, err := h.Store.Unfinished(ctx, models.OutboxTimestamp, uuid.Nil, 10)
 			require.NoError(h.t, err)
 			return len(rows)
 		}

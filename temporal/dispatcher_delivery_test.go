@@ -24,7 +24,7 @@ func TestAResendIsARunOfItsOwn(t *testing.T) {
 	for run := range 3 {
 		f.box.rows = []models.OutboxRow{{
 			Seq: int64(run + 1), ID: uuid.New(), Key: delivery, Kind: models.OutboxDeliver,
-			Refs: models.OutboxRefs{AppID: uuid.New(), WebhookID: &hook, Run: run},
+			Refs: models.OutboxRefs{AppID: uuid.New(), WebhookID: &hook, Resend: run},
 		}}
 		f.dispatch(t)
 		assert.Empty(t, f.box.rows)
@@ -36,6 +36,6 @@ func TestAResendIsARunOfItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		var in temporal.DeliveryInput
 		require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(ev.GetWorkflowExecutionStartedEventAttributes().Input, &in))
-		assert.Equal(t, temporal.DeliveryInput{DeliveryID: delivery, WebhookID: hook, Delays: f.Delays, Run: run}, in)
+		assert.Equal(t, temporal.DeliveryInput{DeliveryID: delivery, WebhookID: hook, Delays: f.Delays, Resend: run}, in)
 	}
 }
