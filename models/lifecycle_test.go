@@ -1,0 +1,423 @@
+package models_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// sealing makes an envelope that all have signed.
+func sealing(t *testing.T) *models.Envelope {
+	t.Helper()
+	e := sent(t, nil, models.AuthNone, 1)
+	signs(t, e, 0, start)
+	require.Equal(t, models.StatusSealing, e.Status)
+	return e
+}
+
+func completed(t *testing.T) *models.Envelope {
+	t.Helper()
+	e := sealing(t)
+	require.NoError(t, e.Complete(act(start), []models.SealedFile{{OriginalID: e.Originals()[0].ID, SHA256: "11", Size: 2000, PageCount: 3, BlobKey: "sealed", TimestampPending: true}}))
+	return e
+}
+
+func newest(e *models.Envelope) models.Event { return e.Events[len(e.Events)-1] }
+
+// TestRetention: counted in days from completion, purged then and not before, and once.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	draft := sealing(t)
+	draft.Retain(7)
+	require.Nil(t, draft.RetainedUntil(), "it is not completed")
+	e := completed(t)
+	for _, days := range []int{0, -1} {
+		e.Retain(days)
+		require.Nil(t, e.RetainedUntil())
+		require.Equal(t, "retention_not_due", code(t, e.Purge(act(start.AddDate(9, 0, 0)))))
+	}
+	e.Retain(1)
+	due := start.AddDate(0, 0, 1)
+	require.Equal(t, due, *e.RetainedUntil())
+	require.Equal(t, "retention_not_due", code(t, e.Purge(act(due.Add(-time.Microsecond)))))
+	for _, d := range e.Documents {
+		require.Equal(t, models.PurgeActive, d.PurgeStatus)
+		require.Equal(t, due, *d.RetentionUntil)
+	}
+	before := len(e.Events)
+	require.NoError(t, e.Purge(act(due)))
+	for i, d := range e.Documents {
+		require.Equal(t, models.PurgePurged, d.PurgeStatus)
+		ev := e.Events[before+i]
+		require.Equal(t, models.EventDocumentPurged, ev.Name)
+		require.Equal(t, models.Detail{"documentId": d.ID.String(), "kind": string(d.Kind), "sha256": d.SHA256}, ev.Detail)
+	}
+	require.Len(t, e.Events, before+len(e.Documents))
+	require.NoError(t, e.Purge(act(due)))
+	require.Len(t, e.Events, before+len(e.Documents), "purging again changes nothing")
+	require.ErrorIs(t, e.Downloaded(act(due), uuid.New(), e.Sealed()[0].ID), models.ErrPurged)
+	require.ErrorIs(t, e.Timestamped(act(due), e.Sealed()[0].ID, "11", models.SealedFile{}), models.ErrPurged)
+}
+
+// TestDownloadsAreRecordedOncePerHour: of each document by each recipient; other clients of the app every time.
+func TestDownloadsAreRecordedOncePerHour(t *testing.T) {
+	t.Parallel()
+	e := completed(t)
+	sealed, ada := e.Sealed()[0].ID, e.Signers[0].ID
+	require.ErrorIs(t, e.Downloaded(act(start), ada, e.Originals()[0].ID), models.ErrNotFound)
+	require.ErrorIs(t, e.Downloaded(act(start), ada, uuid.New()), models.ErrNotFound)
+	downloads := func() (n int) {
+		for _, ev := range e.Events {
+			if ev.Name == models.EventDocumentDownloaded {
+				n++
+			}
+		}
+		return n
+	}
+	require.Zero(t, downloads())
+	loaded := e.Signers[0].Downloads
+	for _, c := range []struct {
+		recipient uuid.UUID
+		after     time.Duration
+		want      int
+	}{
+		{ada, 0, 1}, {ada, time.Minute, 1}, {ada, time.Hour - 1, 1}, {ada, time.Hour, 2}, {ada, time.Hour - time.Minute, 2},
+		{uuid.New(), time.Hour, 3}, {uuid.New(), time.Hour, 4}, {ada, time.Hour + time.Minute, 4}, {ada, 2 * time.Hour, 5},
+	} {
+		require.NoError(t, e.Downloaded(act(start.Add(c.after)), c.recipient, sealed))
+		require.Equal(t, c.want, downloads(), c.after)
+	}
+	require.Empty(t, loaded, "the loaded map is not written to")
+	before := e.Signers[0].Downloads
+	require.NoError(t, e.Downloaded(act(start.Add(4*time.Hour)), ada, sealed))
+	require.NotEqual(t, before[sealed], e.Signers[0].Downloads[sealed])
+	require.Equal(t, models.Detail{"documentId": sealed.String(), "sha256": "11"}, newest(e).Detail)
+}
+
+// TestCompletion: what sealing stored is what the envelope holds and its audit trail says.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	e := sealing(t)
+	require.NoError(t, e.SealingFailed(act(start), models.SealingFailing))
+	until := start.AddDate(5, 0, 0)
+	file := models.SealedFile{OriginalID: e.Originals()[0].ID, SHA256: "11", Size: 2000, PageCount: 3, BlobKey: "sealed", TimestampedUntil: until, Encrypted: true}
+	require.NoError(t, e.Complete(act(start.Add(time.Hour)), []models.SealedFile{file}))
+	require.Equal(t, models.StatusCompleted, e.Status)
+	require.Nil(t, e.SealingProblem)
+	require.Nil(t, e.SealingProblemAt)
+	require.Equal(t, start.Add(time.Hour), *e.CompletedAt)
+	require.Equal(t, "11", *e.HashFinal)
+	d := e.Sealed()[0]
+	require.Equal(t, []any{file.OriginalID, "11", int64(2000), 3, "sealed", until, false, true, models.PurgeActive, e.Originals()[0].Name, 1},
+		[]any{*d.OriginalID, d.SHA256, d.Size, d.PageCount, d.BlobKey, *d.TimestampedUntil, d.TimestampPending, d.Encrypted, d.PurgeStatus, d.Name, d.Order})
+	require.Equal(t, []models.EventName{models.EventDocumentSealed, models.EventEnvelopeCompleted}, names(e)[len(e.Events)-2:])
+	require.NotContains(t, e.Events[len(e.Events)-2].Detail, "timestamp")
+
+	e = completed(t) // without its time-stamp
+	d = e.Sealed()[0]
+	require.Equal(t, "pending", e.Events[len(e.Events)-2].Detail["timestamp"])
+	require.Nil(t, d.TimestampedUntil)
+	require.ErrorIs(t, e.Timestamped(act(start), e.Originals()[0].ID, "00", file), models.ErrNotFound)
+	require.ErrorIs(t, e.Timestamped(act(start), uuid.New(), "11", file), models.ErrNotFound)
+	require.Equal(t, "document_replaced", code(t, e.Timestamped(act(start), d.ID, "22", file)))
+	file.SHA256, file.BlobKey, file.Size = "33", "stamped", 3000
+	require.NoError(t, e.Timestamped(act(start), d.ID, "11", file))
+	require.Equal(t, []any{"33", int64(3000), "stamped", true, until, false}, []any{d.SHA256, d.Size, d.BlobKey, d.Encrypted, *d.TimestampedUntil, d.TimestampPending})
+	require.Equal(t, "33", *e.HashFinal)
+	require.Equal(t, models.EventDocumentStamped, newest(e).Name)
+	require.Equal(t, models.Detail{"sealedDocumentId": d.ID.String(), "sha256Before": "11", "sha256": "33", "documentHashFinal": "33"}, newest(e).Detail)
+}
+
+// TestStuckSealing: a problem is recorded once, since when there is one stays, and only then may an operator close the envelope.
+func TestStuckSealing(t *testing.T) {
+	t.Parallel()
+	open := sent(t, nil, models.AuthNone, 1)
+	require.Error(t, open.SealingFailed(act(start), models.SealingRefused))
+	require.Error(t, open.VoidStuck(act(start), "why"))
+	require.True(t, open.AllSignedAt().IsZero())
+	e := sealing(t)
+	require.Equal(t, start, e.AllSignedAt())
+	require.Equal(t, "envelope_not_stuck", code(t, e.VoidStuck(act(start), "why")))
+	require.NoError(t, e.SealingFailed(act(start.Add(time.Hour)), models.SealingFailing))
+	n := len(e.Events)
+	require.Equal(t, models.EventSealingFailed, newest(e).Name)
+	require.NoError(t, e.SealingFailed(act(start.Add(2*time.Hour)), models.SealingFailing))
+	require.Len(t, e.Events, n, "the same problem")
+	require.NoError(t, e.SealingFailed(act(start.Add(3*time.Hour)), models.SealingRefused))
+	require.Len(t, e.Events, n+1)
+	require.Equal(t, models.Detail{"problem": "document_refused"}, newest(e).Detail)
+	require.Equal(t, start.Add(time.Hour), *e.SealingProblemAt)
+	require.Equal(t, models.SealingRefused, *e.SealingProblem)
+	for _, reason := range []string{"", strings.Repeat("x", 1001), "a\x00"} {
+		require.Equal(t, "validation_error", code(t, e.VoidStuck(act(start), reason)))
+	}
+	require.Equal(t, models.StatusSealing, e.Status)
+	require.NoError(t, e.VoidStuck(act(start.Add(4*time.Hour)), "why"))
+	require.Equal(t, models.StatusVoided, e.Status)
+	require.Equal(t, start.Add(4*time.Hour), *e.VoidedAt)
+	require.Equal(t, models.EventEnvelopeVoided, newest(e).Name)
+	require.Equal(t, models.Detail{"reason": "why", "problem": "document_refused"}, newest(e).Detail)
+
+	says := map[string]models.SealingProblem{}
+	for problem, lasting := range map[models.SealingProblem]bool{
+		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRefused: true, models.SealingChainBroken: true,
+		models.SealingFailing: false, "other": true,
+	} {
+		require.Equal(t, lasting, problem.Lasting(), problem)
+		require.NotContains(t, says, problem.Sentence(), problem)
+		says[problem.Sentence()] = problem
+	}
+	for word, problem := range map[string]models.SealingProblem{
+		"missing": models.SealingOriginalMissing, "no longer the file": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
+		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
+	} {
+		require.Contains(t, problem.Sentence(), word)
+	}
+}
+
+// TestLinksAreRenewedBeforeTheirEnd: three days before, for those who are awaited, unless the deadline ends them.
+func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1, 1, 2)
+	renewal := start.Add(models.LinkLifetime - models.RenewBefore)
+	require.Equal(t, renewal, *e.RenewLinkAt(e.Signers[0]))
+	require.Nil(t, e.RenewLinkAt(e.Signers[2]), "it is not their turn")
+	require.Equal(t, renewal, *e.NextRenewal())
+	require.NoError(t, e.Relink(act(start.Add(time.Hour)), e.Signers[0].ID))
+	require.Equal(t, renewal, *e.NextRenewal(), "that of the other comes first")
+	require.Equal(t, "signer_not_awaited", code(t, e.Relink(act(start), e.Signers[2].ID)))
+	require.ErrorIs(t, e.Relink(act(start), uuid.New()), models.ErrNotFound)
+	signs(t, e, 1, start)
+	require.Nil(t, e.RenewLinkAt(e.Signers[1]))
+	require.Equal(t, renewal.Add(time.Hour), *e.NextRenewal())
+	old := *e.Signers[0].LinkID
+	require.NoError(t, e.Reinvite(act(start.Add(2*time.Hour)), e.Signers[0].ID))
+	require.NotEqual(t, old, *e.Signers[0].LinkID)
+	require.Equal(t, models.EventLinkRenewed, newest(e).Name)
+	require.Equal(t, e.Signers[0].ID, newest(e).SignerID)
+	require.NoError(t, e.Void(act(start), nil))
+	require.Nil(t, e.NextRenewal(), "the envelope is closed")
+	require.Nil(t, newest(e).Detail)
+
+	for days, renewed := range map[int]bool{29: false, 30: false, 31: true} {
+		e := sent(t, &days, models.AuthNone, 1)
+		require.Equal(t, renewed, e.RenewLinkAt(e.Signers[0]) != nil, days)
+		require.Equal(t, start.AddDate(0, 0, min(days, 30)), *e.Signers[0].LinkExpiresAt)
+	}
+}
+
+// TestSendingNeedsAllOfIt: signers, fields, documents, and a message that can be read.
+func TestSendingNeedsAllOfIt(t *testing.T) {
+	t.Parallel()
+	empty, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	require.NoError(t, err)
+	var refusal *models.Error
+	require.ErrorAs(t, empty.Send(act(start), nil), &refusal)
+	require.Len(t, refusal.Fields, 3)
+	require.Contains(t, refusal.Fields, "signers")
+	require.Contains(t, refusal.Fields, "fields")
+	require.Contains(t, refusal.Fields, "documents")
+	for message, good := range map[string]bool{"": true, "Please\nsign.": true, strings.Repeat("x", 2000): true, strings.Repeat("x", 2001): false, "a\x00": false} {
+		e := draft(t, ptr(3), models.AuthNone, 1)
+		err := e.Send(act(start.Add(time.Hour)), &message)
+		if !good {
+			require.Equal(t, "validation_error", code(t, err))
+			require.Equal(t, models.StatusDraft, e.Status)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, message, *e.Message)
+		require.Equal(t, start.Add(time.Hour), *e.SentAt)
+		require.Equal(t, start.Add(time.Hour).AddDate(0, 0, 3), *e.ExpiresAt, "the deadline counts from sending")
+		require.Equal(t, models.Detail{"signers": 1, "documents": 1}, newest(e).Detail)
+		require.Equal(t, models.EventEnvelopeSent, newest(e).Name)
+	}
+	for reason, good := range map[string]bool{"": true, "no\nmore": true, strings.Repeat("x", 1000): true, strings.Repeat("x", 1001): false} {
+		e := sent(t, nil, models.AuthNone, 1)
+		err := e.Void(act(start.Add(time.Hour)), &reason)
+		require.Equal(t, good, err == nil)
+		if good {
+			require.Equal(t, start.Add(time.Hour), *e.VoidedAt)
+			require.Equal(t, reason != "", newest(e).Detail != nil)
+		}
+	}
+}
+
+// TestInvitationsAreRecorded: with the mail that carried them, by what they were.
+func TestInvitationsAreRecorded(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	id := e.Signers[0].ID
+	for name, record := range map[models.EventName]func() error{
+		models.EventInvitationSent:   func() error { return e.Invited(act(start), id, false, "mail") },
+		models.EventReminderSent:     func() error { return e.Invited(act(start), id, true, "mail") },
+		models.EventInvitationFailed: func() error { return e.InvitationFailed(act(start), id, "no such address") },
+	} {
+		require.NoError(t, record())
+		require.Equal(t, name, newest(e).Name)
+		require.Equal(t, id, newest(e).SignerID)
+		require.Equal(t, id.String(), newest(e).Detail["signerId"])
+		if name == models.EventInvitationFailed {
+			require.Equal(t, "no such address", newest(e).Detail["reason"])
+		} else {
+			require.Equal(t, "mail", newest(e).MailID)
+		}
+	}
+	require.NoError(t, e.Void(act(start), nil))
+	require.Error(t, e.Invited(act(start), id, false, "mail"))
+	require.Error(t, e.InvitationFailed(act(start), id, "why"))
+	require.Error(t, e.Reinvite(act(start), id))
+}
+
+// TestOutcomes: what the holder of the newest link may know of its end.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	later := start.Add(time.Hour)
+	outcome := func(e *models.Envelope, i int, at time.Time) models.End {
+		end, err := e.OutcomeOf(link(e, i), at)
+		require.NoError(t, err)
+		return end
+	}
+	e := sent(t, ptr(3), models.AuthNone, 1, 1, 2)
+	old := link(e, 0)
+	require.Equal(t, models.End{Outcome: models.OutcomeOpen, Awaiting: e.Signers}, outcome(e, 0, start))
+	require.NoError(t, e.Relink(act(start), e.Signers[0].ID))
+	for _, bad := range []models.Link{old, {EnvelopeID: e.ID, SignerID: uuid.New(), ID: old.ID}, {EnvelopeID: e.ID, SignerID: e.Signers[2].ID}} {
+		_, err := e.OutcomeOf(bad, start)
+		require.Equal(t, "signing_link_invalid", code(t, err))
+	}
+	deadline := *e.ExpiresAt
+	require.Equal(t, models.OutcomeOpen, outcome(e, 0, deadline.Add(-1)).Outcome)
+	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: e.Signers[0].LinkExpiresAt}, outcome(e, 0, deadline))
+	signs(t, e, 0, later)
+	require.Equal(t, models.End{Outcome: models.OutcomeSigned, At: e.Signers[0].SignedAt, Awaiting: e.Signers[1:]}, outcome(e, 0, later))
+	require.Equal(t, models.End{Outcome: models.OutcomeOpen, Awaiting: e.Signers[1:]}, outcome(e, 1, later))
+	require.Equal(t, models.OutcomeSigned, outcome(e, 0, deadline).Outcome)
+	require.Empty(t, outcome(e, 0, deadline).Awaiting)
+
+	voided := sent(t, nil, models.AuthNone, 1, 1)
+	require.Equal(t, models.OutcomeOpen, outcome(voided, 0, start.Add(models.LinkLifetime-1)).Outcome)
+	require.Equal(t, models.OutcomeClosed, outcome(voided, 0, start.Add(models.LinkLifetime)).Outcome, "the link has ended by itself")
+	signs(t, voided, 1, start)
+	require.NoError(t, voided.Void(act(later), nil))
+	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: voided.VoidedAt}, outcome(voided, 0, later))
+	require.Equal(t, models.OutcomeSigned, outcome(voided, 1, later).Outcome)
+
+	declined := sent(t, nil, models.AuthNone, 1, 1, 1)
+	signs(t, declined, 2, start)
+	_, err := declined.Decline(act(later), link(declined, 1), nil)
+	require.NoError(t, err)
+	at := declined.Signers[1].DeclinedAt
+	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: at, DeclinedByOther: true}, outcome(declined, 0, later))
+	require.Equal(t, models.End{Outcome: models.OutcomeDeclined, At: at}, outcome(declined, 1, later))
+	require.Equal(t, models.End{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
+}
+
+// TestKnownAgain: without a code, the same client within the time that one confirmation lasts.
+func TestKnownAgain(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	s := e.Signers[0]
+	require.False(t, s.KnownAgain(act(start)), "who has not signed is not known")
+	signs(t, e, 0, start)
+	for _, c := range []struct {
+		after     time.Duration
+		ip, agent string
+		known     bool
+	}{
+		{0, "192.0.2.1", "test", true}, {models.UnboundLifetime - 1, "192.0.2.1", "test", true}, {models.UnboundLifetime, "192.0.2.1", "test", false},
+		{0, "192.0.2.2", "test", false}, {0, "192.0.2.1", "other", false},
+	} {
+		a := act(start.Add(c.after))
+		a.IP, a.UserAgent = c.ip, c.agent
+		require.Equal(t, c.known, s.KnownAgain(a), c)
+	}
+	s.AuthMethod = models.AuthEmailOTP
+	require.False(t, s.KnownAgain(act(start)), "who needs a code is known by its confirmation")
+}
+
+// TestWhoMayDoWhat: tenants of an app, roles, second factors, and which events an endpoint gets.
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, (&models.App{}).MayUse("any"))
+	limited := &models.App{Tenants: []string{"a", "b"}}
+	require.NoError(t, limited.MayUse("b"))
+	require.Equal(t, "tenant_forbidden", code(t, limited.MayUse("c")))
+	require.Equal(t, "tenant_forbidden", code(t, limited.MayUse("")))
+
+	require.Equal(t, []models.Role{models.RoleViewer, models.RoleSupport, models.RoleAdmin}, models.Roles)
+	for i, role := range models.Roles {
+		for j, least := range models.Roles {
+			require.Equal(t, i >= j, role.Allows(least), "%s for %s", role, least)
+		}
+		require.True(t, role.Known())
+		for factor, want := range map[models.SecondFactor]bool{
+			models.SecondFactorOptional: false, models.SecondFactorAdmins: role == models.RoleAdmin, models.SecondFactorRequired: true, "": false,
+		} {
+			require.Equal(t, want, factor.Requires(role), "%s %s", factor, role)
+			require.Equal(t, factor != "", factor.Known(), factor)
+		}
+	}
+	require.False(t, models.Role("king").Allows("nobody"))
+	require.False(t, models.Role("king").Known())
+
+	id, app := uuid.New(), uuid.New()
+	require.Equal(t, id, models.OutboxRefs{AppID: app, WebhookID: &id}.Lane())
+	require.Equal(t, app, models.OutboxRefs{AppID: app}.Lane())
+}
+
+// TestPagesOfDocuments: their sizes, shortened to runs and found again, and how many documents there may be.
+func TestPagesOfDocuments(t *testing.T) {
+	t.Parallel()
+	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}
+	d := &models.Document{PageCount: len(sizes), Pages: models.PageRuns(sizes)}
+	require.Equal(t, []models.PageRun{{From: 1, Width: 1, Height: 2}, {From: 3, Width: 1, Height: 3}, {From: 4, Width: 4, Height: 3}, {From: 6, Width: 1, Height: 2}}, d.Pages)
+	for i, size := range sizes {
+		w, h, ok := d.PageSize(i + 1)
+		require.True(t, ok)
+		require.Equal(t, size, [2]float64{w, h}, "page %d", i+1)
+	}
+	for _, n := range []int{0, -1, len(sizes) + 1} {
+		_, _, ok := d.PageSize(n)
+		require.False(t, ok, n)
+	}
+	require.Empty(t, models.PageRuns(nil))
+
+	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	require.NoError(t, err)
+	for i := range models.MaxDocuments {
+		d, err := e.AddDocument(act(start), page(), models.MaxDocuments)
+		require.NoError(t, err)
+		require.Equal(t, i+1, d.Order)
+		require.Equal(t, models.PurgeActive, d.PurgeStatus)
+		require.Equal(t, models.CombinedHash(e.Originals()), e.HashOriginal)
+	}
+	_, err = e.AddDocument(act(start), page(), models.MaxDocuments+1)
+	require.Equal(t, "too_many_documents", code(t, err))
+	_, err = sent(t, nil, models.AuthNone, 1).AddDocument(act(start), page(), 5)
+	require.Error(t, err, "it was sent")
+}
+
+// TestTitles: the subject, else the file's name, else a plain word.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	require.NoError(t, err)
+	require.Equal(t, "Document", e.Title())
+	unnamed := page()
+	unnamed.Name = ""
+	_, err = e.AddDocument(act(start), unnamed, 2)
+	require.NoError(t, err)
+	require.Equal(t, "Document", e.Title())
+	e.Originals()[0].Name = "lease.pdf"
+	require.Equal(t, "lease", e.Title())
+	e.Subject = ptr("  ")
+	require.Equal(t, "lease", e.Title())
+	e.Subject = ptr("Lease of a flat")
+	require.Equal(t, "Lease of a flat", e.Title())
+}
