@@ -367,8 +367,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.False(t, models.Role("king").Known())
 
 	id, app := uuid.New(), uuid.New()
-	require.Equal(t, id, models.OutboxRefs{AppID: app, WebhookID: &id}.Lane())
-	require.Equal(t, app, models.OutboxRefs{AppID: app}.Lane())
+	require.Equal(t, id, models.OutboxRefs{AppID: app, WebhookID: &id}.FairnessKey())
+	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
 // TestPagesOfDocuments: their sizes, shortened to runs and found again, and how many documents there may be.

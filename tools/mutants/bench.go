@@ -44,7 +44,7 @@ type exploredTest struct {
 }
 
 const (
-	alone     = 5 * time.Minute  // a test that runs alone for longer hangs
+	patience  = 5 * time.Minute  // tests hang that take longer by this than ten times what they took alone
 	batchTime = 20 * time.Second // tests that one process runs, by what they took alone
 )
 
@@ -174,10 +174,11 @@ var (
 
 // run runs some tests of a package with a change turned on; 0 turns none on.
 func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen string) (outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, alone+time.Minute)
+	limit := b.limit(pkg, tests)
+	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.binaries[pkg], "-test.run", "^("+strings.Join(tests, "|")+")$", "-test.failfast", //nolint:gosec // built above
-		"-test.timeout", alone.String())
+		"-test.timeout", limit.String())
 	cmd.Dir = pkg
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(n), "MUTANTS_SEEN="+seen, "COUNTERSIGN_TEST_PROGRAM="+b.program,
@@ -204,6 +205,19 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 		}
 	}
 	return result, err
+}
+
+// limit is how long tests may take.
+func (b *bench) limit(pkg string, tests []string) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	limit := patience
+	for _, t := range b.tests[pkg] {
+		if slices.Contains(tests, t.name) {
+			limit += 10 * t.took
+		}
+	}
+	return limit
 }
 
 // try returns the test that notices the change; "" if none does.
