@@ -15,7 +15,7 @@ import (
 type keyCommand struct {
 	List   keyList   `cmd:"" help:"Show the keys that sign records and the sealing certificates, with their ids."`
 	Revoke keyRevoke `cmd:"" help:"Record that a key is not to be believed from a moment on; verdicts honour it."`
-	Rewrap keyRewrap `cmd:"" help:"Seal with the first master key all that a former one sealed, so that the former can go."`
+	Rewrap keyRewrap `cmd:"" help:"Encrypt with the first master key all that a former one encrypted, so that the former can go."`
 	Rotate keyRotate `cmd:"" help:"Make a new signing key; the ones before still verify. Running processes change over within a minute."`
 }
 
