@@ -103,7 +103,7 @@ func (s *Server) createClientSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	overlap := time.Duration(hours) * time.Hour
-	secret, err := s.Store.AddSecret(c.Request.Context(), app.ID, overlap)
+	secret, err := s.keyed(c).AddSecret(c.Request.Context(), app.ID, overlap)
 	if err != nil {
 		return err
 	}

@@ -46,13 +46,15 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusCreated, func(u *models.ConsoleUser) any { return viewUser(u) })
-	u, err := s.Store.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
+	u, err := command(s, c, func(st *store.Store) (*models.ConsoleUser, error) {
+		return st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
+	}, func(u *models.ConsoleUser) (*store.StoredResponse, error) {
+		return inJSON(http.StatusCreated, viewUser(u))
+	})
 	if err != nil {
 		return err
 	}
 	s.note(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
-	c.JSON(http.StatusCreated, viewUser(u))
 	return nil
 }
 
@@ -208,14 +210,8 @@ func (s *Server) resendInvitation(c *gin.Context, app caller) error {
 		return err
 	}
 	var invited *models.Signer
-	promise(c, http.StatusAccepted, func() any { return viewSigner(invited) })
-	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) error {
+	return s.change(c, app, func(e *models.Envelope, act models.Act) error {
 		invited = e.Signer(signer)
 		return e.Reinvite(act, signer)
-	})
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusAccepted, viewSigner(invited))
-	return nil
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusAccepted, viewSigner(invited)) })
 }

@@ -71,13 +71,11 @@ func (s *Server) saveContact(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusOK, func(v *models.Contact) any { return viewContact(v) })
-	v, err := s.Store.SaveContact(c.Request.Context(), models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone}, !o.has("phone"))
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, viewContact(v))
-	return nil
+	contact := models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone}
+	_, err = command(s, c, func(st *store.Store) (*models.Contact, error) {
+		return st.SaveContact(c.Request.Context(), contact, !o.has("phone"))
+	}, func(v *models.Contact) (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewContact(v)) })
+	return err
 }
 
 func (s *Server) deleteContact(c *gin.Context, app caller) error {

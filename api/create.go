@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
+	"countersign/store"
 )
 
 // createEnvelope takes a multipart body with the file, or JSON without it.
@@ -100,20 +101,22 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 	if err != nil {
 		return err
 	}
-	promiseEnvelope(c, http.StatusCreated, e.ID)
-	if err := s.Store.Create(c.Request.Context(), e); err != nil {
+	_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+		return nil, st.Create(c.Request.Context(), e)
+	}, func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
+		r, err := inJSON(http.StatusCreated, viewEnvelope(made.Envelope, made.Log))
+		if err == nil {
+			r.Header.Set("Location", s.BaseURL+"/v1/envelopes/"+made.ID.String())
+		}
+		return r, err
+	})
+	if err != nil {
 		if file != nil && models.IsRefusal(err) {
 			s.forget(c, file.BlobKey)
 		}
 		return err
 	}
-	log, err := s.Store.AuditEvents(c.Request.Context(), e)
-	if err != nil {
-		return err
-	}
-	c.Header("Location", s.BaseURL+"/v1/envelopes/"+e.ID.String())
 	concerns(c, e.ID)
-	c.JSON(http.StatusCreated, viewEnvelope(e, log))
 	return nil
 }
 

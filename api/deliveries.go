@@ -146,13 +146,18 @@ func (s *Server) resendDelivery(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusAccepted, func(d *models.Delivery) any { return viewDelivery(d) })
-	d, err := s.Store.Resend(c.Request.Context(), app.ID, id)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusAccepted, viewDelivery(d))
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*models.Delivery, error) {
+		return st.Resend(c.Request.Context(), app.ID, id)
+	}, acceptedDelivery)
+	return err
+}
+
+func acceptedDelivery(d *models.Delivery) (*store.StoredResponse, error) {
+	return inJSON(http.StatusAccepted, viewDelivery(d))
+}
+
+func changedWebhook(w *models.Webhook) (*store.StoredResponse, error) {
+	return inJSON(http.StatusOK, viewConsoleWebhook(w))
 }
 
 // resendSince sends again all that failed at an endpoint since a time.
@@ -177,14 +182,12 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	view := func(n *store.Resent) any { return gin.H{"resent": n.Resent, "remaining": n.Remaining} }
-	promiseMade(c, http.StatusAccepted, view)
-	n, err := s.Store.ResendSince(c.Request.Context(), app.ID, id, since)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusAccepted, view(n))
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*store.Resent, error) {
+		return st.ResendSince(c.Request.Context(), app.ID, id, since)
+	}, func(n *store.Resent) (*store.StoredResponse, error) {
+		return inJSON(http.StatusAccepted, gin.H{"resent": n.Resent, "remaining": n.Remaining})
+	})
+	return err
 }
 
 type consoleWebhookView struct {
@@ -235,13 +238,10 @@ func (s *Server) switchWebhook(c *gin.Context, app caller, active bool) error {
 	if err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusOK, func(w *models.Webhook) any { return viewConsoleWebhook(w) })
-	w, err := s.Store.SetWebhookActive(c.Request.Context(), app.ID, id, active)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, viewConsoleWebhook(w))
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
+		return st.SetWebhookActive(c.Request.Context(), app.ID, id, active)
+	}, changedWebhook)
+	return err
 }
 
 func (s *Server) pingWebhook(c *gin.Context, app caller) error {
@@ -249,13 +249,10 @@ func (s *Server) pingWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusAccepted, func(d *models.Delivery) any { return viewDelivery(d) })
-	d, err := s.Store.PingWebhook(c.Request.Context(), app.ID, id)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusAccepted, viewDelivery(d))
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*models.Delivery, error) {
+		return st.PingWebhook(c.Request.Context(), app.ID, id)
+	}, acceptedDelivery)
+	return err
 }
 
 // maxOverlap bounds how long two secrets of an endpoint sign, in hours.
@@ -288,13 +285,10 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	promiseMade(c, http.StatusOK, func(w *models.Webhook) any { return viewConsoleWebhook(w) })
-	w, err := s.Store.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, viewConsoleWebhook(w))
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
+		return st.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
+	}, changedWebhook)
+	return err
 }
 
 // printable shows the beginning of an endpoint's answer as text, with its tabs and

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 const (
@@ -79,15 +80,14 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	_, _ = rand.Read(secret) // never fails
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	in.TokenHash = tokenHash(token)
-	answer := func() any {
-		return gin.H{"sessionId": in.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": in.ExpiresAt}
-	}
-	promise(c, http.StatusCreated, answer)
-	if err := s.Store.CreateSession(c.Request.Context(), &in); err != nil {
-		return err
-	}
-	c.JSON(http.StatusCreated, answer())
-	return nil
+	_, err = command(s, c, func(st *store.Store) (*models.EmbeddedSession, error) {
+		return &in, st.CreateEmbeddedSession(c.Request.Context(), &in)
+	}, func(e *models.EmbeddedSession) (*store.StoredResponse, error) {
+		return inJSON(http.StatusCreated, gin.H{
+			"sessionId": e.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": e.ExpiresAt,
+		})
+	})
+	return err
 }
 
 func tokenHash(token string) []byte {

@@ -78,30 +78,6 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	return nil
 }
 
-// answer renders the whole envelope.
-func (s *Server) answer(c *gin.Context, e *models.Envelope, status int) error {
-	log, err := s.Store.AuditEvents(c.Request.Context(), e)
-	if err != nil {
-		return err
-	}
-	c.JSON(status, viewEnvelope(e, log))
-	return nil
-}
-
-// change does one thing to the caller's envelope.
-func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, models.Act) error) (*models.Envelope, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return nil, err
-	}
-	return s.Store.Change(c.Request.Context(), app.ID, id, func(e *models.Envelope) error {
-		if app.MayUse(e.TenantID) != nil {
-			return models.ErrNotFound
-		}
-		return do(e, s.act(c, app.actor()))
-	})
-}
-
 func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, true)
 	if err != nil {
@@ -111,23 +87,7 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error {
-		promiseEnvelope(c, http.StatusOK, e.ID)
-		return e.Send(act, message)
-	})
-	if err != nil {
-		return err
-	}
-	log, err := s.Store.AuditEvents(c.Request.Context(), e)
-	if err != nil {
-		return err
-	}
-	v := viewEnvelope(e, log)
-	if err := s.showLinks(&v, e); err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, v)
-	return nil
+	return s.changeWhole(c, app, true, func(e *models.Envelope, act models.Act) error { return e.Send(act, message) })
 }
 
 // showLinks puts the links of those who may sign into the answer to a send.
@@ -154,14 +114,7 @@ func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	e, err := s.change(c, app, func(e *models.Envelope, act models.Act) error {
-		promiseEnvelope(c, http.StatusOK, e.ID)
-		return e.Void(act, reason)
-	})
-	if err != nil {
-		return err
-	}
-	return s.answer(c, e, http.StatusOK)
+	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.Act) error { return e.Void(act, reason) })
 }
 
 func (s *Server) addSigner(c *gin.Context, app caller) error {
@@ -173,19 +126,13 @@ func (s *Server) addSigner(c *gin.Context, app caller) error {
 	in.Check(o.p, "")
 	invalid := o.err()
 	var made *models.Signer
-	promise(c, http.StatusCreated, func() any { return viewSigner(made) })
-	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+	return s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
 		if invalid != nil { // an envelope of somebody else is not found, whatever the body
 			return invalid
 		}
 		made, err = e.AddSigner(act, in)
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusCreated, viewSigner(made))
-	return nil
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewSigner(made)) })
 }
 
 func (s *Server) addField(c *gin.Context, app caller) error {
@@ -200,19 +147,13 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	in := fieldInput(o, e.FieldOrigin)
 	invalid := o.err()
 	var made []*models.Field
-	promise(c, http.StatusCreated, func() any { return viewField(made[0]) })
-	_, err = s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+	return s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
 		if invalid != nil {
 			return invalid
 		}
 		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPath)
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusCreated, viewField(made[0]))
-	return nil
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewField(made[0])) })
 }
 
 // getDocument streams the first document, or the one that documentId names, as

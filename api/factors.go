@@ -33,7 +33,7 @@ func (s *Server) enrol(c *gin.Context, app caller) error {
 	if err := s.confirmed(c, app, o); err != nil {
 		return err
 	}
-	secret, err := s.Store.Enrol(c.Request.Context(), app.user)
+	secret, err := s.keyed(c).Enrol(c.Request.Context(), app.user)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	recovery, err := s.Store.Confirm(c.Request.Context(), app.user.ID, code, app.session)
+	recovery, err := s.keyed(c).Confirm(c.Request.Context(), app.user.ID, code, app.session)
 	if err != nil {
 		return wrongCode(err)
 	}
@@ -95,7 +95,7 @@ func (s *Server) renewRecovery(c *gin.Context, app caller) error {
 	if err := s.changeFactor(c, app); err != nil {
 		return err
 	}
-	recovery, err := s.Store.RenewRecovery(c.Request.Context(), app.user.ID)
+	recovery, err := s.keyed(c).RenewRecovery(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
-	"countersign/store"
 )
 
 // filledView is what somebody who has signed entered into a field, and where.
@@ -73,7 +72,7 @@ func (s *Server) filled(ctx context.Context, e *models.Envelope) ([]filledView, 
 // changedValues is the refusal of a signature for values that are not all by
 // now, with all of them. What it shows is noted as shown.
 func (s *Server) changedValues(c *gin.Context, l signerLink) error {
-	ctx := store.WithoutRequest(c.Request.Context())
+	ctx := c.Request.Context() // no part of what the request asked for: it is refused, and can be sent again
 	e, err := s.Store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
 		act := s.signerAct(c, l)
 		if err := e.MaySign(act, l.Link); err != nil {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -62,14 +61,11 @@ func answerHeader(h http.Header) http.Header {
 	return out
 }
 
-// once runs fn, or answers as the first request with the same Idempotency-Key
+// idempotent runs fn, or answers as the first request with the same Idempotency-Key
 // was answered. scope says whose key it is, keep how long answers are kept: 0,
 // where they hold what is shown once, makes the key only keep two requests from
 // being worked on at the same time.
-//
-// redeem renders an answer that was promised by where it is found, and nil where
-// no handler promises such.
-func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn func() error, redeem func(*store.Answer) error) error {
+func (s *Server) idempotent(c *gin.Context, scope, path string, keep time.Duration, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
 		return fn()
@@ -83,45 +79,32 @@ func (s *Server) once(c *gin.Context, scope, path string, keep time.Duration, fn
 	}
 	defer discard()
 	ctx := c.Request.Context()
-	id, answer, err := s.Store.TakeRequest(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, keepLeast))
+	id, answer, err := s.Store.ClaimKey(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, keepLeast))
 	if err != nil {
 		return err
 	}
-	if answer != nil && len(answer.Body) == 0 && answer.Header.Get(envelopeAt) != "" {
-		c.Header(replayedHeader, "true")
-		return s.first(c, id, keep, func() error { return redeem(answer) })
-	}
 	if answer != nil {
-		maps.Copy(c.Writer.Header(), answer.Header)
 		c.Header(replayedHeader, "true")
-		c.Status(answer.Status)
-		if len(answer.Body) > 0 {
-			_, err = c.Writer.Write(answer.Body)
-		}
-		return err
+		return render(c, answer)
 	}
-	return s.first(c, id, keep, fn)
+	return s.executeFirst(c, id, keep, fn)
 }
 
-// first runs fn for the first request with a key. It keeps the answer if the
+// executeFirst runs fn for the first request with a key. It keeps the answer if the
 // request took effect (2xx). Otherwise the key is free again, also for another
 // body: a refusal is judged again.
-func (s *Server) first(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
+func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
 	rec := &recorder{ResponseWriter: c.Writer}
 	c.Writer = rec
-	request := c.Request
-	var promise *store.Answer
-	c.Request = request.WithContext(store.WithRequest(request.Context(), id, func(made any) (_ *store.Answer, err error) {
-		promise, err = promised(c, made)
-		return promise, err
-	}))
+	claimed := &claimedKey{id: id}
+	c.Set(claimedKeyName, claimed)
 	answered := false
 	// The answer is kept although the client may have gone.
-	keep, cancel := context.WithTimeout(context.WithoutCancel(request.Context()), keepLimit)
+	keep, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), keepLimit)
 	defer cancel()
 	defer func() {
 		if !answered { // fn did not return
-			_ = s.Store.GiveBack(keep, id, false)
+			_ = s.Store.ReleaseKey(keep, id, false)
 		}
 	}()
 	if err := fn(); err != nil {
@@ -129,17 +112,17 @@ func (s *Server) first(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn f
 	}
 	answered = true
 	failpoint.Hit("api.done")
-	c.Writer, c.Request = rec.ResponseWriter, request
+	c.Writer = rec.ResponseWriter
 	status := rec.Status()
 	var err error
-	a := store.Answer{Status: status, Header: answerHeader(rec.Header()), Body: rec.body.Bytes()}
+	a := store.StoredResponse{Status: status, Header: answerHeader(rec.Header()), Body: rec.body.Bytes()}
 	switch {
 	case status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
-		err = s.Store.GiveBack(keep, id, false) // what was committed is not done twice
+		err = s.Store.ReleaseKey(keep, id, false) // what was committed is not done twice
 	case keepFor == 0 || c.GetBool(noAnswerKey) || status < 200 || status > 299:
-		err = s.Store.GiveBack(keep, id, true)
-	case promise == nil || promise.Status != a.Status || !bytes.Equal(promise.Body, a.Body) || !maps.EqualFunc(promise.Header, a.Header, slices.Equal):
-		err = s.Store.KeepAnswer(keep, id, a)
+		err = s.Store.ReleaseKey(keep, id, true)
+	case !claimed.stored:
+		err = s.Store.StoreResponse(keep, id, a)
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
 		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)

@@ -3,6 +3,7 @@ package api_test
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -143,23 +144,23 @@ func TestInterruptedRequest(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ctx := t.Context()
 		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
-		id, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		id, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
-		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_in_flight")
 
 		s.clock.advance(3 * time.Minute) // its process died before it did anything
-		second, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		second, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
 		require.NotEqual(t, id, second)
-		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, nil), "Late", models.PlanFree, nil)
+		_, _, err = s.store.ForKey(id, nil).CreateApp(ctx, "Late", models.PlanFree, nil)
 		require.Error(t, err, "the first was not dead after all; it commits nothing more")
-		_, _, err = s.store.CreateApp(store.WithRequest(ctx, second, nil), "Made", models.PlanFree, nil)
+		_, _, err = s.store.ForKey(second, nil).CreateApp(ctx, "Made", models.PlanFree, nil)
 		require.NoError(t, err)
 		s.clock.advance(3 * time.Minute) // its process died after the commit
-		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_interrupted")
 	})
 }
@@ -208,24 +209,45 @@ func TestAnswersWithoutAnEnvelope(t *testing.T) {
 	}
 }
 
-// TestPromisedAnswer: an answer that is promised is given as soon as the change
-// is committed, and is forgotten with a change that is not.
-func TestPromisedAnswer(t *testing.T) {
+// TestResponseOfACommand: a response that is stored by a command's transaction is
+// given as soon as that is committed, and is forgotten with one that is not. A
+// transaction that has no result stores none.
+func TestResponseOfACommand(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ctx := t.Context()
+		app, _, err := s.store.CreateApp(ctx, "Made", models.PlanFree, nil)
+		require.NoError(t, err)
 		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
-		id, _, err := s.store.TakeRequest(ctx, r, time.Hour)
+		id, _, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
-		want := store.Answer{Status: 201, Header: http.Header{"Content-Type": {"text/plain"}, "Location": {"/made"}}, Body: []byte("made")}
-		promise := func(any) (*store.Answer, error) { return &want, nil }
-		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, promise), "", "no such plan", nil)
-		require.Error(t, err)
-		_, _, err = s.store.TakeRequest(ctx, r, time.Hour)
+		want := store.StoredResponse{Status: 201, Header: http.Header{"Content-Type": {"text/plain"}, "Location": {"/made"}}, Body: []byte("made")}
+		failing := errors.New("not now")
+		var result any
+		respond := func(made any) (*store.StoredResponse, error) {
+			result = made
+			return &want, failing
+		}
+		st := s.store.ForKey(id, respond)
+		_, err = st.SaveContact(ctx, models.Contact{AppID: app.ID, Name: "Ada", Email: "ada@example.com"}, false)
+		require.ErrorIs(t, err, failing)
+		contacts, _, err := s.store.Contacts(ctx, app.ID, "", 1, 10)
+		require.NoError(t, err)
+		require.Empty(t, contacts, "without its response nothing is done")
+		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_in_flight")
-		_, _, err = s.store.CreateApp(store.WithRequest(ctx, id, promise), "Made", models.PlanFree, nil)
+
+		failing, result = nil, nil
+		_, err = st.UpdateApp(ctx, app.ID, store.AppChange{})
 		require.NoError(t, err)
-		again, answer, err := s.store.TakeRequest(ctx, r, time.Hour)
+		require.Nil(t, result, "it has no result")
+		_, _, err = s.store.ClaimKey(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_in_flight")
+
+		made, err := st.SaveContact(ctx, models.Contact{AppID: app.ID, Name: "Ada", Email: "ada@example.com"}, false)
+		require.NoError(t, err)
+		require.Equal(t, made, result)
+		again, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, id, again)
 		require.Equal(t, &want, answer)

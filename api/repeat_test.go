@@ -249,7 +249,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 				caller.t = t
 				user := caller.me().body["user"].(object)["id"].(string)
 				for key, sum := range map[string][]byte{"same": fingerprint, "other": []byte("other")} {
-					_, _, err := s.store.TakeRequest(t.Context(), store.Request{
+					_, _, err := s.store.ClaimKey(t.Context(), store.Request{
 						Scope: models.UserActor(uuid.MustParse(user)), Method: http.MethodPost, Path: r.path, Key: key, Fingerprint: sum,
 					}, time.Hour)
 					require.NoError(t, err)

@@ -9,7 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
-	"countersign/store"
 )
 
 // access says which credential a route asks for.
@@ -275,8 +274,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
-		return s.once(c, app.actor(), path, r.keep.duration(), func() error { return r.app(c, app) },
-			func(a *store.Answer) error { return s.redeem(c, app, a) })
+		return s.idempotent(c, app.actor(), path, r.keep.duration(), func() error { return r.app(c, app) })
 	case signing:
 		l, err := s.authenticateSigner(c, r.ended)
 		if err == nil {
@@ -287,8 +285,8 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		}
 		concerns(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
-		return s.once(c, "link:"+l.ID.String(), c.FullPath(), r.keep.duration(), func() error { return r.signer(c, l) }, nil)
+		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.keep.duration(), func() error { return r.signer(c, l) })
 	case public:
 	}
-	return s.once(c, publicScope(c), path, r.keep.duration(), func() error { return r.public(c) }, nil)
+	return s.idempotent(c, publicScope(c), path, r.keep.duration(), func() error { return r.public(c) })
 }

@@ -53,7 +53,7 @@ func (s *Server) login(c *gin.Context) error {
 		return err
 	}
 	act := s.act(c, models.UserActor(user.ID))
-	session, err := s.Store.SignIn(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
+	session, err := s.keyed(c).SignIn(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
 		e.RetryAfter = max(start.Add(codeWindow).Sub(s.Now()), time.Second)
 		return e
 	}
-	if err := s.Store.TakeCode(ctx, user, code); err != nil {
+	if err := s.keyed(c).TakeCode(ctx, user, code); err != nil {
 		return err
 	}
 	_, _, err = s.Store.TakeFrom(ctx, key, start, codeWindow, -1, wrongCodes)
@@ -201,7 +201,7 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 	if err := s.confirmed(c, app, o); err != nil {
 		return err
 	}
-	if err := s.Store.SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
+	if err := s.keyed(c).SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
 		return err
 	}
 	s.note(c, "console password changed", "user", app.user.ID)

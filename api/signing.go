@@ -12,6 +12,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/store"
 )
 
 // consent takes the version of the disclosure that was shown; a client that
@@ -32,17 +33,13 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var signer *models.Signer
-	answer := func() any { return gin.H{"consentedAt": stamp(signer.ConsentAt)} }
-	promise(c, http.StatusOK, answer)
-	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		signer, err = e.Consent(s.signerAct(c, l), l.Link, shown)
 		return err
+	}, func() (*store.StoredResponse, error) {
+		return inJSON(http.StatusOK, gin.H{"consentedAt": stamp(signer.ConsentAt)})
 	})
-	if err != nil {
-		return hideNotFound(err)
-	}
-	c.JSON(http.StatusOK, answer())
-	return nil
+	return err
 }
 
 // maxSign bounds the body of a sign request, pictures included.
@@ -65,11 +62,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	var status models.Status
-	answer := func() any {
-		return gin.H{"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt}
-	}
-	promise(c, http.StatusOK, answer)
-	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		act := s.signerAct(c, l)
 		if err := e.MaySign(act, l.Link); err != nil || invalid != nil {
 			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
@@ -77,15 +70,15 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 		signer, err = e.Sign(act, l.Link, sub)
 		status = e.Status
 		return err
+	}, func() (*store.StoredResponse, error) {
+		return inJSON(http.StatusOK, gin.H{
+			"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt,
+		})
 	})
 	if errors.Is(err, models.ErrValuesChanged) {
 		return s.changedValues(c, l)
 	}
-	if err != nil {
-		return hideNotFound(err)
-	}
-	c.JSON(http.StatusOK, answer())
-	return nil
+	return err
 }
 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a
@@ -169,9 +162,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	var status models.Status
-	answer := func() any { return gin.H{"status": signer.Status, "envelopeStatus": status.Public()} }
-	promise(c, http.StatusOK, answer)
-	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		decline := e.Decline
 		if s.DeclineNeedsCode {
 			decline = e.DeclineConfirmed
@@ -179,12 +170,10 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 		signer, err = decline(s.signerAct(c, l), l.Link, reason)
 		status = e.Status
 		return err
+	}, func() (*store.StoredResponse, error) {
+		return inJSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": status.Public()})
 	})
-	if err != nil {
-		return hideNotFound(err)
-	}
-	c.JSON(http.StatusOK, answer())
-	return nil
+	return err
 }
 
 func (s *Server) pageView(c *gin.Context, l signerLink) error {
@@ -196,15 +185,12 @@ func (s *Server) pageView(c *gin.Context, l signerLink) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	promiseNothing(c)
-	_, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) error {
+	_, err = s.changeSigned(c, l, func(e *models.Envelope) error {
 		return e.ViewPage(s.signerAct(c, l), l.Link, doc, page, int64(dwell))
+	}, func() (*store.StoredResponse, error) {
+		return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
 	})
-	if err != nil {
-		return hideNotFound(err)
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return err
 }
 
 // hideNotFound makes a link to an envelope that is not there an invalid link,

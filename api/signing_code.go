@@ -12,6 +12,7 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
+	"countersign/store"
 )
 
 // codeLimit bounds how long a signer waits for a code to be handed to the mail server.
@@ -25,7 +26,7 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var signer *models.Signer
-	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	e, err := s.keyed(c).Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 		signer, err = e.RequestCode(s.signerAct(c, l), l.Link, s.Codes.Hash(l.Link, code))
 		return err
 	})
@@ -98,15 +99,8 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 		keepNoAnswer(c)
 	}
 	verified := false
-	answer := gin.H{"verified": true}
-	promise(c, http.StatusOK, func() any {
-		if !verified || bind {
-			return nil
-		}
-		return answer
-	})
 	act := s.signerAct(c, l)
-	e, err := s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+	e, err := s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		if invalid != nil {
 			if _, err := e.Reader(l.Link, act.At, false); err != nil {
 				return err
@@ -115,9 +109,14 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 		}
 		verified, err = e.BindCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
 		return err
+	}, func() (*store.StoredResponse, error) {
+		if !verified || bind { // a refusal, or a response with a token
+			return nil, nil //nolint:nilnil // not stored: answered below
+		}
+		return inJSON(http.StatusOK, gin.H{"verified": true})
 	})
 	if err != nil {
-		return hideNotFound(err)
+		return err
 	}
 	signer := e.Signer(l.SignerID)
 	if !verified {
@@ -134,8 +133,9 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	if bind {
 		until := signer.SessionEnds(act.At)
 		s.setSessionCookie(c, l, token, until)
-		answer["sessionToken"], answer["sessionExpiresAt"], answer["draftKey"] = token, stamp(&until), s.Codes.DraftKey(l.Link)
+		c.JSON(http.StatusOK, gin.H{
+			"verified": true, "sessionToken": token, "sessionExpiresAt": stamp(&until), "draftKey": s.Codes.DraftKey(l.Link),
+		})
 	}
-	c.JSON(http.StatusOK, answer)
 	return nil
 }

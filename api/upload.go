@@ -13,6 +13,7 @@ import (
 	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/seal"
+	"countersign/store"
 	"countersign/store/blob"
 )
 
@@ -109,18 +110,18 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	}
 	limits := s.Store.PlanLimits(app.Plan)
 	var d *models.Document
-	promise(c, status, func() any { return view(d) })
-	_, err = s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-		d, err = e.AddDocument(s.act(c, app.actor()), u.DocumentInput, limits.Documents)
-		return err
-	})
+	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
+			d, err = e.AddDocument(s.act(c, app.actor()), u.DocumentInput, limits.Documents)
+			return err
+		})
+	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
 	if err != nil {
 		if models.IsRefusal(err) {
 			s.forget(c, u.BlobKey)
 		}
 		return err
 	}
-	c.JSON(status, view(d))
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	if err := s.Store.SetPassword(c.Request.Context(), user, fresh, uuid.Nil); err != nil {
+	if err := s.keyed(c).SetPassword(c.Request.Context(), user, fresh, uuid.Nil); err != nil {
 		return err
 	}
 	s.note(c, "console password set", "user", user.ID, "by", app.actor())

@@ -41,7 +41,6 @@ func (s *Server) createConsoleWebhook(c *gin.Context, app caller) error {
 		return err
 	}
 	s.note(c, "webhook created", "webhook", w.ID, "by", app.actor())
-	c.JSON(http.StatusCreated, viewConsoleWebhook(w))
 	return nil
 }
 

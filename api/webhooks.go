@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 type webhookView struct {
@@ -39,12 +40,8 @@ func (s *Server) listWebhooks(c *gin.Context, app caller) error {
 const maxSecret = 256
 
 func (s *Server) createWebhook(c *gin.Context, app caller) error {
-	w, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewWebhook(w) })
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusCreated, viewWebhook(w))
-	return nil
+	_, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewWebhook(w) })
+	return err
 }
 
 // registerWebhook registers the endpoint that the body describes; view is what
@@ -62,8 +59,9 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.W
 	if err := o.err(); err != nil {
 		return nil, err
 	}
-	promiseMade(c, http.StatusCreated, view)
-	return s.Store.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
+	return command(s, c, func(st *store.Store) (*models.Webhook, error) {
+		return st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
+	}, func(w *models.Webhook) (*store.StoredResponse, error) { return inJSON(http.StatusCreated, view(w)) })
 }
 
 // webhookSecret reads an optional secret; "" if there is none.

@@ -71,6 +71,7 @@ type transaction struct {
 	db       *gorm.DB
 	conn     *sql.Conn
 	postgres bool
+	result   any // what it makes, for the response that is stored with it
 	begun    bool
 	ended    bool
 }

@@ -20,25 +20,60 @@ import (
 func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	var e *models.Envelope
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
-		if err := t.send(); err != nil {
-			return err
+		l, err := s.change(t, app, id, false, fn)
+		if err == nil {
+			e = l.envelopes[0]
+			t.result = e
 		}
-		if err := l.assemble(s); err != nil {
-			return err
-		}
-		e = l.envelopes[0]
-		before := snapshot(e)
-		if err := fn(e); err != nil {
-			return err
-		}
-		return s.save(t, e, before, l.webhooks)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("change envelope %s: %w", id, err)
 	}
 	s.committed(e)
 	return e, nil
+}
+
+// EnvelopeWithEvents is an envelope with its audit chain.
+type EnvelopeWithEvents struct {
+	*models.Envelope
+
+	Log []models.Event
+}
+
+// ChangeWithEvents is Change that returns the audit chain too, with what the
+// change recorded.
+func (s *Store) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
+	var e *EnvelopeWithEvents
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		l, err := s.change(t, app, id, true, fn)
+		if err == nil {
+			e = &EnvelopeWithEvents{l.envelopes[0], append(l.log(), l.envelopes[0].Events...)}
+			t.result = e
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change envelope %s: %w", id, err)
+	}
+	s.committed(e.Envelope)
+	return e, nil
+}
+
+func (s *Store) change(t *transaction, app, id uuid.UUID, events bool, fn func(*models.Envelope) error) (*loaded, error) {
+	l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true, events: events})
+	if err := t.send(); err != nil {
+		return nil, err
+	}
+	if err := l.assemble(s); err != nil {
+		return nil, err
+	}
+	e := l.envelopes[0]
+	before := snapshot(e)
+	if err := fn(e); err != nil {
+		return nil, err
+	}
+	return l, s.save(t, e, before, l.webhooks)
 }
 
 // Create stores a new envelope with all that it recorded.
@@ -49,7 +84,11 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 		if err := t.send(); err != nil {
 			return err
 		}
-		return s.save(t, e, nil, webhooks)
+		if err := s.save(t, e, nil, webhooks); err != nil {
+			return err
+		}
+		t.result = &EnvelopeWithEvents{e, e.Events}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)

@@ -39,7 +39,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	keys := s.userKeys(email)
 	u.EmailKey = keys[0]
 	exists := models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
-	err = s.tx(making(ctx, u), func(tx *gorm.DB) error {
+	err = s.make(ctx, u, func(tx *gorm.DB) error {
 		var known int64
 		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil {
 			return err
@@ -124,10 +124,10 @@ func (s *Store) Used(ctx context.Context, app uuid.UUID) (int, error) {
 	return n, nil
 }
 
-// CreateSession stores an embedded session.
-func (s *Store) CreateSession(ctx context.Context, e *models.EmbeddedSession) error {
+// CreateEmbeddedSession stores an embedded session.
+func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession) error {
 	e.ID = s.newID()
-	if err := s.tx(ctx, func(tx *gorm.DB) error { return tx.Create(e).Error }); err != nil {
+	if err := s.make(ctx, e, func(tx *gorm.DB) error { return tx.Create(e).Error }); err != nil {
 		return fmt.Errorf("create embedded session: %w", err)
 	}
 	return nil

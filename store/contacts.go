@@ -40,7 +40,7 @@ func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone boo
 
 func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
 	keys := s.contactKeys(c.AppID, c.Email)
-	return s.tx(making(ctx, c), func(tx *gorm.DB) error {
+	return s.make(ctx, c, func(tx *gorm.DB) error {
 		var old []models.Contact
 		if err := s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id").Limit(1).Find(&old).Error; err != nil {
 			return err

@@ -89,7 +89,8 @@ const MaxRuns = 100
 // Resend puts a settled delivery on its way again, under the same event id.
 func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
-	err := s.transact(making(ctx, d), readWrite, func(t *transaction) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.result = d
 		tx, err := t.gorm()
 		if err != nil {
 			return err
@@ -134,7 +135,8 @@ type Resent struct {
 // time on their way again, oldest first and at most 1,000 at once.
 func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*Resent, error) {
 	out := &Resent{}
-	err := s.transact(making(ctx, out), readWrite, func(t *transaction) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.result = out
 		tx, err := t.gorm()
 		if err != nil {
 			return err
@@ -191,7 +193,8 @@ func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error
 // PingWebhook sends the endpoint an event of its own, which concerns no envelope.
 func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
-	err := s.transact(making(ctx, d), readWrite, func(t *transaction) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.result = d
 		tx, err := t.gorm()
 		if err != nil {
 			return err

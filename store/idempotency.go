@@ -22,8 +22,8 @@ type Request struct {
 	Fingerprint              []byte // of the body
 }
 
-// Answer is what was answered to a request.
-type Answer struct {
+// StoredResponse is the response to a request.
+type StoredResponse struct {
 	Status int // 0: not answered yet
 	Header http.Header
 	Body   []byte
@@ -65,12 +65,12 @@ var (
 		"The first request with this Idempotency-Key took effect, but its answer was lost. Look at the resource; do not send it again.")
 )
 
-// TakeRequest takes a request for the length of keep. It returns the id under
-// which it was taken, and the answer if it was given or promised before. A
+// ClaimKey takes a request for the length of keep. It returns the id under
+// which it was taken, and the answer if it was given or stored before. A
 // request that is worked on, was cut off after it took effect without a
-// promise, or differs is refused.
-func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) (uuid.UUID, *Answer, error) {
-	id, answer, err := uuid.Nil, (*Answer)(nil), error(nil)
+// response, or differs is refused.
+func (s *Store) ClaimKey(ctx context.Context, r Request, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
+	id, answer, err := uuid.Nil, (*StoredResponse)(nil), error(nil)
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		now := s.now()
 		row := idempotencyKey{
@@ -100,7 +100,7 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 			return errKeyReused
 		case old.Status != 0:
 			id = old.ID
-			answer, err = s.openAnswer(&old)
+			answer, err = s.decryptResponse(&old)
 			return err
 		case now.Sub(old.CreatedAt).Abs() < inFlight: // a clock set back makes nothing wait
 			return errInFlight
@@ -117,7 +117,7 @@ func (s *Store) TakeRequest(ctx context.Context, r Request, keep time.Duration) 
 	return id, answer, nil
 }
 
-func (s *Store) encryptAnswer(row *idempotencyKey, a Answer) error {
+func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
@@ -128,8 +128,8 @@ func (s *Store) encryptAnswer(row *idempotencyKey, a Answer) error {
 	return nil
 }
 
-func (s *Store) openAnswer(row *idempotencyKey) (*Answer, error) {
-	a := &Answer{Status: row.Status}
+func (s *Store) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
+	a := &StoredResponse{Status: row.Status}
 	sealed, err := base64.StdEncoding.DecodeString(row.Header)
 	if err != nil {
 		return nil, fmt.Errorf("kept answer: %w", err)
@@ -147,10 +147,10 @@ func (s *Store) openAnswer(row *idempotencyKey) (*Answer, error) {
 	return a, nil
 }
 
-// KeepAnswer stores the answer to a request that was taken.
-func (s *Store) KeepAnswer(ctx context.Context, id uuid.UUID, a Answer) error {
+// StoreResponse stores the answer to a request that was taken.
+func (s *Store) StoreResponse(ctx context.Context, id uuid.UUID, a StoredResponse) error {
 	row := idempotencyKey{}
-	if err := s.encryptAnswer(&row, a); err != nil {
+	if err := s.encryptResponse(&row, a); err != nil {
 		return err
 	}
 	err := s.db.WithContext(ctx).Model(&idempotencyKey{}).Where("id = ?", id).Select("Status", "Header", "Body").Updates(&row).Error
@@ -160,66 +160,52 @@ func (s *Store) KeepAnswer(ctx context.Context, id uuid.UUID, a Answer) error {
 	return nil
 }
 
-// GiveBack forgets a request that was taken, so that it can be sent again. One
+// ReleaseKey forgets a request that was taken, so that it can be sent again. One
 // that took effect is not forgotten, unless anyway says that doing it again is meant.
-func (s *Store) GiveBack(ctx context.Context, id uuid.UUID, anyway bool) error {
+func (s *Store) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
 	if err := s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error; err != nil {
 		return fmt.Errorf("give back request: %w", err)
 	}
 	return nil
 }
 
-type requestKey struct{}
-
-type request struct {
-	id      uuid.UUID
-	promise func(made any) (*Answer, error)
+// execution is the request that transactions are part of.
+type execution struct {
+	key     uuid.UUID // uuid.Nil: it has no idempotency key
+	respond func(result any) (*StoredResponse, error)
 }
 
-type madeKey struct{}
-
-// making says what the transactions under ctx make, for the answer that is
-// promised: it is complete when they are about to commit.
-func making(ctx context.Context, made any) context.Context {
-	return context.WithValue(ctx, madeKey{}, made)
+// ForKey is the store for a request that is being executed under an idempotency
+// key (uuid.Nil: without one). Every transaction of it marks the key as committed,
+// so that the request is not executed again should its response be lost. respond,
+// which may be nil, is called at the end of each that has a result, and before
+// its commit: what it returns is stored with the key and is the response to a
+// repeat; nil stores nothing.
+func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
+	out := *s
+	out.execution = execution{key, respond}
+	return &out
 }
 
-// WithRequest makes the transactions under ctx note that the request took
-// effect, so that it is not done again should its answer be lost. promise, which
-// may be nil, is called at the end of each with what it made, where that is no
-// part of an envelope: what it gives is the answer that a repeat will get, until
-// KeepAnswer stores another.
-func WithRequest(ctx context.Context, id uuid.UUID, promise func(made any) (*Answer, error)) context.Context {
-	return context.WithValue(ctx, requestKey{}, request{id, promise})
-}
-
-// WithoutRequest makes the transactions under ctx no part of what the request
-// asked for: it is answered with a refusal, and can be sent again.
-func WithoutRequest(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, nil)
-}
-
-// noteRequest runs inside every transaction. One whose request was taken over by
-// a repeat is undone.
+// noteRequest runs inside every transaction that changes something. One whose
+// request was taken over by a repeat is undone.
 func (s *Store) noteRequest(t *transaction) error {
-	r, ok := t.ctx.Value(requestKey{}).(request)
-	if !ok {
-		return nil
-	}
 	row := idempotencyKey{Committed: true}
 	columns := []column{{"committed", &row.Committed}}
-	if r.promise != nil {
-		a, err := r.promise(t.ctx.Value(madeKey{}))
+	if s.execution.respond != nil && t.result != nil {
+		response, err := s.execution.respond(t.result)
 		if err != nil {
 			return err
 		}
-		if a != nil {
-			if err := s.encryptAnswer(&row, *a); err != nil {
+		if response != nil && s.execution.key != uuid.Nil {
+			if err := s.encryptResponse(&row, *response); err != nil {
 				return err
 			}
 			columns = append(columns, column{"status", &row.Status}, column{"header", &row.Header}, column{"body", &row.Body})
 		}
 	}
-	t.update("idempotency_keys", []column{{"id", &r.id}}, columns)
+	if s.execution.key != uuid.Nil {
+		t.update("idempotency_keys", []column{{"id", &s.execution.key}}, columns)
+	}
 	return nil
 }

@@ -27,11 +27,7 @@ func (s *Store) Whole(ctx context.Context, app, id uuid.UUID) (*models.Envelope,
 	if err != nil {
 		return nil, nil, err
 	}
-	events := make([]models.Event, 0, len(l.events))
-	for _, ev := range l.events {
-		events = append(events, *ev)
-	}
-	return l.envelopes[0], events, nil
+	return l.envelopes[0], l.log(), nil
 }
 
 // loadOptions is what is to be done beside loading an envelope.
@@ -49,6 +45,15 @@ type loaded struct {
 	documents []*models.Document
 	events    []*models.Event
 	webhooks  []*models.Webhook
+}
+
+// log is the audit chain.
+func (l *loaded) log() []models.Event {
+	out := make([]models.Event, 0, len(l.events))
+	for _, ev := range l.events {
+		out = append(out, *ev)
+	}
+	return out
 }
 
 func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {

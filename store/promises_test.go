@@ -96,20 +96,20 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		ctx := t.Context()
 		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
-		id, _, err := s.TakeRequest(ctx, r, time.Hour)
+		id, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
-		require.NoError(t, s.GiveBack(ctx, id, false))
-		again, _, err := s.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, s.ReleaseKey(ctx, id, false))
+		again, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err, "it had done nothing")
 		require.NotEqual(t, id, again)
-		_, _, err = s.CreateApp(store.WithRequest(ctx, again, nil), "Made", models.PlanFree, nil)
+		_, _, err = s.ForKey(again, nil).CreateApp(ctx, "Made", models.PlanFree, nil)
 		require.NoError(t, err)
-		require.NoError(t, s.GiveBack(ctx, again, false))
+		require.NoError(t, s.ReleaseKey(ctx, again, false))
 		clock.Add(time.Minute)
-		_, _, err = s.TakeRequest(ctx, r, time.Hour)
+		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.ErrorContains(t, err, "idempotency_interrupted")
-		require.NoError(t, s.GiveBack(ctx, again, true))
-		_, _, err = s.TakeRequest(ctx, r, time.Hour)
+		require.NoError(t, s.ReleaseKey(ctx, again, true))
+		_, _, err = s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 
 		// Who, where, how and under which key: each tells requests apart.
@@ -120,7 +120,7 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 			{Scope: "x", Method: "POST", Path: "/p", Key: "l"},
 		} {
 			other.Fingerprint = r.Fingerprint
-			_, answer, err := s.TakeRequest(ctx, other, time.Hour)
+			_, answer, err := s.ClaimKey(ctx, other, time.Hour)
 			require.NoError(t, err, "%+v", other)
 			require.Nil(t, answer)
 		}

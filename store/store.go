@@ -58,6 +58,8 @@ type Store struct {
 	leaked   string
 	plans    models.Plans
 	wake     chan struct{}
+	// execution is the request that the transactions are part of, see ForKey.
+	execution execution
 }
 
 // Open connects to the database. It does not migrate.
@@ -167,6 +169,18 @@ func (s *Store) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 
 func (s *Store) session(ctx context.Context, m mode, fn func(tx *gorm.DB) error) error {
 	return s.transact(ctx, m, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// make runs fn in one transaction, whose result is what it makes of result.
+func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
+	return s.transact(ctx, readWrite, func(t *transaction) error {
+		t.result = result
 		tx, err := t.gorm()
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, ev
 	if secret != "" {
 		w.Secret = s.vault.Seal([]byte(secret), labelWebhookSecret)
 	}
-	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
+	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return found(err)
 		}
@@ -246,7 +246,7 @@ func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook
 // nothing; resuming also forgives an endpoint that the service switched off.
 func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active bool) (*models.Webhook, error) {
 	w := &models.Webhook{}
-	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
+	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		change := map[string]any{"active": active}
 		if active {
 			change["failing_since"], change["last_error"], change["disabled_at"], change["disabled_reason"] = nil, "", nil, ""
@@ -274,7 +274,7 @@ func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active 
 // again. The old one signs beside it for the length of overlap.
 func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret string, overlap time.Duration) (*models.Webhook, error) {
 	w := &models.Webhook{}
-	err := s.tx(making(ctx, w), func(tx *gorm.DB) error {
+	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return found(err)
 		}
