@@ -26,8 +26,8 @@ import (
 // moment, because starting one takes longer than examining a usual file.
 //
 // Each file goes to the process's standard input as an octet that says what is to
-// be done with it, its size, eight octets, big endian, and its content; the answer
-// comes as a line of JSON.
+// be done with it, its size, eight octets, big endian, and its content or, of a
+// large one, the parts that are asked for; the answer comes as a line of JSON.
 type Validators struct {
 	command []string
 
@@ -49,6 +49,7 @@ const (
 const (
 	taskValidate = 'v' // as an upload
 	taskExamine  = 'x' // as a sealed document
+	taskRanges   = 'X' // the same, of which only parts are sent
 )
 
 // NewValidators makes processes by a command line that calls RunValidator: the
@@ -219,7 +220,14 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 	}()
 	head := binary.BigEndian.AppendUint64([]byte{task}, uint64(size)) //nolint:gosec // a size
 	file := &source{r: io.NewSectionReader(r, 0, size)}
-	if _, err := io.Copy(p.in, io.MultiReader(bytes.NewReader(head), file)); err != nil {
+	if task == taskRanges {
+		if _, err = p.in.Write(head); err == nil {
+			err = serveRanges(p.out, p.in, file, r, size)
+		}
+	} else {
+		_, err = io.Copy(p.in, io.MultiReader(bytes.NewReader(head), file))
+	}
+	if err != nil {
 		if file.err != nil {
 			return nil, file.err
 		}
@@ -305,12 +313,15 @@ func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 			return 0
 		}
 		size := binary.BigEndian.Uint64(head[1:])
-		if size > uint64(lim.MaxBytes)*4 { //nolint:gosec // positive
-			return 1
-		}
-		b := make([]byte, size)
-		if _, err := io.ReadFull(in, b); err != nil {
-			return 1
+		var b []byte
+		if head[0] != taskRanges {
+			if size > uint64(lim.MaxBytes)*4 { //nolint:gosec // positive
+				return 1
+			}
+			b = make([]byte, size)
+			if _, err := io.ReadFull(in, b); err != nil {
+				return 1
+			}
 		}
 		var answer any
 		switch head[0] {
@@ -319,7 +330,9 @@ func RunValidator(ctx context.Context, in io.Reader, out io.Writer) int {
 			a.set(validateWithPDFCPU(ctx, bytes.NewReader(b), int64(len(b)), lim))
 			answer = a
 		case taskExamine:
-			answer = examineForAnswer(ctx, b)
+			answer = examineForAnswer(ctx, bytes.NewReader(b), int64(len(b)))
+		case taskRanges:
+			answer = examineForAnswer(ctx, newRanges(in, out, int64(size)), int64(size)) //nolint:gosec // as it was sent
 		default:
 			return 1
 		}

@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -15,6 +14,7 @@ import (
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
+	examineSpeed  = 32 << 20 // bytes for which there is one more second, of a file larger than maxWhole
 	maxExamined   = 64 << 20 // bytes of what it found
 )
 
@@ -22,7 +22,11 @@ const (
 // nothing else. A file beyond what it may take is a *Refusal.
 func (v *Validators) Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, error) {
 	var a examinationAnswer
-	if err := v.run(ctx, bounds{examineMemory, examineCPU}, taskExamine, r, size, &a, maxExamined); err != nil {
+	task := byte(taskExamine)
+	if size > maxWhole {
+		task = taskRanges
+	}
+	if err := v.run(ctx, bounds{examineMemory, ExaminationTime(size)}, task, r, size, &a, maxExamined); err != nil {
 		return nil, err
 	}
 	if err := a.err(); err != nil {
@@ -34,6 +38,15 @@ func (v *Validators) Examine(ctx context.Context, r io.ReaderAt, size int64) (*E
 	return x, err
 }
 
+// ExaminationTime is how much time of the processors examining a file of that
+// size may take.
+func ExaminationTime(size int64) time.Duration {
+	if size <= maxWhole {
+		return examineCPU
+	}
+	return examineCPU + time.Duration(size/examineSpeed)*time.Second
+}
+
 // examinationAnswer is an Examination on its way out of the process: all that
 // judging it needs. It cannot be continued.
 type examinationAnswer struct {
@@ -43,9 +56,9 @@ type examinationAnswer struct {
 	Judgement wireJudgement `json:"judgement"`
 }
 
-func examineForAnswer(ctx context.Context, b []byte) examinationAnswer {
+func examineForAnswer(ctx context.Context, r io.ReaderAt, size int64) examinationAnswer {
 	var a examinationAnswer
-	x, err := Examine(ctx, bytes.NewReader(b), int64(len(b)))
+	x, err := Examine(ctx, r, size)
 	if err == nil {
 		a.Report = x.report
 		a.Judgement, err = wireOf(x.judgement)

@@ -26,11 +26,8 @@ func newBounded(opt seal.VerifyOptions) (*bounded, error) {
 
 func (b *bounded) close() { b.validators.Close() }
 
-// verify is seal.Verify. A file beyond what the process may take has no verdict.
+// verify is seal.Verify. What takes more than the process may has no verdict.
 func (b *bounded) verify(ctx context.Context, f *os.File, size int64) (seal.Report, error) {
-	if size > maxExamined {
-		return seal.Report{}, fmt.Errorf("the file was not examined: it has more than %d MB", maxExamined>>20)
-	}
 	x, err := b.validators.Examine(ctx, f, size)
 	var refusal *seal.Refusal
 	if errors.As(err, &refusal) {
@@ -41,9 +38,6 @@ func (b *bounded) verify(ctx context.Context, f *os.File, size int64) (seal.Repo
 	}
 	return x.Report(b.opt), nil
 }
-
-// maxExamined is how many bytes that process takes.
-const maxExamined = 100 << 20
 
 // errTooComplex is what the API calls file_too_complex.
 var errTooComplex = errors.New("the file was not examined: it is too complex, so that examining it takes too much time or memory")
