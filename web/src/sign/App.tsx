@@ -104,12 +104,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       host.emit("error", null, { code: e instanceof Refusal ? e.code : "unreachable" });
     }
   }, [client]);
-  useEffect(() => { void load(); }, [load]);
+  useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
 
   // The viewer and the first page come while the signer reads what is agreed to.
   const sparing = (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData === true;
-  useEffect(() => { if (!sparing) loadViewer().catch(() => undefined); }, []);
+  useLayoutEffect(() => { if (!sparing) loadViewer().catch(() => undefined); }, []);
   const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
   useEffect(() => { if (readable && !sparing && context.documents[0]) void viewer.prepare(context.documents[0].documentId, context.documents[0].size); }, [readable]);
 

@@ -17,16 +17,31 @@ function isModern(): boolean {
 
 let lib: Promise<PdfJs> | null = null;
 
-/** Loads pdf.js, script and worker at once. */
+/** Starts a worker of pdf.js; it says by a message that it is ready. */
+function startWorker(address: string): Promise<Worker> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(address, { type: "module" });
+    worker.addEventListener("message", () => resolve(worker), { once: true });
+    worker.addEventListener("error", () => {
+      worker.terminate();
+      reject(new Error("the worker of the viewer did not start"));
+    }, { once: true });
+  });
+}
+
+/** Loads pdf.js. Script and worker are fetched and compiled at once, and all documents share the worker. */
 export function loadViewer(): Promise<PdfJs> {
   lib ??= (async () => {
     const modern = isModern();
-    const worker = modern ? modernWorker : legacyWorker;
-    // pdf.js would ask for its worker when it has come itself. This puts it into the browser's cache meanwhile.
-    void fetch(worker).catch(() => undefined);
-    const found = await (modern ? import("pdfjs-dist") : import("pdfjs-dist/legacy/build/pdf.mjs")) as PdfJs;
-    found.GlobalWorkerOptions.workerSrc = worker;
-    return found;
+    const started = startWorker(modern ? modernWorker : legacyWorker);
+    try {
+      const found = await (modern ? import("pdfjs-dist") : import("pdfjs-dist/legacy/build/pdf.mjs")) as PdfJs;
+      found.GlobalWorkerOptions.workerPort = await started;
+      return found;
+    } catch (e) {
+      void started.then((worker) => worker.terminate(), () => undefined);
+      throw e;
+    }
   })();
   lib.catch(() => { lib = null; });
   return lib;
