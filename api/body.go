@@ -25,6 +25,9 @@ const (
 	maxForm    = 64 << 10
 	maxParts   = 20
 	besideFile = 1 << 20 // bytes of a multipart body beside the file
+	// besideOriginal is how many bytes a sealed document has beside its original:
+	// at most 32 MB that the seal adds, and what time-stamps add over the years.
+	besideOriginal = 40 << 20
 )
 
 // limitBody bounds how much of the request's body can be read.
@@ -51,9 +54,9 @@ func bodyError(err error) error {
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
 }
 
-// receive copies a file from r into a temporary one, hashing it on the way. The
-// caller discards it.
-func (s *Server) receive(r io.Reader, name string) (_ *upload, err error) {
+// receive copies a file of at most so many bytes from r into a temporary one,
+// hashing it on the way. The caller discards it.
+func (s *Server) receive(r io.Reader, name string, limit int64) (_ *upload, err error) {
 	f, err := s.Blobs.Temp()
 	if err != nil {
 		return nil, err
@@ -64,11 +67,11 @@ func (s *Server) receive(r io.Reader, name string) (_ *upload, err error) {
 		}
 	}()
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, s.UploadLimit+1))
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, limit+1))
 	var tooLarge *http.MaxBytesError
 	switch {
-	case n > s.UploadLimit || errors.As(err, &tooLarge):
-		return nil, models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", s.UploadLimit)
+	case n > limit || errors.As(err, &tooLarge):
+		return nil, models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
 	case isWriteError(err):
 		return nil, fmt.Errorf("receive upload: %w", err)
 	case err != nil:
@@ -102,9 +105,10 @@ type parts struct {
 	text map[string][]string // more than one only of signers and fields
 }
 
-// readParts reads a multipart body as it arrives. The caller discards the file.
-func (s *Server) readParts(c *gin.Context) (*parts, error) {
-	limitBody(c, s.UploadLimit+besideFile)
+// readParts reads a multipart body as it arrives, with a file of at most so many
+// bytes. The caller discards the file.
+func (s *Server) readParts(c *gin.Context, limit int64) (*parts, error) {
+	limitBody(c, limit+besideFile)
 	mr, err := c.Request.MultipartReader()
 	if err != nil {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
@@ -120,7 +124,7 @@ func (s *Server) readParts(c *gin.Context) (*parts, error) {
 		} else if err != nil {
 			err = bodyError(err)
 		} else {
-			err = s.readPart(out, part)
+			err = s.readPart(out, part, limit)
 		}
 		if err != nil {
 			out.file.discard()
@@ -129,13 +133,13 @@ func (s *Server) readParts(c *gin.Context) (*parts, error) {
 	}
 }
 
-func (s *Server) readPart(out *parts, part *multipart.Part) error {
+func (s *Server) readPart(out *parts, part *multipart.Part, limit int64) error {
 	name := part.FormName()
 	if name == "file" {
 		if out.file != nil {
 			return models.InvalidField("file", "must be given once")
 		}
-		u, err := s.receive(part, part.FileName())
+		u, err := s.receive(part, part.FileName(), limit)
 		out.file = u
 		return err
 	}

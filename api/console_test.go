@@ -482,7 +482,9 @@ func TestVerifyEndpoint(t *testing.T) {
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
 	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")
 	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).refused(400, "content_type")
-	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
+	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 41<<20+1)).refused(413, "file_too_large")
+	ct, body = multipartBody(t, nil, make([]byte, 41<<20+1))
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(413, "file_too_large")
 	ct, body = multipartBody(t, map[string]string{"other": "x"}, nil)
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(400, "validation_error")
 	for i := range 30 {

@@ -24,7 +24,7 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 		}
 		return s.create(c, app, o, nil)
 	}
-	in, err := s.readParts(c)
+	in, err := s.readParts(c, s.UploadLimit)
 	if err != nil {
 		return err
 	}

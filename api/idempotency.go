@@ -163,7 +163,7 @@ const memoryBody = 256 << 10
 
 // fingerprint digests the request's body, which is read to its end and put back.
 func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err error) {
-	limitBody(c, s.UploadLimit+besideFile)
+	limitBody(c, s.UploadLimit+besideOriginal+besideFile)
 	src := c.Request.Body
 	head, err := io.ReadAll(io.LimitReader(src, memoryBody+1))
 	if err != nil {

@@ -140,7 +140,7 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 		return err
 	}
 	limitBody(c, s.UploadLimit+1)
-	u, err := s.receive(c.Request.Body, "")
+	u, err := s.receive(c.Request.Body, "", s.UploadLimit)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	if err := s.mayUpload(c, app); err != nil {
 		return err
 	}
-	in, err := s.readParts(c)
+	in, err := s.readParts(c, s.UploadLimit)
 	if err != nil {
 		return err
 	}

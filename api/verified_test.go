@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
+	"countersign/api"
 	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
@@ -62,6 +63,27 @@ func signedElsewhere(t *testing.T) []byte {
 		b = fmt.Appendf(b, "%d 0 obj\n%s\nendobj\n", i+1, body)
 	}
 	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
+}
+
+// TestVerifyLargeFiles: the limit follows that of uploads, and leaves room for what
+// sealing adds; files of more than 100 MB are examined like others.
+func TestVerifyLargeFiles(t *testing.T) {
+	t.Parallel()
+	const limit = 100 << 20
+	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = limit })
+	c := s.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	sealed := s.seals(t, c, e)
+	verify := func(size int) *answer {
+		more := bytes.Repeat([]byte("%"), size-len(sealed))
+		return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", append(bytes.Clone(sealed), more...))
+	}
+	a := verify(limit + 1<<20).want(200)
+	require.Equal(t, "altered", a.str("verdict"), "%s", a.raw)
+	require.EqualValues(t, len(sealed), a.body["additions"].(object)["from"])
+	require.EqualValues(t, limit+1<<20-len(sealed), a.body["additions"].(object)["bytes"])
+	verify(limit+40<<20+1).refused(413, "file_too_large")
 }
 
 // What the API says of a sealed file is what was signed; what was changed, or made by others, is told apart.

@@ -19,7 +19,7 @@ import (
 const (
 	verifyPerMinute = 30 // and address
 	verifyWait      = 10 * time.Second
-	verifyLimit     = 30 * time.Second
+	verifyPatience  = 3 // times what the processors may take: they have other work, too
 )
 
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
@@ -47,7 +47,7 @@ func (s *Server) verify(c *gin.Context) error {
 		return err
 	}
 	opt := seal.VerifyOptions{Trust: policy, Now: s.Now}
-	work, stop := context.WithTimeout(c.Request.Context(), verifyLimit)
+	work, stop := context.WithTimeout(c.Request.Context(), verifyPatience*seal.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (
 	var refusal *seal.Refusal
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyLimit)
+		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*seal.ExaminationTime(size))
 	case errors.As(err, &refusal):
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
@@ -100,14 +100,15 @@ func (s *Server) trust(ctx context.Context) (trust.Policy, error) {
 // receiveSealed takes the file of a request, given raw or as the part "file". The
 // caller discards it.
 func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
+	limit := s.UploadLimit + besideOriginal
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":
-		limitBody(c, s.UploadLimit+besideFile)
-		u, err = s.receive(c.Request.Body, "")
+		limitBody(c, limit+besideFile)
+		u, err = s.receive(c.Request.Body, "", limit)
 	case t == "multipart/form-data":
 		var in *parts
-		if in, err = s.readParts(c); err == nil {
+		if in, err = s.readParts(c, limit); err == nil {
 			u = in.file
 		}
 	default:

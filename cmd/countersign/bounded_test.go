@@ -41,6 +41,19 @@ func TestVerifyIsBounded(t *testing.T) {
 	require.Equal(t, want, got, "as in this process")
 	require.Equal(t, seal.VerdictNotSealed, got.Verdict)
 
+	// A file of any size is examined.
+	large := filepath.Join(t.TempDir(), "large.pdf")
+	require.NoError(t, os.WriteFile(large, []byte("%PDF-1.7\nnothing in it\n"), 0o600))
+	require.NoError(t, os.Truncate(large, 101<<20))
+	l, err := os.Open(large)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	got, err = in.verify(t.Context(), l, 101<<20)
+	require.NoError(t, err)
+	want, err = seal.Verify(t.Context(), l, 101<<20, in.opt)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
 	// The same with less memory than the process itself needs.
 	small := &bounded{seal.NewValidators("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
 	defer small.close()
