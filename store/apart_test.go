@@ -1,0 +1,176 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestAppsAreApart: each sees, counts and changes what is its own, also where it names the other's by id.
+func TestAppsAreApart(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		type owned struct {
+			f                            *fixture
+			envelope                     *models.Envelope
+			hook                         *models.Webhook
+			contact                      *models.Contact
+			user                         *models.ConsoleUser
+			delivery, otherEventDelivery models.Delivery
+			secret                       uuid.UUID
+		}
+		own := func(name string) *owned {
+			f := newFixture(t, s, clock)
+			o := &owned{f: f}
+			var err error
+			o.hook, err = s.CreateWebhook(ctx, f.app.ID, "https://example.com/"+name, models.WebhookEvents, "")
+			require.NoError(t, err)
+			o.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Ada", Email: "ada@example.com"}, false)
+			require.NoError(t, err)
+			o.user, err = s.CreateUser(ctx, f.app.ID, name+"@example.com", "Ada", "correct horse battery "+name, models.RoleAdmin)
+			require.NoError(t, err)
+			_, err = s.AddSecret(ctx, f.app.ID, time.Hour)
+			require.NoError(t, err)
+			o.envelope = f.sent(2, nil)
+			require.NoError(t, f.sign(o.envelope, 0))
+			drain(t, s)
+			list, total, err := s.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Page: 1, Size: 100})
+			require.NoError(t, err)
+			require.EqualValues(t, len(list), total)
+			require.Greater(t, len(list), 2)
+			for _, d := range list {
+				require.Equal(t, f.app.ID, d.AppID)
+				require.Equal(t, o.hook.ID, d.WebhookID)
+				if d.Event == models.EventSignerSigned {
+					o.delivery = d
+				} else {
+					o.otherEventDelivery = d
+				}
+			}
+			secrets, err := s.ClientSecrets(ctx, f.app.ID)
+			require.NoError(t, err)
+			require.Len(t, secrets, 2)
+			o.secret = secrets[1].ID
+			return o
+		}
+		a, b := own("a"), own("b")
+		app := a.f.app.ID
+
+		hooks, err := s.Webhooks(ctx, app)
+		require.NoError(t, err)
+		require.Len(t, hooks, 1)
+		require.Equal(t, a.hook.ID, hooks[0].ID)
+		users, err := s.Users(ctx, app)
+		require.NoError(t, err)
+		require.Len(t, users, 1)
+		require.Equal(t, a.user.ID, users[0].ID)
+		details, err := s.UserDetails(ctx, app)
+		require.NoError(t, err)
+		require.Len(t, details, 1)
+		for _, search := range []string{"", "ada", "ada@example.com"} {
+			contacts, total, err := s.Contacts(ctx, app, search, 1, 10)
+			require.NoError(t, err)
+			require.Equal(t, 1, total, search)
+			require.Equal(t, a.contact.ID, contacts[0].ID, search)
+			list, n, err := s.Envelopes(ctx, store.Filter{App: app, Search: search, Page: 1, Size: 10})
+			require.NoError(t, err)
+			require.Len(t, list, int(n))
+			for _, e := range list {
+				require.Equal(t, a.envelope.ID, e.ID, search)
+			}
+		}
+		used, err := s.Used(ctx, app)
+		require.NoError(t, err)
+		require.Equal(t, 1, used)
+		names, err := s.DeliveryContext(ctx, app, []models.Delivery{a.delivery, b.delivery})
+		require.NoError(t, err)
+		require.Len(t, names.URLs, 1)
+		require.Contains(t, names.URLs, a.hook.ID)
+
+		// Each filter of deliveries, alone.
+		for name, c := range map[string]struct {
+			filter store.DeliveryFilter
+			want   func(d models.Delivery) bool
+		}{
+			"event":             {store.DeliveryFilter{Event: models.EventSignerSigned}, func(d models.Delivery) bool { return d.Event == models.EventSignerSigned }},
+			"status":            {store.DeliveryFilter{Status: a.delivery.Status}, func(d models.Delivery) bool { return d.Status == a.delivery.Status }},
+			"another status":    {store.DeliveryFilter{Status: "none"}, func(models.Delivery) bool { return false }},
+			"endpoint":          {store.DeliveryFilter{Webhook: a.hook.ID}, func(models.Delivery) bool { return true }},
+			"the other's":       {store.DeliveryFilter{Webhook: b.hook.ID}, func(models.Delivery) bool { return false }},
+			"envelope":          {store.DeliveryFilter{Envelope: a.envelope.ID}, func(d models.Delivery) bool { return d.EnvelopeID == a.envelope.ID }},
+			"the other's, also": {store.DeliveryFilter{Envelope: b.envelope.ID}, func(models.Delivery) bool { return false }},
+		} {
+			all, _, err := s.Deliveries(ctx, store.DeliveryFilter{App: app, Page: 1, Size: 100})
+			require.NoError(t, err)
+			var want []uuid.UUID
+			for _, d := range all {
+				if c.want(d) {
+					want = append(want, d.ID)
+				}
+			}
+			c.filter.App, c.filter.Page, c.filter.Size = app, 1, 100
+			found, total, err := s.Deliveries(ctx, c.filter)
+			require.NoError(t, err)
+			require.EqualValues(t, len(want), total, name)
+			require.Len(t, found, len(want), name)
+			for i := range want {
+				require.Equal(t, want[i], found[i].ID, name)
+			}
+		}
+
+		url, role, off := "https://example.com/moved", models.RoleViewer, false
+		for name, call := range map[string]func(app uuid.UUID, o *owned) error{
+			"load the endpoint": func(app uuid.UUID, o *owned) error { _, err := s.Webhook(ctx, app, o.hook.ID); return err },
+			"change the endpoint": func(app uuid.UUID, o *owned) error {
+				_, err := s.UpdateWebhook(ctx, app, o.hook.ID, store.WebhookChange{URL: &url})
+				return err
+			},
+			"switch the endpoint": func(app uuid.UUID, o *owned) error {
+				_, err := s.SetWebhookActive(ctx, app, o.hook.ID, off)
+				return err
+			},
+			"another secret": func(app uuid.UUID, o *owned) error {
+				_, err := s.RotateSecret(ctx, app, o.hook.ID, "a secret of its own", time.Hour)
+				return err
+			},
+			"ping":       func(app uuid.UUID, o *owned) error { _, err := s.PingWebhook(ctx, app, o.hook.ID); return err },
+			"send again": func(app uuid.UUID, o *owned) error { _, err := s.Resend(ctx, app, o.delivery.ID); return err },
+			"send all again": func(app uuid.UUID, o *owned) error {
+				_, err := s.ResendSince(ctx, app, o.hook.ID, clock.Now().Add(-time.Hour))
+				return err
+			},
+			"load the delivery": func(app uuid.UUID, o *owned) error { _, _, _, err := s.Delivery(ctx, app, o.delivery.ID); return err },
+			"load the envelope": func(app uuid.UUID, o *owned) error { _, err := s.Envelope(ctx, app, o.envelope.ID); return err },
+			"change the user": func(app uuid.UUID, o *owned) error {
+				_, err := s.UpdateUser(ctx, app, o.user.ID, store.UserChange{Role: &role})
+				return err
+			},
+			"disable the user":    func(app uuid.UUID, o *owned) error { return s.DisableUser(ctx, app, o.user.ID) },
+			"end the secret":      func(app uuid.UUID, o *owned) error { return s.EndClientSecret(ctx, app, o.secret) },
+			"delete the contact":  func(app uuid.UUID, o *owned) error { return s.DeleteContact(ctx, app, o.contact.ID) },
+			"delete the endpoint": func(app uuid.UUID, o *owned) error { return s.DeleteWebhook(ctx, app, o.hook.ID) },
+		} {
+			require.ErrorIs(t, call(app, b), models.ErrNotFound, name)
+		}
+		// Nothing of the other's has changed.
+		hook, err := s.Webhook(ctx, b.f.app.ID, b.hook.ID)
+		require.NoError(t, err)
+		require.Equal(t, []any{b.hook.URL, true}, []any{hook.URL, hook.Active})
+		user, err := s.User(ctx, b.user.ID)
+		require.NoError(t, err)
+		require.Equal(t, models.RoleAdmin, user.Role)
+		secrets, err := s.ClientSecrets(ctx, b.f.app.ID)
+		require.NoError(t, err)
+		require.Len(t, secrets, 2)
+		_, total, err := s.Contacts(ctx, b.f.app.ID, "", 1, 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, total)
+	})
+}
