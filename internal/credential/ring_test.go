@@ -74,7 +74,11 @@ func TestTokensFollowTheKeys(t *testing.T) {
 		require.Error(t, err)
 	}
 	require.Equal(t, 3, asked, "it has just looked")
-	clock.Add(time.Second)
+	clock.Add(999 * time.Millisecond)
+	_, err = checker.App(forged)
+	require.Error(t, err)
+	require.Equal(t, 3, asked, "it has just looked, still")
+	clock.Add(time.Millisecond)
 	_, err = checker.App(forged)
 	require.Error(t, err)
 	require.Equal(t, 4, asked)

@@ -159,6 +159,20 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	got, err := tokens.App(sign(jwt.SigningMethodES256, "k", ours.Private, claims(same)))
 	require.NoError(t, err)
 	require.Equal(t, app, got)
+	// 4,096 characters are read, and no more.
+	padded := func(n int) string {
+		return sign(jwt.SigningMethodES256, "k", ours.Private, claims(func(c jwt.MapClaims) { c["more"] = strings.Repeat("x", n) }))
+	}
+	n := 2500
+	for len(padded(n)) < 4096 {
+		n++
+	}
+	require.Len(t, padded(n), 4096)
+	_, err = tokens.App(padded(n))
+	require.NoError(t, err)
+	require.Greater(t, len(padded(n+1)), 4096)
+	_, err = tokens.App(padded(n + 1))
+	require.Error(t, err)
 	public, err := ours.Private.PublicKey.Bytes()
 	require.NoError(t, err)
 	stranger := key(t, "k", false).Private
