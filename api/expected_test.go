@@ -3,16 +3,21 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"countersign/api"
 	"countersign/internal/testkit"
+	"countersign/models"
 )
 
 // TestContactsKeepTheirPhone: a request that does not mention the phone number
@@ -192,4 +197,54 @@ func TestMailSettings(t *testing.T) {
 		require.Equal(t, "Acme", mail.FromName)
 		require.Equal(t, "office@acme.example", mail.ReplyTo)
 	})
+}
+
+// TestPrivateNamesAreNoEndpoints: neither at the registration nor later does an
+// endpoint get the name of a cloud's metadata service, or another private one.
+func TestPrivateNamesAreNoEndpoints(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.AllowPrivateHooks = false })
+	c, admin := s.client(t), s.signIn(t, models.RoleAdmin)
+	events := []string{"envelope.sent"}
+	good := c.post("/v1/webhooks", object{"url": "https://hooks.example.com/a", "events": events}).want(201)
+	for _, name := range []string{"metadata.google.internal", "METADATA.GOOGLE.INTERNAL.", "metadata", "printer.local", "intranet.corp"} {
+		hook := object{"url": "https://" + name + "/x", "events": events}
+		require.Contains(t, c.post("/v1/webhooks", hook).refused(400, "validation_error").body["errors"], "url", name)
+		require.Contains(t, admin.post("/v1/console/webhooks", hook).refused(400, "validation_error").body["errors"], "url", name)
+		a := admin.call(http.MethodPatch, "/v1/console/webhooks/"+good.str("id"), object{"url": hook["url"]})
+		require.Contains(t, a.refused(400, "validation_error").body["errors"], "url", name)
+	}
+}
+
+// TestWhatIsPlannedRaisesNoAlarm: an operation that is announced and not there
+// answers 501, which is nobody's failure: neither the log nor the trace has it
+// as one, unlike what does fail.
+func TestWhatIsPlannedRaisesNoAlarm(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var log bytes.Buffer
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil)) })
+	c := s.client(t)
+	c.post("/v1/embedded/builder-sessions", object{}).refused(501, "not_available")
+	mu.Lock()
+	require.NotContains(t, log.String(), "level=ERROR")
+	mu.Unlock()
+	require.NoError(t, s.store.Close())
+	c.get("/v1/webhooks").want(500)
+	mu.Lock()
+	require.Contains(t, log.String(), "level=ERROR")
+	mu.Unlock()
+}
+
+// lockedWriter is a writer for several at a time.
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
 }
