@@ -71,11 +71,9 @@ func (s *Server) listClientSecrets(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	out := make([]clientSecretView, 0, len(secrets))
-	for i := range secrets {
-		out = append(out, clientSecretView{secrets[i].ID, secrets[i].CreatedAt.UTC(), stamp(secrets[i].ExpiresAt)})
-	}
-	c.JSON(http.StatusOK, out)
+	c.JSON(http.StatusOK, views(secrets, func(v *models.ClientSecret) clientSecretView {
+		return clientSecretView{v.ID, v.CreatedAt.UTC(), utcPtr(v.ExpiresAt)}
+	}))
 	return nil
 }
 

@@ -99,7 +99,7 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if !in.User.Role.Allows(r.role) {
 		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", r.role, in.User.Role)
 	}
-	if !r.lacking && !in.Factor && s.ConsoleTOTP.Requires(in.User.Role) {
+	if !r.allowWithoutMFA && !in.Factor && s.ConsoleTOTP.Requires(in.User.Role) {
 		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
 	}
 	app.user, app.session, app.factor = in.User, id, in.Factor

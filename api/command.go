@@ -42,6 +42,16 @@ func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error),
 	return made, render(c, response)
 }
 
+// commandByID is command for what the path names by its id.
+func commandByID[T any](s *Server, c *gin.Context, fn func(*store.Store, uuid.UUID) (T, error), view func(T) (*store.StoredResponse, error)) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	_, err = command(s, c, func(st *store.Store) (T, error) { return fn(st, id) }, view)
+	return err
+}
+
 // keyed is the store for what changes something but is no command: its
 // transactions mark the request as having taken effect.
 func (s *Server) keyed(c *gin.Context) *store.Store { return s.Store.ForKey(keyOf(c).id, nil) }

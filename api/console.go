@@ -191,8 +191,8 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 	}
 	for _, m := range mails {
 		out.Mails = append(out.Mails, mailView{
-			SignerID: m.SignerID, Kind: m.Kind, Attempts: m.Attempts, CreatedAt: m.CreatedAt.UTC(), SentAt: stamp(m.SentAt),
-			FailedAt: stamp(m.FailedAt), Error: m.Error,
+			SignerID: m.SignerID, Kind: m.Kind, Attempts: m.Attempts, CreatedAt: m.CreatedAt.UTC(), SentAt: utcPtr(m.SentAt),
+			FailedAt: utcPtr(m.FailedAt), Error: m.Error,
 		})
 	}
 	for i := range deliveries {

@@ -49,11 +49,7 @@ func (s *Server) listContacts(c *gin.Context, app caller) error {
 		}
 		c.Header("Link", "<"+s.BaseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
 	}
-	out := make([]contactView, 0, len(found))
-	for i := range found {
-		out = append(out, viewContact(&found[i]))
-	}
-	c.JSON(http.StatusOK, out)
+	c.JSON(http.StatusOK, views(found, viewContact))
 	return nil
 }
 

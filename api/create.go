@@ -116,7 +116,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 		}
 		return err
 	}
-	concerns(c, e.ID)
+	tagEnvelope(c, e.ID)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (v deliveryView) in(names store.DeliveryContext) deliveryView {
 func viewDelivery(d *models.Delivery) deliveryView {
 	v := deliveryView{
 		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, Resends: d.Run,
-		CreatedAt: d.CreatedAt.UTC(), DeliveredAt: stamp(d.DeliveredAt), FailedAt: stamp(d.FailedAt),
+		CreatedAt: d.CreatedAt.UTC(), DeliveredAt: utcPtr(d.DeliveredAt), FailedAt: utcPtr(d.FailedAt),
 	}
 	if d.EnvelopeID != uuid.Nil {
 		v.EnvelopeID = &d.EnvelopeID
@@ -142,153 +142,13 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 }
 
 func (s *Server) resendDelivery(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Delivery, error) {
+	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Delivery, error) {
 		return st.Resend(c.Request.Context(), app.ID, id)
 	}, acceptedDelivery)
-	return err
 }
 
 func acceptedDelivery(d *models.Delivery) (*store.StoredResponse, error) {
 	return inJSON(http.StatusAccepted, viewDelivery(d))
-}
-
-func changedWebhook(w *models.Webhook) (*store.StoredResponse, error) {
-	return inJSON(http.StatusOK, viewConsoleWebhook(w))
-}
-
-// resendSince sends again all that failed at an endpoint since a time.
-func (s *Server) resendSince(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
-		return err
-	}
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	var since time.Time
-	if text := o.str("since"); o.get("since") == text {
-		if since, err = time.Parse(time.RFC3339, text); err != nil {
-			o.bad("since", "must be a time such as 2026-11-21T07:00:00Z")
-		}
-	}
-	if err := o.err(); err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*store.Resent, error) {
-		return st.ResendSince(c.Request.Context(), app.ID, id, since)
-	}, func(n *store.Resent) (*store.StoredResponse, error) {
-		return inJSON(http.StatusAccepted, gin.H{"resent": n.Resent, "remaining": n.Remaining})
-	})
-	return err
-}
-
-type consoleWebhookView struct {
-	webhookView
-
-	SignedWith     string     `json:"signedWith"` // "secret" or "client_secret"
-	PreviousUntil  *time.Time `json:"previousSecretUntil"`
-	FailingSince   *time.Time `json:"failingSince"`
-	LastError      string     `json:"lastError"`
-	DisabledAt     *time.Time `json:"disabledAt"`
-	DisabledReason string     `json:"disabledReason"`
-}
-
-func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
-	v := consoleWebhookView{
-		webhookView: viewWebhook(w), SignedWith: "client_secret", PreviousUntil: stamp(w.PreviousUntil), FailingSince: stamp(w.FailingSince),
-		LastError: w.LastError, DisabledAt: stamp(w.DisabledAt), DisabledReason: w.DisabledReason,
-	}
-	if w.Secret != nil {
-		v.SignedWith = "secret"
-	}
-	return v
-}
-
-func (s *Server) inspectWebhooks(c *gin.Context, app caller) error {
-	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
-	if err != nil {
-		return err
-	}
-	out := make([]consoleWebhookView, 0, len(hooks))
-	for i := range hooks {
-		out = append(out, viewConsoleWebhook(&hooks[i]))
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
-}
-
-func (s *Server) pauseWebhook(c *gin.Context, app caller) error {
-	return s.switchWebhook(c, app, false)
-}
-
-func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
-	return s.switchWebhook(c, app, true)
-}
-
-func (s *Server) switchWebhook(c *gin.Context, app caller, active bool) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.SetWebhookActive(c.Request.Context(), app.ID, id, active)
-	}, changedWebhook)
-	return err
-}
-
-func (s *Server) pingWebhook(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Delivery, error) {
-		return st.PingWebhook(c.Request.Context(), app.ID, id)
-	}, acceptedDelivery)
-	return err
-}
-
-// maxOverlap bounds how long two secrets of an endpoint sign, in hours.
-const maxOverlap = 7 * 24
-
-// rotateSecret gives the endpoint a new secret; null makes the client secret
-// sign. The old one signs beside it for overlapHours (24 unless given).
-func (s *Server) rotateSecret(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
-		return err
-	}
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	if !o.has("secret") {
-		o.bad("secret", "is required; null makes the client secret sign")
-	}
-	secret, hours := webhookSecret(o), 24
-	if n := o.optInt("overlapHours"); n != nil {
-		hours = *n
-	}
-	if hours < 0 || hours > maxOverlap {
-		o.bad("overlapHours", "must be between 0 and %d", maxOverlap)
-	}
-	if err := o.err(); err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
-	}, changedWebhook)
-	return err
 }
 
 // printable shows the beginning of an endpoint's answer as text, with its tabs and

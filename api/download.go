@@ -53,8 +53,8 @@ func (s *Server) download(c *gin.Context) error {
 		until = *end
 	}
 	c.JSON(http.StatusOK, gin.H{
-		"envelopeId": e.ID, "available": available, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": stamp(e.CompletedAt),
-		"expiresAt": stamp(&until),
+		"envelopeId": e.ID, "available": available, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": utcPtr(e.CompletedAt),
+		"expiresAt": utcPtr(&until),
 	})
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *Server) filled(ctx context.Context, e *models.Envelope) ([]filledView, 
 			}
 			entry := filledView{
 				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page,
-				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: stamp(g.SignedAt),
+				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: utcPtr(g.SignedAt),
 			}
 			if v.ImageSHA256 != "" {
 				entry.Picture = &v.ImageSHA256
@@ -95,9 +95,9 @@ func (s *Server) changedValues(c *gin.Context, l signerLink) error {
 
 // shown tells a page cheaply whether anybody has signed meanwhile.
 func (s *Server) shown(c *gin.Context, l signerLink) error {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return hideMissing(err)
+		return err
 	}
 	act := s.signerAct(c, l)
 	signer, err := e.Reader(l.Link, act.At, false)
@@ -145,9 +145,9 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 
 // confirmedReading loads the envelope of a link whose client is confirmed.
 func (s *Server) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return nil, hideMissing(err)
+		return nil, err
 	}
 	_, err = e.ConfirmedReader(s.signerAct(c, l), l.Link)
 	return e, err

@@ -21,8 +21,8 @@ const (
 	keyEnvelope  = "envelope"
 )
 
-// concerns notes the envelope that the request is about, for log and trace.
-func concerns(c *gin.Context, envelope uuid.UUID) { c.Set(keyEnvelope, envelope.String()) }
+// tagEnvelope notes the envelope that the request is about, for log and trace.
+func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(keyEnvelope, envelope.String()) }
 
 func requestID(c *gin.Context) string { return c.GetString(keyRequestID) }
 

@@ -35,9 +35,9 @@ type outcomeDocument struct {
 // outcome tells the holder of a link, also of one that is spent, closed or
 // expired, what happened. The client that signed gets its receipt again.
 func (s *Server) outcome(c *gin.Context, l signerLink) error {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return hideMissing(err)
+		return err
 	}
 	act := s.signerAct(c, l)
 	end, err := e.OutcomeOf(l.Link, act.At)
@@ -54,7 +54,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	}
 	signer := e.Signer(l.SignerID)
 	v := outcomeView{
-		Outcome: end.Outcome, At: stamp(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
+		Outcome: end.Outcome, At: utcPtr(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
 		Subject: e.Subject, SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
 		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{},
 	}

@@ -97,11 +97,13 @@ func (s *Server) write(c *gin.Context, status int, e *models.Error) {
 	c.AbortWithStatusJSON(status, p)
 }
 
-// clock formats as all times in answers do.
-func stamp(t *time.Time) *time.Time {
+// utcPtr is a time as all answers give it, in UTC; nil stays nil.
+func utcPtr(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
 	}
 	u := t.UTC()
 	return &u
 }
+
+func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }

@@ -45,6 +45,6 @@ func (s *Server) receipt(c *gin.Context) error {
 		}
 		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
 	}
-	c.JSON(http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": stamp(e.CompletedAt), "documents": docs})
+	c.JSON(http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
 	return nil
 }

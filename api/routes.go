@@ -45,15 +45,15 @@ func (r repeats) duration() time.Duration {
 
 // route is one row of the table that lists every endpoint.
 type route struct {
-	method, path string
-	access       access
-	role         models.Role // console, person: the least that a user needs
-	lacking      bool        // console: also while the user's second factor is missing
-	ended        bool        // signing: also for a link that has expired
-	keep         repeats
-	public       func(*gin.Context) error
-	app          func(*gin.Context, caller) error
-	signer       func(*gin.Context, signerLink) error
+	method, path    string
+	access          access
+	role            models.Role // console, person: the least that a user needs
+	allowWithoutMFA bool        // console: also while the user's second factor is missing
+	ended           bool        // signing: also for a link that has expired
+	keep            repeats
+	public          func(*gin.Context) error
+	app             func(*gin.Context, caller) error
+	signer          func(*gin.Context, signerLink) error
 }
 
 func (s *Server) routes() []route {
@@ -67,7 +67,7 @@ func (s *Server) routes() []route {
 		return route{method: method, path: "/v1/console" + path, access: console, role: role, app: h}
 	}
 	own := func(method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: person, role: models.RoleViewer, lacking: true, app: h}
+		return route{method: method, path: "/v1/console" + path, access: person, role: models.RoleViewer, allowWithoutMFA: true, app: h}
 	}
 	// A person's alone as well, but none of the own account: the role and the second factor count.
 	ownAs := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
@@ -81,8 +81,8 @@ func (s *Server) routes() []route {
 		r.keep = repeatToken
 		return r
 	}
-	lacking := func(r route) route {
-		r.lacking = true
+	allowWithoutMFA := func(r route) route {
+		r.allowWithoutMFA = true
 		return r
 	}
 	sig := func(method, path string, h func(*gin.Context, signerLink) error) route {
@@ -126,7 +126,7 @@ func (s *Server) routes() []route {
 		anew(own(post, "/totp/confirm", s.confirmFactor)),
 		anew(own(post, "/totp/recovery-codes", s.renewRecovery)),
 		own(post, "/totp/remove", s.removeFactor),
-		lacking(con(viewer, get, "/me", s.me)),
+		allowWithoutMFA(con(viewer, get, "/me", s.me)),
 		con(admin, get, "/users", s.listUsers),
 		con(admin, post, "/users", s.createUser),
 		con(admin, patch, "/users/:id", s.updateUser),
@@ -210,7 +210,7 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	concerns(c, id)
+	tagEnvelope(c, id)
 	if c.Request.Method == http.MethodPost {
 		tenant, err := s.Store.TenantOf(c.Request.Context(), app.ID, id)
 		if err == nil && app.MayUse(tenant) != nil {
@@ -283,7 +283,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err != nil {
 			return err
 		}
-		concerns(c, l.EnvelopeID)
+		tagEnvelope(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
 		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.keep.duration(), func() error { return r.signer(c, l) })
 	case public:

@@ -82,5 +82,5 @@ func viewCode(st *models.CodeState) *codeView {
 	if st == nil {
 		return nil
 	}
-	return &codeView{stamp(st.LiveUntil), st.TriesLeft, stamp(st.RequestableAt), st.Locked}
+	return &codeView{utcPtr(st.LiveUntil), st.TriesLeft, utcPtr(st.RequestableAt), st.Locked}
 }

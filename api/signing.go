@@ -37,7 +37,7 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 		signer, err = e.Consent(s.signerAct(c, l), l.Link, shown)
 		return err
 	}, func() (*store.StoredResponse, error) {
-		return inJSON(http.StatusOK, gin.H{"consentedAt": stamp(signer.ConsentAt)})
+		return inJSON(http.StatusOK, gin.H{"consentedAt": utcPtr(signer.ConsentAt)})
 	})
 	return err
 }
@@ -72,7 +72,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 		return err
 	}, func() (*store.StoredResponse, error) {
 		return inJSON(http.StatusOK, gin.H{
-			"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": stamp(signer.SignedAt), "receiptToken": receipt,
+			"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt,
 		})
 	})
 	if errors.Is(err, models.ErrValuesChanged) {
@@ -84,9 +84,9 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a
 // request is worked on for one that may not.
 func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]models.FieldType, error) {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return nil, hideNotFound(err)
+		return nil, err
 	}
 	if err := e.MaySign(s.signerAct(c, l), l.Link); err != nil {
 		return nil, err
@@ -202,10 +202,8 @@ func hideNotFound(err error) error {
 	return err
 }
 
-// hideMissing: a link to an envelope that is not there is not a valid link.
-func hideMissing(err error) error {
-	if models.IsRefusal(err) {
-		return models.ErrLinkInvalid
-	}
-	return err
+// linkedEnvelope loads the envelope of a signing link.
+func (s *Server) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
+	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	return e, hideNotFound(err)
 }

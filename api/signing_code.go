@@ -126,7 +126,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 			if st.TriesLeft != nil {
 				left = *st.TriesLeft
 			}
-			refused.Details = map[string]any{"triesLeft": left, "liveUntil": stamp(st.LiveUntil)}
+			refused.Details = map[string]any{"triesLeft": left, "liveUntil": utcPtr(st.LiveUntil)}
 		}
 		return refused
 	}
@@ -134,7 +134,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 		until := signer.SessionEnds(act.At)
 		s.setSessionCookie(c, l, token, until)
 		c.JSON(http.StatusOK, gin.H{
-			"verified": true, "sessionToken": token, "sessionExpiresAt": stamp(&until), "draftKey": s.Codes.DraftKey(l.Link),
+			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.Codes.DraftKey(l.Link),
 		})
 	}
 	return nil

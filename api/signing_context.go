@@ -78,9 +78,9 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if len(language) > maxLanguage {
 		return models.InvalidField("language", "must have at most %d characters", maxLanguage)
 	}
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return hideMissing(err)
+		return err
 	}
 	act := s.signerAct(c, l)
 	signer, err := e.Reader(l.Link, act.At, true)
@@ -115,7 +115,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	shown := models.DisclosureIn(language)
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
-		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: stamp(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
+		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
 		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{shown.Version, shown.Language, shown.Text},

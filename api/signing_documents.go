@@ -10,9 +10,9 @@ import (
 
 // readable loads the envelope of a link that may be read by its holder.
 func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error) {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return nil, hideMissing(err)
+		return nil, err
 	}
 	_, err = e.Reader(l.Link, s.Now(), false)
 	return e, err

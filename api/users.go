@@ -27,7 +27,7 @@ func (s *Server) listUsers(c *gin.Context, app caller) error {
 	out := make([]userDetailView, 0, len(users))
 	for i := range users {
 		u := &users[i]
-		out = append(out, userDetailView{viewUser(&u.ConsoleUser), u.SecondFactor, stamp(u.SeenAt)})
+		out = append(out, userDetailView{viewUser(&u.ConsoleUser), u.SecondFactor, utcPtr(u.SeenAt)})
 	}
 	c.JSON(http.StatusOK, out)
 	return nil

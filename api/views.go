@@ -95,12 +95,12 @@ type eventView struct {
 func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 	v := envelopeView{
 		ID: e.ID, TenantID: e.TenantID, Status: e.Status.Public(), CreatedBy: e.CreatedBy, Subject: e.Subject,
-		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: stamp(e.CompletedAt),
-		ExpiresAt: stamp(e.ExpiresAt), VoidedAt: stamp(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
+		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: utcPtr(e.CompletedAt),
+		ExpiresAt: utcPtr(e.ExpiresAt), VoidedAt: utcPtr(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
 		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
 	}
 	if e.Status == models.StatusSealing && e.SealingProblem != nil {
-		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Sentence(), Since: stamp(e.SealingProblemAt)}
+		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Sentence(), Since: utcPtr(e.SealingProblemAt)}
 	}
 	for _, x := range e.Signers {
 		v.Signers = append(v.Signers, viewSigner(x))
@@ -120,7 +120,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 func viewSigner(s *models.Signer) signerView {
 	return signerView{
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
-		AuthMethod: s.AuthMethod, SignedAt: stamp(s.SignedAt),
+		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt),
 	}
 }
 
@@ -148,4 +148,13 @@ func viewEvent(e *models.Event) eventView {
 		ID: e.ID, EnvelopeID: e.EnvelopeID, Event: e.Name, Timestamp: models.FormatTime(e.Timestamp), Actor: e.Actor, IP: e.IP,
 		UserAgent: e.UserAgent, Detail: e.Detail, Seq: e.Seq, PrevHash: e.PrevHash, Hash: e.Hash,
 	}
+}
+
+// views are what rows look like in an answer; none is an empty list.
+func views[T, V any](rows []T, view func(*T) V) []V {
+	out := make([]V, 0, len(rows))
+	for i := range rows {
+		out = append(out, view(&rows[i]))
+	}
+	return out
 }

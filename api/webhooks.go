@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"countersign/models"
 	"countersign/store"
+	"countersign/webhook"
 )
 
 type webhookView struct {
@@ -29,15 +29,9 @@ func (s *Server) listWebhooks(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	out := make([]webhookView, 0, len(hooks))
-	for i := range hooks {
-		out = append(out, viewWebhook(&hooks[i]))
-	}
-	c.JSON(http.StatusOK, out)
+	c.JSON(http.StatusOK, views(hooks, viewWebhook))
 	return nil
 }
-
-const maxSecret = 256
 
 func (s *Server) createWebhook(c *gin.Context, app caller) error {
 	_, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewWebhook(w) })
@@ -64,18 +58,6 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.W
 	}, func(w *models.Webhook) (*store.StoredResponse, error) { return inJSON(http.StatusCreated, view(w)) })
 }
 
-// webhookSecret reads an optional secret; "" if there is none.
-func webhookSecret(o *object) string {
-	secret := o.optStr("secret")
-	if secret == nil {
-		return ""
-	}
-	if *secret == "" || len(*secret) > maxSecret {
-		o.bad("secret", "must have between 1 and %d bytes", maxSecret)
-	}
-	return *secret
-}
-
 func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
 	id, err := pathID(c, "id")
 	if err != nil {
@@ -88,4 +70,41 @@ func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
 	return nil
 }
 
-func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
+// webhookURL checks the address of an endpoint.
+func (s *Server) webhookURL(o *object, url string) {
+	if err := webhook.CheckURL(url, s.AllowPrivateHooks); err != nil {
+		o.bad("url", "%s", err.Error())
+	}
+}
+
+// webhookEvents reads the events that an endpoint subscribes to, each once.
+func webhookEvents(o *object) []models.EventName {
+	var events []models.EventName
+	seen := make(map[models.EventName]bool)
+	for i, v := range o.list("events", 1, 100) {
+		name, _ := v.(string)
+		n := models.EventName(name)
+		if !n.Told() {
+			o.bad(indexed("events", i), "is not a webhook event")
+		} else if !seen[n] {
+			seen[n] = true
+			events = append(events, n)
+		}
+	}
+	return events
+}
+
+// maxSecret bounds a secret, in bytes.
+const maxSecret = 256
+
+// webhookSecret reads an optional secret; "" if there is none.
+func webhookSecret(o *object) string {
+	secret := o.optStr("secret")
+	if secret == nil {
+		return ""
+	}
+	if *secret == "" || len(*secret) > maxSecret {
+		o.bad("secret", "must have between 1 and %d bytes", maxSecret)
+	}
+	return *secret
+}
