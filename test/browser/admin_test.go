@@ -166,10 +166,16 @@ func TestConsoleEndpoints(t *testing.T) {
 		return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path)
 	}
 	b.until(`Boolean(` + card("/one") + `)`)
+	// In their card: other tests register endpoints meanwhile.
+	buttons := `((c) => JSON.stringify([...c.querySelectorAll("button")].map((x) => [x.textContent, x.getBoundingClientRect().x, x.getBoundingClientRect().y - c.getBoundingClientRect().y])))(` + card("/one") + `)`
+	before := eval[string](b, buttons)
 	b.click(in(card("/one"), "Resend what failed in the last day"))
 	b.see("Nothing failed in the last day.")
 	b.click(in(card("/one"), "Send a ping"))
 	b.eventually("the ping arrives", func() bool { return arrived() == 1 })
+	b.see("The ping is on its way.")
+	require.Equal(t, before, eval[string](b, buttons), "no button moves when results are shown")
+	b.focused(in(card("/one"), "Send a ping")) // and the one that worked keeps the focus
 	b.click(in(card("/one"), "Edit"))
 	b.fill("#hookurl", sink.URL+"/two")
 	b.click(`[...document.querySelectorAll("dialog[open] .ticks label")].find((l) => l.textContent.trim() === "signer.viewed").querySelector("input")`)

@@ -84,6 +84,28 @@ func TestSeventyFieldsByKeyboard(t *testing.T) {
 	b.calm()
 }
 
+// The focus moves in the turn of the click, before a frame is drawn: the next key reaches what was opened, however soon it comes.
+func TestFocusMovesAtOnce(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.focused(next)
+	inTurn := func(find, then string) string {
+		t.Helper()
+		b.until("Boolean(" + find + ")")
+		return eval[string](b, `(async () => { (`+find+`).click(); for (let i = 0; i < 50; i++) await null; return String(`+then+`); })()`)
+	}
+	require.Equal(t, "typed-name", inTurn(`document.querySelector(".field.signature")`, `document.activeElement.id`))
+	b.keys("\x1b")
+	b.until(`document.querySelector("dialog") === null`)
+	require.Equal(t, "INPUT", inTurn(`document.querySelector(".field.text")`, `document.activeElement.tagName`))
+	require.Equal(t, "true", inTurn(`document.querySelector(".field.date")`, `document.querySelector(".field.date").classList.contains("filled")`), "Enter accepts the day that is shown")
+	require.Equal(t, "H2", inTurn(buttonOf("Decline to sign"), `document.activeElement.tagName`))
+	b.calm()
+}
+
 // The same by touch on a phone: one tap leads on from each field, and the view follows.
 func TestSeventyFieldsByTouch(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,6 @@ import type { PDFDocumentProxy, RenderTask, TextLayer } from "pdfjs-dist";
 import modernWorker from "pdfjs-dist/build/pdf.worker.mjs?worker&url";
 import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.mjs?worker&url";
 
-/**
- * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
- * those in sight first. What the first page needs can be fetched before it is shown.
- */
 type PdfJs = typeof import("pdfjs-dist");
 
 /** The plain build of pdf.js is a quarter smaller, and is for browsers that have all that it uses. */
@@ -15,7 +11,7 @@ function isModern(): boolean {
     && has(Uint8Array.prototype, "toHex") && has(AbortSignal, "any") && has(ArrayBuffer.prototype, "transferToFixedLength");
 }
 
-let lib: Promise<PdfJs> | null = null;
+let loading: Promise<PdfJs> | null = null;
 
 /** Starts a worker of pdf.js; it says by a message that it is ready. */
 function startWorker(address: string): Promise<Worker> {
@@ -31,9 +27,10 @@ function startWorker(address: string): Promise<Worker> {
 
 /** Loads pdf.js. Script and worker are fetched and compiled at once, and all documents share the worker. */
 export function loadViewer(): Promise<PdfJs> {
-  lib ??= (async () => {
+  loading ??= (async () => {
     const modern = isModern();
     const started = startWorker(modern ? modernWorker : legacyWorker);
+    started.catch(() => undefined); // awaited below, once the script has come
     try {
       const found = await (modern ? import("pdfjs-dist") : import("pdfjs-dist/legacy/build/pdf.mjs")) as PdfJs;
       found.GlobalWorkerOptions.workerPort = await started;
@@ -43,14 +40,14 @@ export function loadViewer(): Promise<PdfJs> {
       throw e;
     }
   })();
-  lib.catch(() => { lib = null; });
-  return lib;
+  loading.catch(() => { loading = null; });
+  return loading;
 }
 
-const small = 1 << 18; // bytes: such a file is fetched whole
-const chunk = 1 << 18; // bytes per range request
-const keptPages = 12;
-const mostPixels = 12_000_000; // of one canvas: phones refuse much larger ones
+const wholeFileSize = 1 << 18; // bytes: such a file is fetched whole
+const rangeSize = 1 << 18; // bytes per range request
+const maxDrawnPages = 12;
+const maxCanvasPixels = 12_000_000; // of one canvas: phones refuse much larger ones
 
 export interface Sheet {
   documentId: string;
@@ -65,6 +62,10 @@ export interface Sheet {
 
 interface Drawn { task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
 
+/**
+ * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
+ * those in sight first. What the first page needs can be fetched before it is shown.
+ */
 export class Viewer {
   private documents = new Map<string, Promise<PDFDocumentProxy>>();
   private drawn = new Map<Sheet, Drawn>();
@@ -79,11 +80,11 @@ export class Viewer {
   /** Fetches what the first page of a document needs; a small file whole, while the viewer is still on its way. */
   async prepare(documentId: string, size: number): Promise<void> {
     try {
-      if (size <= small && !this.documents.has(documentId)) this.files.set(documentId, this.fetchWhole(documentId));
+      if (size <= wholeFileSize && !this.documents.has(documentId)) this.files.set(documentId, this.fetchWhole(documentId));
       const page = await (await this.open(documentId)).getPage(1);
       await page.getOperatorList();
     } catch {
-      // It is asked for again when the page is shown, and then told.
+      // The page is loaded again when it is shown; an error is shown then.
       this.documents.delete(documentId);
     }
   }
@@ -131,7 +132,7 @@ export class Viewer {
       if (d.cancelled) return;
       const unit = page.getViewport({ scale: 1 });
       let scale = (d.density * sheet.width) / unit.width;
-      scale *= Math.min(1, Math.sqrt(mostPixels / (unit.width * unit.height * scale * scale)));
+      scale *= Math.min(1, Math.sqrt(maxCanvasPixels / (unit.width * unit.height * scale * scale)));
       const viewport = page.getViewport({ scale });
       const canvas = document.createElement("canvas");
       canvas.width = Math.max(1, Math.round(viewport.width));
@@ -144,7 +145,7 @@ export class Viewer {
       const old = sheet.holder.querySelector("canvas");
       if (old) {
         old.replaceWith(canvas);
-        free(old);
+        freeCanvas(old);
       } else {
         sheet.holder.prepend(canvas);
       }
@@ -182,7 +183,7 @@ export class Viewer {
     const [lib, data] = await Promise.all([loadViewer(), this.files.get(documentId) ?? null]);
     this.files.delete(documentId);
     return lib.getDocument({
-      ...(data ? { data } : { url: this.urlOf(documentId), httpHeaders: this.headers(), rangeChunkSize: chunk, disableAutoFetch: true, disableStream: true }),
+      ...(data ? { data } : { url: this.urlOf(documentId), httpHeaders: this.headers(), rangeChunkSize: rangeSize, disableAutoFetch: true, disableStream: true }),
       // Typefaces that a file names but does not hold are drawn with those shipped here: they look the same on every device.
       useSystemFonts: false, isEvalSupported: false, enableXfa: false,
       cMapUrl: "/viewer/cmaps/", cMapPacked: true, standardFontDataUrl: "/viewer/standard_fonts/", wasmUrl: "/viewer/wasm/",
@@ -201,7 +202,7 @@ export class Viewer {
   /** Frees the pages drawn longest ago that are not wanted. */
   private thin(): void {
     for (const sheet of [...this.drawn.keys()]) {
-      if (this.drawn.size <= keptPages) return;
+      if (this.drawn.size <= maxDrawnPages) return;
       if (!this.wanted.includes(sheet)) this.erase(sheet);
     }
   }
@@ -214,7 +215,7 @@ export class Viewer {
     d.text?.cancel();
     this.drawn.delete(sheet);
     const canvas = sheet.holder.querySelector("canvas");
-    if (canvas) free(canvas);
+    if (canvas) freeCanvas(canvas);
     sheet.holder.replaceChildren();
   }
 
@@ -233,6 +234,6 @@ function density(sheet: Sheet): number {
 }
 
 /** Some phones keep a canvas' memory until its size is taken away. */
-function free(canvas: HTMLCanvasElement): void {
+function freeCanvas(canvas: HTMLCanvasElement): void {
   canvas.width = canvas.height = 0;
 }
