@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { ask, Refusal, Unreachable, type Ask } from "../ui/http";
+import { request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
 
 export type Role = "viewer" | "support" | "admin";
 
-export interface Who {
+export interface Identity {
   user: { id: string; email: string; name: string; role: Role } | null;
   app: { id: string; name: string; plan: string; tenants: string[] };
   /** A second factor is required and missing. */
@@ -32,7 +32,7 @@ export interface Webhook {
 }
 export interface Paged<T> { data: T[]; total: number; page: number; pageSize: number }
 
-const kept = "countersign:console";
+const tokenKey = "countersign:console";
 
 /** Calls the console's part of the API for whoever is signed in. The token lives as long as the tab. */
 export class Client {
@@ -40,31 +40,31 @@ export class Client {
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
   get token(): string | null {
-    return sessionStorage.getItem(kept);
+    return sessionStorage.getItem(tokenKey);
   }
 
-  async login(email: string, password: string, code?: string): Promise<Who> {
-    const answer = await ask<Who & { access_token: string }>("/v1/console/login", { body: { email, password, code } });
-    sessionStorage.setItem(kept, answer.access_token);
+  async login(email: string, password: string, code?: string): Promise<Identity> {
+    const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, code } });
+    sessionStorage.setItem(tokenKey, answer.access_token);
     return answer;
   }
 
   /** Ends the session, at the service too. */
   logout(): void {
-    void ask("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
+    void request("/v1/console/logout", { method: "POST", bearer: this.token ?? "", keepalive: true }).catch(() => undefined);
     this.forget(false);
   }
 
   private forget(ended: boolean): void {
-    sessionStorage.removeItem(kept);
+    sessionStorage.removeItem(tokenKey);
     this.onGone(ended);
   }
 
-  async call<T>(path: string, options: Ask = {}): Promise<T> {
+  async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     try {
-      return await ask<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
+      return await request<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
     } catch (e) {
-      if (e instanceof Refusal && e.status === 401) this.forget(true);
+      if (e instanceof ApiError && e.status === 401) this.forget(true);
       throw e;
     }
   }
@@ -83,15 +83,15 @@ export class Client {
 }
 
 /** What to tell of an error. */
-export function words(e: unknown): string {
-  if (e instanceof Unreachable) return "The service cannot be reached.";
+export function errorText(e: unknown): string {
+  if (e instanceof NetworkError) return "The service cannot be reached.";
   // The message tells of the first wrong field only.
-  if (e instanceof Refusal) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
+  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 
 /** Marks what a page asks by itself: it does not keep an idle session alive. */
-export const background = (): Ask => ({ headers: { "Countersign-Background": "1" } });
+export const background = (): RequestOptions => ({ headers: { "Countersign-Background": "1" } });
 
 /** The events that endpoints subscribe to. */
 export const webhookEvents = [
@@ -109,9 +109,9 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
   useEffect(() => {
     if (path === null) return;
     let stale = false;
-    const load = (options: Ask) => client.call<T>(path, options).then(
+    const load = (options: RequestOptions) => client.call<T>(path, options).then(
       (d) => { if (!stale) { setData(d); setProblem(""); } },
-      (e: unknown) => { if (!stale) setProblem(words(e)); },
+      (e: unknown) => { if (!stale) setProblem(errorText(e)); },
     );
     void load({});
     const timer = every ? setInterval(() => { if (document.visibilityState === "visible") void load(background()); }, every) : 0;
@@ -130,5 +130,5 @@ export const query = (values: Record<string, string | number | undefined>): stri
 };
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-export const when = (s: string | null): string => (s ? moment.format(new Date(s)) : "–");
-export const may = (who: Who, least: Role): boolean => !who.user || ["viewer", "support", "admin"].indexOf(who.user.role) >= ["viewer", "support", "admin"].indexOf(least);
+export const formatTime = (s: string | null): string => (s ? moment.format(new Date(s)) : "–");
+export const hasRole = (who: Identity, least: Role): boolean => !who.user || ["viewer", "support", "admin"].indexOf(who.user.role) >= ["viewer", "support", "admin"].indexOf(least);

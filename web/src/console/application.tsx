@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, when, type Client, type Who } from "./api";
-import { Act, Once, Problem, Table } from "./parts";
+import { useLoad, formatTime, type Client, type Identity } from "./api";
+import { ActionButton, SecretNotice, ErrorNotice, Table } from "./parts";
 import { Prove, type Proof } from "./proof";
 import { usePageTitle } from "./route";
 
 interface App { id: string; name: string; plan: string; tenants: string[]; contact: string; createdAt: string }
 interface Secret { id: string; createdAt: string; expiresAt: string | null }
 
-export function Application({ client, who }: { client: Client; who: Who }) {
+export function Application({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Application");
   const { data, problem, reload } = useLoad<App>(client, "app");
   const [changed, setChanged] = useState<Partial<Pick<App, "name" | "contact">>>({});
@@ -16,18 +16,18 @@ export function Application({ client, who }: { client: Client; who: Who }) {
   return (
     <>
       <Title>Application</Title>
-      <Problem text={problem} />
+      <ErrorNotice text={problem} />
       {app && (
         <section class="card stack">
           <dl class="facts">
             <dt>Plan</dt><dd>{app.plan}</dd>
             <dt>Tenants</dt><dd>{app.tenants.join(", ") || "all"}</dd>
-            <dt>Since</dt><dd>{when(app.createdAt)}</dd>
+            <dt>Since</dt><dd>{formatTime(app.createdAt)}</dd>
           </dl>
           <p class="quiet small">Plan and tenants are changed by who runs the service.</p>
           <div><label for="appname">Name, as signers see it</label><input id="appname" required maxLength={255} value={app.name} onInput={(e) => setChanged({ ...changed, name: e.currentTarget.value })} /></div>
           <div><label for="contact">E-mail address that is told when an endpoint is switched off (may be empty)</label><input id="contact" type="email" maxLength={254} value={app.contact} onInput={(e) => setChanged({ ...changed, contact: e.currentTarget.value })} /></div>
-          <Act label="Save" tone="" done="Saved." work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
+          <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
         </section>
       )}
       {who.user && <Secrets client={client} email={who.user.email} />}
@@ -54,14 +54,14 @@ function Secrets({ client, email }: { client: Client; email: string }) {
     <>
       <h2 class="later">Client secrets</h2>
       <p class="quiet small">The application gets its access tokens with one, and it signs webhooks that have no secret of their own.</p>
-      <Problem text={problem} />
-      {fresh && <Once label="The new client secret." secret={fresh} onKept={() => setFresh("")} />}
+      <ErrorNotice text={problem} />
+      {fresh && <SecretNotice label="The new client secret." secret={fresh} onKept={() => setFresh("")} />}
       {data && (
         <Table label="Client secrets" head={["Made", "Good until", "End"]}>
           {data.map((s, i) => (
             <tr key={s.id}>
-              <td>{when(s.createdAt)}{i === 0 && <> <span class="badge good">newest</span></>}</td>
-              <td>{s.expiresAt ? when(s.expiresAt) : "it is replaced"}</td>
+              <td>{formatTime(s.createdAt)}{i === 0 && <> <span class="badge good">newest</span></>}</td>
+              <td>{s.expiresAt ? formatTime(s.expiresAt) : "it is replaced"}</td>
               <td>{i === 0 ? "–" : <button type="button" class="plain small" onClick={() => setAsking(s)}>End it now</button>}</td>
             </tr>
           ))}

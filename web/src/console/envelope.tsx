@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { may, query, useLoad, when, type Client, type Envelope, type Mail, type Signer, type Who } from "./api";
+import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type Mail, type Signer, type Identity } from "./api";
 import { live } from "./envelopes";
-import { Act, Badge, Confirm, Problem } from "./parts";
+import { ActionButton, Badge, Confirm, ErrorNotice } from "./parts";
 import { listHref, usePageTitle } from "./route";
 import { timeline, type Line } from "./timeline";
 
@@ -16,25 +16,25 @@ function refused(mails: Mail[], s: Signer): Mail | undefined {
   return last?.failedAt ? last : undefined;
 }
 
-export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id: string }) {
+export function EnvelopePage({ client, who, id }: { client: Client; who: Identity; id: string }) {
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
   const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [voiding, setVoiding] = useState(false);
   usePageTitle(e ? e.subject ?? `Envelope ${id}` : "Envelope");
-  if (!e) return <><Problem text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
+  if (!e) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
   const open = e.status === "sent" || e.status === "in_progress";
   const names = new Map(e.signers.map((s) => [s.id, s.name]));
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
       <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge></div>
-      <Problem text={problem} />
-      {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {when(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
+      <ErrorNotice text={problem} />
+      {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
       <div class="columns">
         <div class="stack">
           <section class="card">
             <h2>Signers</h2>
-            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} resend={open && ["sent", "viewed"].includes(s.status) && may(who, "support")
+            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} resend={open && ["sent", "viewed"].includes(s.status) && hasRole(who, "support")
               ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined} />)}</ul>
           </section>
           {progress.data && (
@@ -45,8 +45,8 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id
                 {open && (
                   <>
                     <dt>Waiting for</dt><dd>{progress.data.awaiting.map((x) => names.get(x) ?? x).join(", ") || "–"}</dd>
-                    <dt>Deadline</dt><dd>{when(progress.data.deadline)}</dd>
-                    <dt>Next reminder</dt><dd>{when(progress.data.nextReminder)}</dd>
+                    <dt>Deadline</dt><dd>{formatTime(progress.data.deadline)}</dd>
+                    <dt>Next reminder</dt><dd>{formatTime(progress.data.nextReminder)}</dd>
                   </>
                 )}
                 <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
@@ -59,12 +59,12 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Who; id
               {e.documents.map((d) => (
                 <li key={d.id}>
                   <div>{d.document_order}. <bdi>{d.name || "unnamed"}</bdi> <span class="badge">{d.kind}</span><br /><span class="quiet small">{pages(d.pageCount)} · {Math.ceil(d.size / 1024).toLocaleString()} KiB{d.purgeStatus === "purged" ? " · deleted" : ""}</span></div>
-                  {d.purgeStatus !== "purged" && <Act label="Download" work={() => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf")} />}
+                  {d.purgeStatus !== "purged" && <ActionButton label="Download" work={() => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf")} />}
                 </li>
               ))}
             </ul>
           </section>
-          {open && may(who, "support") && <p><button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button></p>}
+          {open && hasRole(who, "support") && <p><button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button></p>}
         </div>
         <section class="card">
           <h2>What happened</h2>
@@ -84,10 +84,10 @@ function SignerRow({ s, mail, resend }: { s: Signer; mail?: Mail; resend?: () =>
     <li>
       <div>
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
-        <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${when(s.signedAt)}` : ""}</span>
-        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({when(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one, void this envelope and send it again."}</p>}
+        <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${formatTime(s.signedAt)}` : ""}</span>
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one, void this envelope and send it again."}</p>}
       </div>
-      {resend && <Act label="Send a new link" done="A new link is on its way; the old one has ended." work={resend} />}
+      {resend && <ActionButton label="Send a new link" done="A new link is on its way; the old one has ended." work={resend} />}
     </li>
   );
 }
@@ -95,13 +95,13 @@ function SignerRow({ s, mail, resend }: { s: Signer; mail?: Mail; resend?: () =>
 function TimelineRow({ l }: { l: Line }) {
   return (
     <li class={`${l.kind} ${l.bad ? "bad" : ""}`}>
-      <time class="quiet small" dateTime={l.at}>{when(l.at)}</time>
+      <time class="quiet small" dateTime={l.at}>{formatTime(l.at)}</time>
       <div>
         {l.href ? <a href={l.href}>{l.title}</a> : <strong>{l.title}</strong>}{l.note && <span class="quiet small"> {l.note}</span>}
         {l.folded && (
           <details>
             <summary class="small">Show each</summary>
-            <ol>{l.folded.map((x, i) => <li key={i}><time class="quiet small" dateTime={x.at}>{when(x.at)}</time> <span class="small">{x.note}</span></li>)}</ol>
+            <ol>{l.folded.map((x, i) => <li key={i}><time class="quiet small" dateTime={x.at}>{formatTime(x.at)}</time> <span class="small">{x.note}</span></li>)}</ol>
           </details>
         )}
       </div>

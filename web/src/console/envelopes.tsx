@@ -1,6 +1,6 @@
 import { Title } from "../ui/parts";
-import { query, useLoad, when, type Client, type Envelope, type Paged } from "./api";
-import { Badge, Pager, Problem, Table } from "./parts";
+import { query, useLoad, formatTime, type Client, type Envelope, type Paged } from "./api";
+import { Badge, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
 const statuses = ["draft", "sent", "in_progress", "completed", "declined", "voided", "expired"];
@@ -35,7 +35,7 @@ export function Envelopes({ client }: { client: Client }) {
         <div class="narrowfilter"><label for="to">Until</label><input id="to" type="date" value={get("to")} onInput={filter("to")} /></div>
         <div class="tick"><label><input id="refused" type="checkbox" checked={Boolean(get("refused"))} onChange={(e) => set({ refused: e.currentTarget.checked ? "1" : "" })} /> Mail was refused</label></div>
       </form>
-      <Problem text={problem} />
+      <ErrorNotice text={problem} />
       {data && (
         <>
           <Table label="Envelopes" head={["Subject", "Status", "Signers", "Tenant", "Created"]}>
@@ -45,7 +45,7 @@ export function Envelopes({ client }: { client: Client }) {
                 <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>mail refused</Badge></>}</td>
                 <td>{e.signers.filter((s) => s.status === "signed").length} of {e.signers.length} signed</td>
                 <td>{e.tenantId}</td>
-                <td>{when(e.createdAt)}</td>
+                <td>{formatTime(e.createdAt)}</td>
               </tr>
             ))}
           </Table>

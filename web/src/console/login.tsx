@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { Refusal } from "../ui/http";
+import { ApiError } from "../ui/http";
 import { Title } from "../ui/parts";
-import { words, type Client, type Who } from "./api";
-import { Problem } from "./parts";
+import { errorText, type Client, type Identity } from "./api";
+import { ErrorNotice } from "./parts";
 import { usePageTitle } from "./route";
 
-export function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Who) => void }) {
+export function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Identity) => void }) {
   usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -20,8 +20,8 @@ export function Login({ client, ended, onIn }: { client: Client; ended: boolean;
     try {
       onIn(await client.login(email, password, code ?? undefined));
     } catch (x) {
-      if (x instanceof Refusal && x.code === "code_required") setCode("");
-      else setProblem(words(x));
+      if (x instanceof ApiError && x.code === "code_required") setCode("");
+      else setProblem(errorText(x));
       setBusy(false);
     }
   };
@@ -33,7 +33,7 @@ export function Login({ client, ended, onIn }: { client: Client; ended: boolean;
         <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setCode(null); }} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {code !== null && <Code value={code} onInput={setCode} focus />}
-        <Problem text={problem} />
+        <ErrorNotice text={problem} />
         <button aria-disabled={busy}>Sign in</button>
       </form>
     </main>

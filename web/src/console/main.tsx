@@ -2,15 +2,17 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import "../ui/base.css";
 import "./console.css";
-import { Contacts, SettingsPage, Usage } from "./account";
-import { background, Client, may, type Who } from "./api";
+import { background, Client, hasRole, type Identity } from "./api";
 import { Application } from "./application";
+import { Contacts } from "./contacts";
 import { DeliveryPage } from "./delivery";
 import { EnvelopePage } from "./envelope";
 import { Envelopes } from "./envelopes";
 import { Login } from "./login";
+import { Account, MustEnrol } from "./ownaccount";
 import { useRoute } from "./route";
-import { Account, MustEnrol } from "./self";
+import { SettingsPage } from "./settings";
+import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 
@@ -20,14 +22,14 @@ const sections = { envelopes: "Envelopes", webhooks: "Webhooks", contacts: "Cont
 const administration = { users: "Users", application: "Application" } as const;
 
 function Console() {
-  const [who, setWho] = useState<Who | null>(null);
+  const [who, setWho] = useState<Identity | null>(null);
   const { section, id } = useRoute();
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
     if (!client.token) setAsked(true);
-    else void client.call<Who>("me").then(setWho, () => undefined).finally(() => setAsked(true));
+    else void client.call<Identity>("me").then(setWho, () => undefined).finally(() => setAsked(true));
   }, []);
   useEffect(() => {
     if (!who) return;
@@ -42,7 +44,7 @@ function Console() {
     <div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
-        <nav aria-label="Sections">{Object.entries(may(who, "admin") ? { ...sections, ...administration } : sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
+        <nav aria-label="Sections">{Object.entries(hasRole(who, "admin") ? { ...sections, ...administration } : sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
         <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
@@ -54,8 +56,8 @@ function Console() {
         {section === "contacts" && <Contacts client={client} who={who} />}
         {section === "usage" && <Usage client={client} />}
         {section === "account" && who.user && <Account client={client} email={who.user.email} />}
-        {section === "users" && may(who, "admin") && <Users client={client} who={who} />}
-        {section === "application" && may(who, "admin") && <Application client={client} who={who} />}
+        {section === "users" && hasRole(who, "admin") && <Users client={client} who={who} />}
+        {section === "application" && hasRole(who, "admin") && <Application client={client} who={who} />}
         {section === "settings" && <SettingsPage client={client} who={who} />}
       </main>
     </div>

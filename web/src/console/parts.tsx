@@ -1,7 +1,7 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
-import { words } from "./api";
+import { errorText } from "./api";
 
 const tones: Record<string, string> = {
   completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "mail refused": "bad",
@@ -9,28 +9,28 @@ const tones: Record<string, string> = {
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
 
-interface Told { bad: boolean; text: string }
+interface ActionResult { bad: boolean; text: string }
 
-const Outcome = ({ told }: { told: Told | null }) => <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>;
+const ResultText = ({ told }: { told: ActionResult | null }) => <span class={`small told ${told?.bad ? "bad" : ""}`} role="status">{told?.text}</span>;
 
-const TellInRow = createContext<((told: Told | null) => void) | null>(null);
+const RowResult = createContext<((told: ActionResult | null) => void) | null>(null);
 
-/** A row of buttons. How it went is told below all of them, where room is kept for it: no button moves. */
-export function Acts({ children }: { children: ComponentChildren }) {
-  const [told, setTold] = useState<Told | null>(null);
+/** A row of buttons. The result of an action is shown below the row, in space that is reserved for it: no button moves. */
+export function ActionRow({ children }: { children: ComponentChildren }) {
+  const [told, setTold] = useState<ActionResult | null>(null);
   return (
     <div class="acts">
-      <div class="row"><TellInRow.Provider value={setTold}>{children}</TellInRow.Provider></div>
-      <Outcome told={told} />
+      <div class="row"><RowResult.Provider value={setTold}>{children}</RowResult.Provider></div>
+      <ResultText told={told} />
     </div>
   );
 }
 
 /** A button that does something at the service and tells how it went: what the work itself says, or else done. */
-export function Act({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
+export function ActionButton({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
   const [busy, setBusy] = useState(false);
-  const [own, setOwn] = useState<Told | null>(null);
-  const tellInRow = useContext(TellInRow);
+  const [own, setOwn] = useState<ActionResult | null>(null);
+  const tellInRow = useContext(RowResult);
   const setTold = tellInRow ?? setOwn;
   const run = async () => {
     if (busy) return;
@@ -41,7 +41,7 @@ export function Act({ label, done, work, tone = "plain", disabled }: { label: st
       const text = typeof said === "string" ? said : done;
       setTold(text ? { bad: false, text } : null);
     } catch (e) {
-      setTold({ bad: true, text: words(e) });
+      setTold({ bad: true, text: errorText(e) });
     } finally {
       setBusy(false);
     }
@@ -49,27 +49,27 @@ export function Act({ label, done, work, tone = "plain", disabled }: { label: st
   return (
     <span class="act">
       <button type="button" class={`${tone} small`} disabled={disabled} aria-disabled={busy} onClick={() => void run()}>{label}</button>
-      {!tellInRow && <Outcome told={own} />}
+      {!tellInRow && <ResultText told={own} />}
     </span>
   );
 }
 
 /** A dialog with a form: it closes when the work is done, and tells why it is not. */
-export function Ask({ title, label, tone = "", work, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; onClose: () => void; children: ComponentChildren }) {
+export function FormDialog({ title, label, tone = "", work, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
     if (busy) return;
     setBusy(true);
-    work().then(onClose, (x: unknown) => { setProblem(words(x)); setBusy(false); });
+    work().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
   };
   return (
     <Dialog label={title} onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         <h2>{title}</h2>
         {children}
-        <Problem text={problem} />
+        <ErrorNotice text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
@@ -77,12 +77,12 @@ export function Ask({ title, label, tone = "", work, onClose, children }: { titl
 }
 
 /** A secret that is shown this once. */
-export function Once({ label, secret, onKept }: { label: string; secret: string; onKept: () => void }) {
+export function SecretNotice({ label, secret, onKept }: { label: string; secret: string; onKept: () => void }) {
   return (
     <div class="notice stack" role="status">
       <p><strong>{label}</strong> It is not shown again: keep it where your application reads it.</p>
       <p class="mono secret" tabIndex={0} aria-label={label}>{secret}</p>
-      <div class="row"><Act label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I have kept it</button></div>
+      <div class="row"><ActionButton label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I have kept it</button></div>
     </div>
   );
 }
@@ -98,7 +98,7 @@ export function Confirm({ title, text, label, reason, work, onClose }: { title: 
   const [problem, setProblem] = useState("");
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(why).then(onClose, (x: unknown) => setProblem(words(x))); }}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(why).then(onClose, (x: unknown) => setProblem(errorText(x))); }}>
         <h2>{title}</h2>
         <p>{text}</p>
         {reason && <div><label for="why">{reason}</label><textarea id="why" maxLength={1000} value={why} onInput={(e) => setWhy(e.currentTarget.value)} /></div>}
@@ -109,7 +109,7 @@ export function Confirm({ title, text, label, reason, work, onClose }: { title: 
   );
 }
 
-export function Problem({ text }: { text: string }) {
+export function ErrorNotice({ text }: { text: string }) {
   return text ? <p class="notice bad" role="alert">{text}</p> : null;
 }
 

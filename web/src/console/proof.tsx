@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
-import { words } from "./api";
+import { errorText } from "./api";
 import { Code } from "./login";
-import { Problem } from "./parts";
+import { ErrorNotice } from "./parts";
 
 /** What shows again who asks: the password, and a code where there is a second factor. */
 export interface Proof { password: string; code?: string }
@@ -18,14 +18,14 @@ export function Prove({ email, title, text, label, factor, children, work, onClo
   const [problem, setProblem] = useState("");
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(factor ? { password, code } : { password }).then(onClose, (x: unknown) => setProblem(words(x))); }}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(factor ? { password, code } : { password }).then(onClose, (x: unknown) => setProblem(errorText(x))); }}>
         <h2>{title}</h2>
         <p>{text}</p>
         {children}
         <Owner email={email} />
         <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {factor && <Code id="proofcode" value={code} onInput={setCode} />}
-        <Problem text={problem} />
+        <ErrorNotice text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
       </form>
     </Dialog>

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, when, type Client, type Role, type User, type Who } from "./api";
-import { Ask, Badge, Problem, Table } from "./parts";
+import { useLoad, formatTime, type Client, type Role, type User, type Identity } from "./api";
+import { FormDialog, Badge, ErrorNotice, Table } from "./parts";
 import { usePageTitle } from "./route";
 
 const roles: Record<Role, string> = { viewer: "viewer: looks", support: "support: also resends and voids", admin: "admin: also users, endpoints, secrets, settings" };
 
 type Asked = "role" | "password" | "factor" | "sessions" | "disable";
 
-export function Users({ client, who }: { client: Client; who: Who }) {
+export function Users({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Users");
   const { data, problem, reload } = useLoad<User[]>(client, "users");
   const [asking, setAsking] = useState<{ what: Asked; user: User } | null>(null);
@@ -17,7 +17,7 @@ export function Users({ client, who }: { client: Client; who: Who }) {
   return (
     <>
       <Title>Users</Title>
-      <Problem text={problem} />
+      <ErrorNotice text={problem} />
       {told && <p class="notice good" role="status">{told}</p>}
       {data && (
         <Table label="Users" head={["Name", "Role", "Second factor", "Last active", "Since", "Change"]}>
@@ -26,8 +26,8 @@ export function Users({ client, who }: { client: Client; who: Who }) {
               <td><strong><bdi>{u.name}</bdi></strong><br /><span class="quiet small"><bdi>{u.email}</bdi></span></td>
               <td><Badge>{u.role}</Badge></td>
               <td>{u.secondFactor ? <span class="badge good">on</span> : <span class="badge">off</span>}</td>
-              <td>{u.seenAt ? when(u.seenAt) : "not signed in"}</td>
-              <td>{when(u.createdAt)}</td>
+              <td>{u.seenAt ? formatTime(u.seenAt) : "not signed in"}</td>
+              <td>{formatTime(u.createdAt)}</td>
               <td>{u.id === who.user?.id ? <a href="#/account">your account</a> : (
                 <select aria-label={`Change ${u.name}`} value="" onChange={(e) => { setAsking({ what: e.currentTarget.value as Asked, user: u }); e.currentTarget.value = ""; }}>
                   <option value="">Choose …</option>
@@ -59,36 +59,36 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
   switch (what) {
     case "role":
       return (
-        <Ask title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", { name, role }, `${name} is ${role} now.`)}>
+        <FormDialog title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", { name, role }, `${name} is ${role} now.`)}>
           <div><label for="uname">Name</label><input id="uname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
           <RoleChoice id="urole" value={role} onChoose={setRole} />
           <p class="quiet small">It holds from the next click on.</p>
-        </Ask>
+        </FormDialog>
       );
     case "password":
       return (
-        <Ask title={`A new password for ${user.name}`} label="Set it" onClose={onClose} work={call("/password", "POST", { newPassword: password }, `${user.name} has a new password and is signed out.`)}>
+        <FormDialog title={`A new password for ${user.name}`} label="Set it" onClose={onClose} work={call("/password", "POST", { newPassword: password }, `${user.name} has a new password and is signed out.`)}>
           <p>Make sure who asks. Tell the password by another way than mail, and let it be changed after signing in. The second factor stays.</p>
           <div><label for="upass">New password</label><input id="upass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
-        </Ask>
+        </FormDialog>
       );
     case "factor":
       return (
-        <Ask title="Remove the second factor?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
+        <FormDialog title="Remove the second factor?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
           <p>For somebody who has lost the phone and the recovery codes. Make sure that it is {user.name} who asks: the password alone will do from now on.</p>
-        </Ask>
+        </FormDialog>
       );
     case "sessions":
       return (
-        <Ask title={`Sign ${user.name} out everywhere?`} label="Sign out" onClose={onClose} work={call("/sessions", "DELETE", undefined, `${user.name} is signed out everywhere.`)}>
+        <FormDialog title={`Sign ${user.name} out everywhere?`} label="Sign out" onClose={onClose} work={call("/sessions", "DELETE", undefined, `${user.name} is signed out everywhere.`)}>
           <p>What is open on any device ends at once.</p>
-        </Ask>
+        </FormDialog>
       );
     case "disable":
       return (
-        <Ask title={`Disable ${user.name}?`} label="Disable" tone="bad" onClose={onClose} work={call("", "DELETE", undefined, `${user.name} cannot sign in any more.`)}>
+        <FormDialog title={`Disable ${user.name}?`} label="Disable" tone="bad" onClose={onClose} work={call("", "DELETE", undefined, `${user.name} cannot sign in any more.`)}>
           <p>Sessions end at once, and the account cannot be enabled again: the same address may be given a new one.</p>
-        </Ask>
+        </FormDialog>
       );
   }
 }
@@ -115,12 +115,12 @@ function NewUser({ client, onDone }: { client: Client; onDone: (words: string) =
     <>
       <p><button type="button" class="small" onClick={() => setOpen(true)}>Add a user</button></p>
       {open && (
-        <Ask title="Add a user" label="Add" onClose={() => setOpen(false)} work={work}>
+        <FormDialog title="Add a user" label="Add" onClose={() => setOpen(false)} work={work}>
           <div><label for="nname">Name</label><input id="nname" required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
           <div><label for="nmail">E-mail</label><input id="nmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
           <div><label for="npass">First password</label><input id="npass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={form.password} onInput={set("password")} /></div>
           <RoleChoice id="nrole" value={form.role} onChoose={(role) => setForm({ ...form, role })} />
-        </Ask>
+        </FormDialog>
       )}
     </>
   );

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { may, query, useLoad, webhookEvents, when, type Client, type Delivery, type Paged, type Webhook, type Who } from "./api";
+import { hasRole, query, useLoad, webhookEvents, formatTime, type Client, type Delivery, type Paged, type Webhook, type Identity } from "./api";
 import { live } from "./envelopes";
-import { Act, Acts, Ask, Badge, makeSecret, Once, Pager, Problem, Table } from "./parts";
+import { ActionButton, ActionRow, FormDialog, Badge, makeSecret, SecretNotice, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
 const day = 86_400_000;
@@ -16,7 +16,7 @@ function resentWords({ resent, remaining }: Resent): string {
   return remaining ? `${some} ${remaining.toLocaleString()} more failed: choose it again.` : some;
 }
 
-export function Webhooks({ client, who }: { client: Client; who: Who }) {
+export function Webhooks({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Webhooks");
   const { data, problem, reload } = useLoad<Webhook[]>(client, "webhooks", live);
   const [adding, setAdding] = useState(false);
@@ -24,11 +24,11 @@ export function Webhooks({ client, who }: { client: Client; who: Who }) {
   return (
     <>
       <Title>Webhooks</Title>
-      <Problem text={problem} />
-      {secret && <Once label="The endpoint’s secret." secret={secret} onKept={() => setSecret("")} />}
-      {data?.length === 0 && <p class="quiet">No endpoint is registered. {may(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}</p>}
+      <ErrorNotice text={problem} />
+      {secret && <SecretNotice label="The endpoint’s secret." secret={secret} onKept={() => setSecret("")} />}
+      {data?.length === 0 && <p class="quiet">No endpoint is registered. {hasRole(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}</p>}
       <div class="stack">{data?.map((w) => <Endpoint key={w.id} client={client} who={who} w={w} onChange={reload} onSecret={setSecret} />)}</div>
-      {may(who, "admin") && <p><button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button></p>}
+      {hasRole(who, "admin") && <p><button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button></p>}
       {adding && (
         <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own) => {
           await client.call("webhooks", { body: { url, events, secret: own } });
@@ -41,7 +41,7 @@ export function Webhooks({ client, who }: { client: Client; who: Who }) {
   );
 }
 
-function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who: Who; w: Webhook; onChange: () => void; onSecret: (s: string) => void }) {
+function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who: Identity; w: Webhook; onChange: () => void; onSecret: (s: string) => void }) {
   const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
   const close = () => setAsking(null);
   const post = (path: string) => async () => {
@@ -53,34 +53,34 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
     <section class="card" aria-label={w.url}>
       <div class="row head"><h2 class="mono">{w.url}</h2><Badge>{w.active ? (w.failingSince ? "failing" : "active") : w.disabledReason || "paused"}</Badge></div>
       <p class="quiet small">{w.events.join(", ")}</p>
-      <p class="quiet small">Signed with {w.signedWith === "secret" ? "a secret of its own" : "the application’s client secret"}{overlapping && `; the one before also signs until ${when(w.previousSecretUntil)}`}.</p>
-      <Acts>
-        {may(who, "support") && <Act label="Send a ping" done="The ping is on its way." work={post("ping")} disabled={!w.active} />}
-        {may(who, "support") && <Act label="Resend what failed in the last day" disabled={!w.active} work={async () => {
+      <p class="quiet small">Signed with {w.signedWith === "secret" ? "a secret of its own" : "the application’s client secret"}{overlapping && `; the one before also signs until ${formatTime(w.previousSecretUntil)}`}.</p>
+      <ActionRow>
+        {hasRole(who, "support") && <ActionButton label="Send a ping" done="The ping is on its way." work={post("ping")} disabled={!w.active} />}
+        {hasRole(who, "support") && <ActionButton label="Resend what failed in the last day" disabled={!w.active} work={async () => {
           const answer = await client.call<Resent>(`webhooks/${w.id}/resend`, { body: { since: new Date(Date.now() - day).toISOString() } });
           onChange();
           return resentWords(answer);
         }} />}
-        {may(who, "admin") && (
+        {hasRole(who, "admin") && (
           <>
-            <Act label={w.active ? "Pause" : "Resume"} work={post(w.active ? "pause" : "resume")} />
+            <ActionButton label={w.active ? "Pause" : "Resume"} work={post(w.active ? "pause" : "resume")} />
             <button type="button" class="plain small" onClick={() => setAsking("edit")}>Edit</button>
             <button type="button" class="plain small" onClick={() => setAsking("rotate")}>New secret</button>
             <button type="button" class="plain small" onClick={() => setAsking("delete")}>Delete</button>
           </>
         )}
-      </Acts>
-      {w.failingSince && <p class="small">Failing since {when(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
-      {w.disabledAt && <p class="small">Switched off {when(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
+      </ActionRow>
+      {w.failingSince && <p class="small">Failing since {formatTime(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
+      {w.disabledAt && <p class="small">Switched off {formatTime(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
       {asking === "edit" && (
         <EndpointForm title="Edit the endpoint" label="Save" url={w.url} events={w.events} onClose={close}
           work={async (url, events) => { await client.call(`webhooks/${w.id}`, { method: "PATCH", body: { url, events } }); onChange(); }} />
       )}
       {asking === "rotate" && <Rotate client={client} w={w} onClose={close} onSecret={(s) => { onSecret(s); onChange(); }} />}
       {asking === "delete" && (
-        <Ask title="Delete the endpoint?" label="Delete" tone="bad" onClose={close} work={async () => { await client.call(`webhooks/${w.id}`, { method: "DELETE" }); onChange(); }}>
+        <FormDialog title="Delete the endpoint?" label="Delete" tone="bad" onClose={close} work={async () => { await client.call(`webhooks/${w.id}`, { method: "DELETE" }); onChange(); }}>
           <p>What is on its way to <span class="mono">{w.url}</span> ends, and what failed cannot be sent again. This cannot be undone; Pause can.</p>
-        </Ask>
+        </FormDialog>
       )}
     </section>
   );
@@ -94,13 +94,13 @@ function EndpointForm({ title, label, url: first = "https://", events: chosen = 
   const [own, setOwn] = useState(true);
   const all = [...webhookEvents, ...events.filter((e) => !webhookEvents.includes(e))];
   return (
-    <Ask title={title} label={label} onClose={onClose} work={() => work(url, all.filter((e) => events.includes(e)), own ? makeSecret() : null)}>
+    <FormDialog title={title} label={label} onClose={onClose} work={() => work(url, all.filter((e) => events.includes(e)), own ? makeSecret() : null)}>
       <div><label for="hookurl">Address</label><input id="hookurl" type="url" required maxLength={2048} value={url} onInput={(e) => setURL(e.currentTarget.value)} /></div>
       <fieldset class="ticks"><legend>Events</legend>
         {all.map((e) => <label key={e}><input type="checkbox" checked={events.includes(e)} onChange={(x) => setEvents(x.currentTarget.checked ? [...events, e] : events.filter((y) => y !== e))} /> {e}</label>)}
       </fieldset>
       {fresh && <label class="check"><input type="checkbox" checked={own} onChange={(e) => setOwn(e.currentTarget.checked)} /> Make a secret for it (otherwise the client secret signs)</label>}
-    </Ask>
+    </FormDialog>
   );
 }
 
@@ -112,14 +112,14 @@ function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; 
     onSecret(secret);
   };
   return (
-    <Ask title="Make a new secret?" label="Make it" onClose={onClose} work={work}>
+    <FormDialog title="Make a new secret?" label="Make it" onClose={onClose} work={work}>
       <p>Deliveries are signed with both secrets until the old one ends, so that the receiver can change over.</p>
       <div><label for="overlap">The old one ends after (hours, 0 to 168)</label><input id="overlap" type="number" min={0} max={168} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
-    </Ask>
+    </FormDialog>
   );
 }
 
-function Deliveries({ client, who }: { client: Client; who: Who }) {
+function Deliveries({ client, who }: { client: Client; who: Identity }) {
   const { get, set } = useFilters();
   const status = get("status") || "failed";
   const page = Number(get("page")) || 1;
@@ -128,7 +128,7 @@ function Deliveries({ client, who }: { client: Client; who: Who }) {
     <>
       <h2 class="later">Deliveries</h2>
       <div class="filters"><div><label for="dstatus">Status</label><select id="dstatus" value={status} onChange={(e) => set({ status: e.currentTarget.value })}><option value="failed">failed</option><option value="pending">pending</option><option value="delivered">delivered</option><option value="any">any</option></select></div></div>
-      <Problem text={problem} />
+      <ErrorNotice text={problem} />
       {data && (
         <>
           <Table label="Deliveries" head={["Event", "Status", "Envelope", "Endpoint", "Attempts", "Created", "Resend"]}>
@@ -139,8 +139,8 @@ function Deliveries({ client, who }: { client: Client; who: Who }) {
                 <td>{d.envelopeId ? <a href={`#/envelopes/${d.envelopeId}`}><bdi>{d.envelopeSubject ?? d.envelopeId}</bdi></a> : "–"}</td>
                 <td class="mono">{d.webhookUrl ?? "deleted"}</td>
                 <td>{d.attempts}</td>
-                <td>{when(d.createdAt)}</td>
-                <td>{d.status !== "pending" && d.webhookUrl && may(who, "support") ? <Act label="Resend" work={async () => { await client.call(`webhook-deliveries/${d.id}/resend`, { method: "POST" }); reload(); }} /> : "–"}</td>
+                <td>{formatTime(d.createdAt)}</td>
+                <td>{d.status !== "pending" && d.webhookUrl && hasRole(who, "support") ? <ActionButton label="Resend" work={async () => { await client.call(`webhook-deliveries/${d.id}/resend`, { method: "POST" }); reload(); }} /> : "–"}</td>
               </tr>
             ))}
           </Table>

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import "./embed.css";
 import { Sign, type Host, type HostEvent } from "../sign/App";
-import { Ended, type End } from "../sign/Ends";
+import { EndPage, type EndState } from "../sign/EndPage";
 import type { Context } from "../sign/model";
-import { ask, Refusal } from "../ui/http";
-import { Waiting } from "../ui/parts";
-import { start, tokenFromPath, type Spoken } from "../ui/start";
+import { request, ApiError } from "../ui/http";
+import { Loading } from "../ui/parts";
+import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 
 interface Session {
   envelopeId: string;
@@ -26,16 +26,16 @@ function post(to: Bound, event: HostEvent | "resize", more: Record<string, unkno
   parent.postMessage({ event: name, type: name, envelopeId: to.envelopeId, signerId: to.signerId, ...more }, to.allowedOrigin);
 }
 
-const ends: Record<string, End> = { session_expired: "embedExpired", session_completed: "used", rate_limited: "busy" };
+const ends: Record<string, EndState> = { session_expired: "embedExpired", session_completed: "used", rate_limited: "busy" };
 
-function Embedded(spoken: Spoken) {
+function Embedded(spoken: LocalizedProps) {
   const [session, setSession] = useState<Session | null>(null);
   const [bound, setBound] = useState<Bound | null>(null);
-  const [end, setEnd] = useState<End | null>(null);
+  const [end, setEnd] = useState<EndState | null>(null);
   const load = async () => {
     setEnd(null);
     try {
-      const s = await ask<Session>(`/v1/embedded/sessions/${encodeURIComponent(tokenFromPath())}`);
+      const s = await request<Session>(`/v1/embedded/sessions/${encodeURIComponent(tokenFromPath())}`);
       setBound(s);
       // A browser that names its ancestors must name the allowed one.
       const above = location.ancestorOrigins;
@@ -47,9 +47,9 @@ function Embedded(spoken: Spoken) {
       paint(s.theme);
       setSession(s);
     } catch (e) {
-      setEnd(!(e instanceof Refusal) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
+      setEnd(!(e instanceof ApiError) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
       // A session that is over names the origin that it was bound to.
-      if (e instanceof Refusal && typeof e.details.allowedOrigin === "string") {
+      if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") {
         const was = e.details as unknown as Bound;
         setBound(was);
         post(was, "error", { code: e.code });
@@ -79,8 +79,8 @@ function Embedded(spoken: Spoken) {
     returnUrl: session?.returnUrl ?? undefined,
     framed: true,
   }), [session]);
-  if (end) return <main class="narrow"><Ended end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
-  if (!session) return <Waiting text={spoken.speech.t("loading")} />;
+  if (end) return <main class="narrow"><EndPage end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
+  if (!session) return <Loading text={spoken.speech.t("loading")} />;
   return <Sign {...spoken} token={session.signingToken} session={`${session.envelopeId}:${session.signerId}`} host={host} />;
 }
 

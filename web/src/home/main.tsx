@@ -1,12 +1,12 @@
-import { LanguageChoice, SealMark, Title } from "../ui/parts";
-import { start, type Spoken } from "../ui/start";
+import { LanguageChoice, StatusIcon, Title } from "../ui/parts";
+import { start, type LocalizedProps } from "../ui/start";
 
-function Home({ speech, choose }: Spoken) {
+function Home({ speech, choose }: LocalizedProps) {
   const { t } = speech;
   return (
     <main class="narrow">
       <section class="card">
-        <SealMark icon="check" />
+        <StatusIcon icon="check" />
         <Title>Countersign</Title>
         <p>{t("homeText")}</p>
         <p><a class="button" href="/verify">{t("checkIt")}</a></p>

@@ -1,12 +1,12 @@
-import { LanguageChoice, SealMark, Title } from "../ui/parts";
-import { start, type Spoken } from "../ui/start";
+import { LanguageChoice, StatusIcon, Title } from "../ui/parts";
+import { start, type LocalizedProps } from "../ui/start";
 
-function Missing({ speech, choose }: Spoken) {
+function Missing({ speech, choose }: LocalizedProps) {
   const { t } = speech;
   return (
     <main class="narrow">
       <section class="card">
-        <SealMark icon="question" />
+        <StatusIcon icon="question" />
         <Title>{t("missingTitle")}</Title>
         <p>{t("missingText")}</p>
       </section>

@@ -2,17 +2,17 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type SignaturePad from "signature_pad";
 import type { Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
-import type { Mark } from "./draft";
-import { cut, facesFor, hasLetters, initialsOf, inkColour, typed, uploaded } from "./ink";
+import type { AdoptedSignature } from "./draft";
+import { cropToInk, typefacesFor, hasLetters, initialsOf, inkColour, drawTypedText, drawUploadedImage } from "./ink";
 
 type Way = "type" | "draw" | "upload" | "saved";
 
 interface Props {
   kind: "signature" | "initial";
   signerName: string;
-  saved: Mark | null;
+  saved: AdoptedSignature | null;
   t: Translate;
-  onAdopt: (m: Mark) => void;
+  onAdopt: (m: AdoptedSignature) => void;
   onClose: () => void;
 }
 
@@ -21,7 +21,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const initials = kind === "initial";
   const offered: Way[] = saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
-  const [mark, setMark] = useState<Mark | null>(null);
+  const [mark, setMark] = useState<AdoptedSignature | null>(null);
   const choose = (w: Way) => {
     setMark(null);
     setWay(w);
@@ -63,12 +63,12 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
 /** Whether entering text opens no keyboard over the page. */
 const byKeyboard = () => !matchMedia("(pointer: coarse)").matches;
 
-type OnMark = (m: Mark | null) => void;
+type OnMark = (m: AdoptedSignature | null) => void;
 
 function Type({ name, label, t, onMark }: { name: string; label: string; t: Translate; onMark: OnMark }) {
   const [text, setText] = useState(name);
   const [style, setStyle] = useState("");
-  const faces = facesFor(text);
+  const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
   useEffect(() => {
@@ -77,7 +77,7 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
       onMark(null);
       return;
     }
-    void typed(text, face).then((picture) => { if (!stale) onMark(picture ? { picture, fontLabel: face.label } : null); });
+    void drawTypedText(text, face).then((picture) => { if (!stale) onMark(picture ? { picture, fontLabel: face.label } : null); });
     return () => { stale = true; };
   }, [text, face, drawable]);
   return (
@@ -101,7 +101,7 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
 function Draw({ t, onMark }: { t: Translate; onMark: OnMark }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const pad = useRef<SignaturePad | null>(null);
-  const report = () => onMark(pad.current && !pad.current.isEmpty() ? pack(cut(canvas.current!)) : null);
+  const report = () => onMark(pad.current && !pad.current.isEmpty() ? pack(cropToInk(canvas.current!)) : null);
   useEffect(() => {
     const c = canvas.current!;
     let gone = false;
@@ -171,7 +171,7 @@ function Upload({ t, onMark }: { t: Translate; onMark: OnMark }) {
   useEffect(() => {
     if (!file) return;
     let stale = false;
-    uploaded(file, clean).then(
+    drawUploadedImage(file, clean).then(
       (picture) => {
         if (stale) return;
         setShown(picture);
@@ -199,9 +199,9 @@ function Upload({ t, onMark }: { t: Translate; onMark: OnMark }) {
   );
 }
 
-function Saved({ mark, alt, onMark }: { mark: Mark; alt: string; onMark: OnMark }) {
+function Saved({ mark, alt, onMark }: { mark: AdoptedSignature; alt: string; onMark: OnMark }) {
   useEffect(() => onMark(mark), []);
   return <div class="preview"><img src={mark.picture} alt={alt} /></div>;
 }
 
-const pack = (picture: string | null): Mark | null => (picture ? { picture, fontLabel: null } : null);
+const pack = (picture: string | null): AdoptedSignature | null => (picture ? { picture, fontLabel: null } : null);

@@ -1,22 +1,22 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
-import { Refusal } from "../ui/http";
-import { LanguageChoice, Waiting } from "../ui/parts";
-import type { Spoken } from "../ui/start";
+import { ApiError } from "../ui/http";
+import { LanguageChoice, Loading } from "../ui/parts";
+import type { LocalizedProps } from "../ui/start";
 import { Adopt } from "./Adopt";
 import { Client } from "./client";
 import { Done } from "./Done";
-import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type Mark } from "./draft";
-import type { Look } from "./dwell";
-import { Ended, endOf, type End } from "./Ends";
+import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type AdoptedSignature } from "./draft";
+import type { PageView } from "./pageviews";
+import { EndPage, endStateOf, type EndState } from "./EndPage";
 import { Identify } from "./Identify";
-import { arrange, fieldNames, isIdentified, isPicture, pageKey, type CodeState, type Context, type Field, type Filled } from "./model";
+import { sortFields, fieldNames, isIdentified, isPicture, pageKey, type CodeState, type Context, type Field, type FilledField } from "./model";
 import { Reader, type ReaderControl } from "./Reader";
 import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
-import { News, Review } from "./Review";
+import { AddedValues, Review } from "./Review";
 import { watchShown } from "./shown";
-import { Consent, Contact, Decline, Invitation, SenderMark, StepsLine } from "./Steps";
+import { Consent, Contact, Decline, Invitation, SenderLogo, StepIndicator } from "./Steps";
 import { loadViewer, Viewer } from "./viewer";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "error";
@@ -30,7 +30,7 @@ export interface Host {
   framed?: boolean;
 }
 
-interface Props extends Spoken {
+interface Props extends LocalizedProps {
   /** The signer token; its calls are made below /v1/signing/. */
   token: string;
   /** Names what is kept for this signing where cookies may not be; of a framed page. */
@@ -44,10 +44,10 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const client = useMemo(() => new Client(token, session ? `countersign:session:${session}` : null), [token]);
   const viewer = useMemo(() => new Viewer((id) => client.documentURL(id), () => client.headers()), [client]);
   const [context, setContext] = useState<Context | null>(null);
-  const [end, setEnd] = useState<{ end: End; outcome: Outcome | null } | null>(null);
+  const [end, setEnd] = useState<{ end: EndState; outcome: Outcome | null } | null>(null);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
   const [draft, setDraft] = useState<Draft>(emptyDraft);
-  const [news, setNews] = useState<readonly Filled[]>([]);
+  const [news, setNews] = useState<readonly FilledField[]>([]);
   const [adopting, setAdopting] = useState<Field | null>(null);
   const [reviewing, setReviewing] = useState(false);
   const [declining, setDeclining] = useState(false);
@@ -59,10 +59,10 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const language = useRef(speech.language);
   language.current = speech.language;
   const control = useRef<ReaderControl>({}).current;
-  const fetchContext = async () => arrange(await client.ask<Context>(`?language=${language.current}`));
+  const fetchContext = async () => sortFields(await client.ask<Context>(`?language=${language.current}`));
 
   /** Takes what others have entered. Pages to which something was added are to be read again. */
-  const take = (d: Draft, filled: readonly Filled[]): { draft: Draft; fresh: Filled[] } => {
+  const take = (d: Draft, filled: readonly FilledField[]): { draft: Draft; fresh: FilledField[] } => {
     const fresh = filled.filter((f) => !d.seen.includes(f.fieldId));
     if (fresh.length === 0) return { draft: d, fresh };
     const changed = new Set(fresh.map((f) => pageKey(f.documentId, f.page)));
@@ -91,17 +91,17 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       if (!ready.current) host.emit("ready", c);
       ready.current = true;
     } catch (e) {
-      const found = endOf(e, host.framed) ?? "offline";
-      const over = e instanceof Refusal && (e.status === 410 || e.status === 401);
+      const found = endStateOf(e, host.framed) ?? "offline";
+      const over = e instanceof ApiError && (e.status === 410 || e.status === 401);
       const outcome = over ? await findOutcome(client) : null;
       const kept = over ? loadReceipt(token) : null;
-      const known = outcome ? receiptOf(outcome, kept) : e instanceof Refusal && e.status === 410 ? kept : null;
+      const known = outcome ? receiptOf(outcome, kept) : e instanceof ApiError && e.status === 410 ? kept : null;
       if (known) {
         setReceipt(known);
         return;
       }
       setEnd({ end: found, outcome });
-      host.emit("error", null, { code: e instanceof Refusal ? e.code : "unreachable" });
+      host.emit("error", null, { code: e instanceof ApiError ? e.code : "unreachable" });
     }
   }, [client]);
   useLayoutEffect(() => { void load(); }, [load]);
@@ -133,14 +133,14 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     try {
       return await work();
     } catch (e) {
-      host.emit("error", context, { code: e instanceof Refusal ? e.code : "unreachable" });
-      const found = endOf(e, host.framed);
-      if (e instanceof Refusal && e.code === "otp_required") {
+      host.emit("error", context, { code: e instanceof ApiError ? e.code : "unreachable" });
+      const found = endStateOf(e, host.framed);
+      if (e instanceof ApiError && e.code === "otp_required") {
         // The confirmation is over; what was entered stays.
         setReviewing(false);
         setConfirmAgain(true);
         setContext((c) => c && { ...c, otpVerified: false, code: null });
-      } else if (e instanceof Refusal && found && (e.status === 401 || e.status === 410) && e.code !== "consent_required") {
+      } else if (e instanceof ApiError && found && (e.status === 401 || e.status === 410) && e.code !== "consent_required") {
         setReviewing(false);
         setDeclining(false);
         setEnd({ end: found, outcome: await findOutcome(client) });
@@ -171,8 +171,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   if (receipt) {
     return <Narrow speech={speech} choose={choose}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
   }
-  if (end) return <Narrow speech={speech} choose={choose}><Ended end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
-  if (!context) return <Waiting text={t("loading")} />;
+  if (end) return <Narrow speech={speech} choose={choose}><EndPage end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
+  if (!context) return <Loading text={t("loading")} />;
 
   const finishWith = (r: Receipt) => {
     clearDraft(context);
@@ -209,7 +209,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     return (
       <Narrow speech={speech} choose={choose} onDecline={() => setDeclining(true)}>
         {banner}
-        <StepsLine context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
+        <StepIndicator context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
         <Invitation context={context} speech={speech} />
         {!identified
           ? !declining && identify(confirmAgain ? t("confirmAgain") : undefined)
@@ -217,7 +217,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
               try {
                 await client.ask("/consent", { body: { version: context.consent.version } });
               } catch (e) {
-                if (!(e instanceof Refusal && e.code === "consent_given")) throw e;
+                if (!(e instanceof ApiError && e.code === "consent_given")) throw e;
               }
               host.emit("consentAccepted", context);
               setContext({ ...context, consentGiven: true });
@@ -242,7 +242,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     if (!draft.values[f.id]) setValue(f, mark.picture);
     return true;
   };
-  const adopt = (f: Field, mark: Mark) => {
+  const adopt = (f: Field, mark: AdoptedSignature) => {
     const change = Boolean(draft.values[f.id]);
     setDraft((d) => {
       const before = f.type === "signature" ? d.signature : d.initials;
@@ -270,7 +270,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
-      if (!(e instanceof Refusal)) throw e; // one that got no answer is repeated as it was
+      if (!(e instanceof ApiError)) throw e; // one that got no answer is repeated as it was
       // A refused try is over: the next one is another act.
       setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
       if (e.code === "values_changed") showFilled(e.details as unknown as Pick<Context, "filled" | "shown">);
@@ -280,8 +280,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith((outcome && receiptOf(outcome, null)) ?? newReceipt(context, "signed", null));
     }
   });
-  const saved: Mark | null = context.savedSignatureB64 ? { picture: `data:image/png;base64,${context.savedSignatureB64}`, fontLabel: context.savedSignatureFontLabel } : null;
-  const lookAt = (f: Filled) => {
+  const saved: AdoptedSignature | null = context.savedSignatureB64 ? { picture: `data:image/png;base64,${context.savedSignatureB64}`, fontLabel: context.savedSignatureFontLabel } : null;
+  const lookAt = (f: FilledField) => {
     setNews([]);
     setReviewing(false);
     setTimeout(() => control.go?.(f));
@@ -290,20 +290,20 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   return (
     <div class="reading">
       <header class="top noprint">
-        <SenderMark name={context.senderName} />
+        <SenderLogo name={context.senderName} />
         <div class="what">
           <span class="quiet small">{t("asksYou", { sender: context.senderName })}</span>
           <h1><bdi>{context.subject ?? context.documents[0]?.name}</bdi></h1>
         </div>
-        <StepsLine context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
+        <StepIndicator context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />
         <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t("decline")}</button>
       </header>
       {banner}
-      {news.length > 0 && !reviewing && <div class="newsbar noprint"><News news={news} t={t} onGo={lookAt} /></div>}
+      {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} t={t} onGo={lookAt} /></div>}
       <Reader context={context} viewer={viewer} names={names} values={draft.values} days={draft.days} read={read} speech={speech} control={control}
         picture={(sha256) => client.picture(sha256)}
-        sendLook={async (look: Look, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
+        sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
         onRead={(key) => setDraft((d) => (d.read.includes(key) ? d : { ...d, read: [...d.read, key] }))}
         onValue={setValue} onPicture={onPicture} onChange={setAdopting} onReview={() => setReviewing(true)}>
         <div class="below">{contact}</div>
@@ -328,7 +328,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   );
 }
 
-function Narrow({ speech, choose, onDecline, children }: Spoken & { onDecline?: () => void; children: ComponentChildren }) {
+function Narrow({ speech, choose, onDecline, children }: LocalizedProps & { onDecline?: () => void; children: ComponentChildren }) {
   return (
     <main class="narrow">
       {children}

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Speech } from "../ui/i18n";
+import type { Localization } from "../ui/i18n";
 import { isPicture, today, writeDate, type Context, type Field, type Values } from "./model";
 
 interface Props {
   zoom: ComponentChildren;
   context: Context;
-  speech: Speech;
+  speech: Localization;
   names: Map<string, string>;
   active: Field | undefined;
   values: Values;
@@ -72,7 +72,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   );
 }
 
-interface EntryProps { f: Field; name: string; speech: Speech; value: string; day: string | undefined; onValue: Props["onValue"]; onDone: () => void }
+interface EntryProps { f: Field; name: string; speech: Localization; value: string; day: string | undefined; onValue: Props["onValue"]; onDone: () => void }
 
 function Entry({ f, name, speech, value, day, onValue, onDone }: EntryProps) {
   const { t, locale } = speech;

@@ -1,22 +1,22 @@
 import { useEffect, useState } from "preact/hooks";
-import { megabytes, moment, type Speech } from "../ui/i18n";
-import { Icon, SealMark, Title } from "../ui/parts";
-import { Closed, type End } from "./Ends";
+import { formatBytes, formatMoment, type Localization } from "../ui/i18n";
+import { Icon, StatusIcon, Title } from "../ui/parts";
+import { Closed, type EndState } from "./EndPage";
 import { watchCopies, type Copies as CopiesAnswer, type Receipt } from "./receipt";
 import { Contact } from "./Steps";
 
 /** The receipt after signing, and the last word after declining. */
-export function Done({ receipt, speech }: { receipt: Receipt; speech: Speech }) {
+export function Done({ receipt, speech }: { receipt: Receipt; speech: Localization }) {
   const { t, locale } = speech;
   const signed = receipt.outcome === "signed";
   return (
     <section class="card">
-      <SealMark icon={signed ? "check" : "cross"} tone={signed ? "good" : ""} />
+      <StatusIcon icon={signed ? "check" : "cross"} tone={signed ? "good" : ""} />
       <Title>{t(signed ? "signedTitle" : "declinedTitle")}</Title>
       {receipt.subject && <p class="quiet"><bdi>{receipt.subject}</bdi></p>}
       {signed ? <Copies receipt={receipt} speech={speech} /> : <p>{t("declinedText")}</p>}
       <dl class="facts">
-        {receipt.at && <><dt>{t(signed ? "signedAt" : "declinedAt")}</dt><dd><time dateTime={receipt.at}>{moment(receipt.at, locale)}</time></dd></>}
+        {receipt.at && <><dt>{t(signed ? "signedAt" : "declinedAt")}</dt><dd><time dateTime={receipt.at}>{formatMoment(receipt.at, locale)}</time></dd></>}
         {receipt.signerName && <><dt>{t(signed ? "signedBy" : "declinedBy")}</dt><dd><bdi>{receipt.signerName}</bdi></dd></>}
         <dt>{t("from")}</dt><dd><bdi>{receipt.senderName}</bdi></dd>
         <dt>{t("documents")}</dt><dd>{receipt.documents.map((d, i) => <div key={i}><bdi>{d.name}</bdi></div>)}</dd>
@@ -29,10 +29,10 @@ export function Done({ receipt, speech }: { receipt: Receipt; speech: Speech }) 
   );
 }
 
-const closed: Record<string, End> = { declined: "otherDeclined", voided: "voided", expired: "expired" };
+const closed: Record<string, EndState> = { declined: "otherDeclined", voided: "voided", expired: "expired" };
 
 /** The sealed copies, as soon as they are there. Until then it says what is waited for. */
-function Copies({ receipt, speech }: { receipt: Receipt; speech: Speech }) {
+function Copies({ receipt, speech }: { receipt: Receipt; speech: Localization }) {
   const { token, maskedEmail, awaitingNames = [] } = receipt;
   const { t, locale } = speech;
   const [found, setFound] = useState<CopiesAnswer | null>(null);
@@ -58,7 +58,7 @@ function Copies({ receipt, speech }: { receipt: Receipt; speech: Speech }) {
       <ul class="doclist">
         {found.documents.map((d) => (
           <li key={d.downloadUrl}>
-            <Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{megabytes(d.size, locale)}</span></span>
+            <Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{formatBytes(d.size, locale)}</span></span>
             <a class="button small noprint" href={d.downloadUrl} target="_blank" rel="noreferrer" aria-label={`${t("download")}: ${d.name}`}>{t("download")}</a>
           </li>
         ))}

@@ -1,13 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "../ui/http";
-import { moment, type Speech } from "../ui/i18n";
+import { ApiError } from "../ui/http";
+import { formatMoment, type Localization } from "../ui/i18n";
 import { Title } from "../ui/parts";
-import { inWords } from "./Steps";
+import { errorText } from "./Steps";
 import type { CodeState, Context } from "./model";
 
 interface Props {
   context: Context;
-  speech: Speech;
+  speech: Localization;
   /** Why it is asked for now, where that is not plain. */
   why?: string;
   request: () => Promise<CodeState | null>;
@@ -46,8 +46,8 @@ export function Identify({ context, speech, why, request, verify }: Props) {
     try {
       await work();
     } catch (e) {
-      setNotice({ bad: true, text: inWords(e, t, context.senderName) });
-      if (e instanceof Refusal && e.code === "otp_incorrect") {
+      setNotice({ bad: true, text: errorText(e, t, context.senderName) });
+      if (e instanceof ApiError && e.code === "otp_incorrect") {
         const tries = typeof e.details.triesLeft === "number" ? e.details.triesLeft : 2 - wrong;
         setWrong(wrong + 1);
         setState((s) => s && { ...s, triesLeft: tries });
@@ -92,7 +92,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
                 if (digits.length === 6 && !busy) void check(digits);
               }} />
             <p id="code-state" class="quiet small">
-              {state?.liveUntil && counts(state) && t("codeUntil", { time: moment(state.liveUntil, locale) })} {state && counts(state) && state.triesLeft !== null && !notice?.bad && t("triesLeft", { n: state.triesLeft })}
+              {state?.liveUntil && counts(state) && t("codeUntil", { time: formatMoment(state.liveUntil, locale) })} {state && counts(state) && state.triesLeft !== null && !notice?.bad && t("triesLeft", { n: state.triesLeft })}
             </p>
           </div>
           <div class="row">

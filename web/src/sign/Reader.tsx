@@ -1,17 +1,17 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Speech } from "../ui/i18n";
+import type { Localization } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
-import { Dwell, type Look } from "./dwell";
-import { following, isPicture, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type Filled, type Values } from "./model";
-import { forReading, neededFor, scaleOf, stepFrom, type Zoom } from "./scale";
+import { PageViewReporter, type PageView } from "./pageviews";
+import { nextField, isPicture, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type Values } from "./model";
+import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
-import { Tracking } from "./tracking";
+import { ReadingTracker } from "./tracking";
 import type { Viewer } from "./viewer";
 
 /** Where the reader may be sent: a field, an entry of another signer, or a page ("documentId/page"). */
-export type Target = Field | Filled | string;
+export type Target = Field | FilledField | string;
 
 export interface ReaderControl {
   go?: (target: Target) => void;
@@ -27,9 +27,9 @@ interface Props {
   values: Values;
   days: Record<string, string>;
   read: ReadonlySet<string>;
-  speech: Speech;
+  speech: Localization;
   picture: (sha256: string) => Promise<string>;
-  sendLook: (look: Look, leaving: boolean) => Promise<void>;
+  sendLook: (look: PageView, leaving: boolean) => Promise<void>;
   onRead: (key: string) => void;
   onValue: (f: Field, value: string, day?: string) => void;
   /** A signature or initials field was chosen; true if it was signed at once. */
@@ -52,8 +52,8 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const [small, setSmall] = useState(false);
   const [goal, setGoal] = useState<{ show: () => void } | null>(null);
   const pages = useRef<HTMLElement>(null);
-  const dwell = useMemo(() => new Dwell(sendLook), []);
-  const tracking = useMemo(() => new Tracking(viewer, dwell, read), []);
+  const dwell = useMemo(() => new PageViewReporter(sendLook), []);
+  const tracking = useMemo(() => new ReadingTracker(viewer, dwell, read), []);
   tracking.onRead = onRead;
   tracking.onSmall = setSmall;
   useEffect(() => tracking.known(read), [read]);
@@ -75,7 +75,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     };
   }, []);
 
-  const k = scaleOf(zoom, fitScale);
+  const k = effectiveScale(zoom, fitScale);
   const kept = useRef<{ element: Element; share: number } | null>(null);
   /** Remembers what is in the middle of the screen, so that it is there after the pages changed their size. */
   const keep = () => {
@@ -125,7 +125,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const filledOf = useMemo(() => byPage(context.filled), [context.filled]);
 
   const bring = (f: Field, behavior: ScrollBehavior) => {
-    const needed = neededFor(f, fieldsOf.get(pageKey(f.documentId, f.page)) ?? [], fitScale, pages.current!.clientWidth);
+    const needed = scaleForField(f, fieldsOf.get(pageKey(f.documentId, f.page)) ?? [], fitScale, pages.current!.clientWidth);
     const larger = k < needed * 0.95;
     if (larger) setZoom({ k: needed, ratio: Math.max(1, needed / fitScale), auto: true });
     const show = () => document.getElementById(`f-${f.id}`)?.scrollIntoView({ block: "center", inline: "center", behavior: larger ? "instant" : behavior });
@@ -135,7 +135,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const go = (target: Target, stay = false) => {
     if (typeof target === "string") {
       setActive(null);
-      const reading = forReading(fitScale);
+      const reading = readingScale(fitScale);
       if (k < reading * 0.99 || zoom?.auto) setZoom(reading > fitScale ? { k: reading, ratio: reading / fitScale, auto: true } : null);
       setGoal({ show: () => {
         const sheet = document.getElementById(`p-${target}`);
@@ -162,7 +162,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const missing = missingFields(context, values);
   const unread = unreadPages(context, read);
   const advance = (f: Field) => {
-    const next = following(context.fields, missing.filter((m) => m.id !== f.id), f.id);
+    const next = nextField(context.fields, missing.filter((m) => m.id !== f.id), f.id);
     if (next) {
       go(next);
       return;
@@ -203,12 +203,12 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   }), []);
 
   const onNext = () => {
-    const next = following(context.fields, missing, active);
+    const next = nextField(context.fields, missing, active);
     if (next) go(next);
     else if (unread[0]) go(pageKey(unread[0].doc.documentId, unread[0].page), true);
     else onReview();
   };
-  const [out, larger] = [stepFrom(k, fitScale, -1), stepFrom(k, fitScale, 1)];
+  const [out, larger] = [nextStep(k, fitScale, -1), nextStep(k, fitScale, 1)];
   const zoomButtons = (
     <div class="zoom" dir="ltr">
       <button type="button" class="plain" aria-label={t("zoomOut")} disabled={!out} onClick={() => zoomTo(out!, false)}><Icon name="minus" /></button>
@@ -248,7 +248,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 }
 
 const noFields: Field[] = [];
-const noFilled: Filled[] = [];
+const noFilled: FilledField[] = [];
 const isWriting = (f: Field): boolean => f.type === "text" || f.type === "date";
 const gentle = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import { Refusal } from "../ui/http";
-import type { Speech, Translate } from "../ui/i18n";
+import { ApiError } from "../ui/http";
+import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
-import { isPicture, missingFields, pageKey, unreadPages, type Context, type Doc, type Field, type Filled, type Values } from "./model";
+import { isPicture, missingFields, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
 import type { Target } from "./Reader";
-import { inWords } from "./Steps";
+import { errorText } from "./Steps";
 
 interface Props {
   context: Context;
@@ -12,8 +12,8 @@ interface Props {
   values: Values;
   read: ReadonlySet<string>;
   /** What others added that this signer has not looked at yet. */
-  news: readonly Filled[];
-  speech: Speech;
+  news: readonly FilledField[];
+  speech: Localization;
   sign: () => Promise<void>;
   onGo: (target: Target) => void;
   onClose: () => void;
@@ -36,15 +36,15 @@ export function Review({ context, names, values, read, news, speech, sign, onGo,
       await sign();
     } catch (e) {
       setBusy(false);
-      if (e instanceof Refusal && e.code === "values_changed") return; // the news say it
-      const fields = e instanceof Refusal ? Object.values(e.errors).flat() : [];
-      setProblem(fields.length ? [t("notAccepted"), ...fields] : [inWords(e, t, context.senderName)]);
+      if (e instanceof ApiError && e.code === "values_changed") return; // the news say it
+      const fields = e instanceof ApiError ? Object.values(e.errors).flat() : [];
+      setProblem(fields.length ? [t("notAccepted"), ...fields] : [errorText(e, t, context.senderName)]);
     }
   };
   return (
     <Dialog label={title} onClose={onClose}>
       <Title level={2}>{title}</Title>
-      {news.length > 0 && <News news={news} t={t} onGo={onGo} />}
+      {news.length > 0 && <AddedValues news={news} t={t} onGo={onGo} />}
       {!complete && (
         <ul class="missing">
           {missing.map((f) => (
@@ -71,7 +71,7 @@ export function Review({ context, names, values, read, news, speech, sign, onGo,
 }
 
 /** Who has added what meanwhile; one goes to each place, or past them all. */
-export function News({ news, t, onGo }: { news: readonly Filled[]; t: Translate; onGo: (f: Filled) => void }) {
+export function AddedValues({ news, t, onGo }: { news: readonly FilledField[]; t: Translate; onGo: (f: FilledField) => void }) {
   const who = [...new Set(news.map((f) => `\u2068${f.signerName}\u2069`))].join(", ");
   return (
     <div class="notice news" role="alert">
@@ -82,7 +82,7 @@ export function News({ news, t, onGo }: { news: readonly Filled[]; t: Translate;
 }
 
 /** A document's fields in few lines: the same signature on many pages is one line. */
-function Entries({ doc, context, values, speech }: { doc: Doc; context: Context; values: Values; speech: Speech }) {
+function Entries({ doc, context, values, speech }: { doc: Doc; context: Context; values: Values; speech: Localization }) {
   const { t, locale } = speech;
   const fields = context.fields.filter((f) => f.documentId === doc.documentId);
   const lists = new Intl.ListFormat(locale, { type: "unit", style: "short" });

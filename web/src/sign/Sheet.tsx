@@ -1,9 +1,9 @@
 import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
-import { fit } from "./fit";
-import { isPicture, pageSize, type Doc, type Field, type Filled, type Values } from "./model";
-import { rooms, type Room } from "./rooms";
+import { fitText } from "./fit";
+import { isPicture, pageSize, type Doc, type Field, type FilledField, type Values } from "./model";
+import { hitMargins, type HitMargin } from "./hitmargins";
 import type { Sheet } from "./viewer";
 
 export interface SheetEvents {
@@ -22,7 +22,7 @@ interface Props {
   page: number;
   pageKey: string;
   fields: Field[];
-  filled: Filled[];
+  filled: FilledField[];
   names: Map<string, string>;
   values: Values;
   active: string | null;
@@ -45,7 +45,7 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
     events.place(pageKey, sheet, ref.current);
     return () => events.place(pageKey, sheet, null);
   }, []);
-  const room = rooms(fields);
+  const room = hitMargins(fields);
   return (
     <div ref={ref} class="sheet" id={`p-${pageKey}`} role="group" aria-label={t("pageOf", { page, count: doc.pageCount })} tabIndex={-1}
       style={{ "--pw": String(width), "--ph": String(height) }}>
@@ -61,7 +61,7 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
 /** Where something lies on its page, in points. */
 const placed = (f: Pick<Field, "x" | "y" | "w" | "h">) => ({ "--x": String(f.x), "--y": String(f.y), "--w": String(f.w), "--h": String(f.h) });
 
-interface BoxProps { f: Field; room: Room; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
+interface BoxProps { f: Field; room: HitMargin; name: string; value: string; active: boolean; t: Translate; events: SheetEvents }
 
 function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const filled = value.trim() !== "";
@@ -98,12 +98,12 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h">; value: stri
   if (f.type === "checkbox") {
     return <svg viewBox="0 0 100 100" aria-hidden="true"><path d="M18 54 L40.4 78 L83.6 22" fill="none" stroke="currentColor" stroke-width="11.2" stroke-linecap="round" stroke-linejoin="round" /></svg>;
   }
-  const { lines, size } = fit(value, f.w - 2, f.h);
+  const { lines, size } = fitText(value, f.w - 2, f.h);
   return <span class="written" dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
 }
 
 /** What another signer entered. It says whose it is. */
-function FilledBox({ f, t, events }: { f: Filled; t: Translate; events: SheetEvents }) {
+function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: SheetEvents }) {
   const [picture, setPicture] = useState("");
   const [failed, setFailed] = useState(false);
   useEffect(() => {

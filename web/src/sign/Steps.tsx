@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Refusal, Unreachable } from "../ui/http";
-import { moment, type Speech, type Translate } from "../ui/i18n";
+import { ApiError, NetworkError } from "../ui/http";
+import { formatMoment, type Localization, type Translate } from "../ui/i18n";
 import { Dialog, Icon, Title } from "../ui/parts";
 import type { Context } from "./model";
 
 /** What went wrong, in words for the signer. */
-export function inWords(e: unknown, t: Translate, sender: string): string {
-  if (e instanceof Unreachable) return t(navigator.onLine ? "unreachable" : "offline");
-  if (!(e instanceof Refusal)) return t("wentWrong", { message: e instanceof Error ? e.message : String(e) });
+export function errorText(e: unknown, t: Translate, sender: string): string {
+  if (e instanceof NetworkError) return t(navigator.onLine ? "unreachable" : "offline");
+  if (!(e instanceof ApiError)) return t("wentWrong", { message: e instanceof Error ? e.message : String(e) });
   switch (e.code) {
     case "otp_incorrect": case "validation_error": return t("codeWrong");
     case "otp_rate_limited": return t("codeTooMany", { n: Math.max(1, Math.ceil(e.retryAfter / 60)) });
@@ -20,23 +20,23 @@ export function inWords(e: unknown, t: Translate, sender: string): string {
 }
 
 /** Who asks for what. */
-export function Invitation({ context, speech }: { context: Context; speech: Speech }) {
+export function Invitation({ context, speech }: { context: Context; speech: Localization }) {
   const { t, locale } = speech;
   return (
     <header class="lead">
-      <p class="sender"><SenderMark name={context.senderName} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
+      <p class="sender"><SenderLogo name={context.senderName} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
       {context.message && <blockquote><p dir="auto">{context.message}</p></blockquote>}
       <ul class="doclist">
         {context.documents.map((d) => <li key={d.documentId}><Icon name="file" size={18} /><span><bdi>{d.name}</bdi> <span class="quiet">{t("pages", { n: d.pageCount })}</span></span></li>)}
       </ul>
-      {context.expiresAt && <p class="quiet small">{t("until", { date: moment(context.expiresAt, locale) })}</p>}
+      {context.expiresAt && <p class="quiet small">{t("until", { date: formatMoment(context.expiresAt, locale) })}</p>}
     </header>
   );
 }
 
 /** The place of the sender's logo: its first letter, as long as there is none. */
-export function SenderMark({ name }: { name: string }) {
+export function SenderLogo({ name }: { name: string }) {
   return <span class="sendermark" aria-hidden="true">{[...name.trim()][0]?.toLocaleUpperCase() ?? ""}</span>;
 }
 
@@ -50,7 +50,7 @@ export function Contact({ sender, contact, t }: { sender: string; contact?: stri
 export type Step = "stepConfirm" | "stepConsent" | "stepFill" | "stepSign";
 
 /** Where the signer is on the way. */
-export function StepsLine({ context, now, t }: { context: Context; now: Step; t: Translate }) {
+export function StepIndicator({ context, now, t }: { context: Context; now: Step; t: Translate }) {
   const all: Step[] = context.requiresOtpVerification ? ["stepConfirm", "stepConsent", "stepFill", "stepSign"] : ["stepConsent", "stepFill", "stepSign"];
   const at = all.indexOf(now);
   return (
@@ -64,7 +64,7 @@ export function StepsLine({ context, now, t }: { context: Context; now: Step; t:
 }
 
 /** Shows the disclosure and takes the consent. The text is shown as it is recorded. */
-export function Consent({ context, speech, agree }: { context: Context; speech: Speech; agree: () => Promise<void> }) {
+export function Consent({ context, speech, agree }: { context: Context; speech: Localization; agree: () => Promise<void> }) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -75,7 +75,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
     try {
       await agree();
     } catch (e) {
-      setProblem(inWords(e, t, context.senderName));
+      setProblem(errorText(e, t, context.senderName));
       setBusy(false);
     }
   };
@@ -93,7 +93,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
 interface DeclineProps {
   sender: string;
   reason: string;
-  speech: Speech;
+  speech: Localization;
   onReason: (r: string) => void;
   decline: () => Promise<void>;
   /** What comes first: who declines for all must be who was asked. */
@@ -112,7 +112,7 @@ export function Decline({ sender, reason, speech, onReason, decline, first, onCl
     try {
       await decline();
     } catch (x) {
-      setProblem(inWords(x, t, sender));
+      setProblem(errorText(x, t, sender));
       setBusy(false);
     }
   };

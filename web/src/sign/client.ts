@@ -1,4 +1,4 @@
-import { ask, type Ask } from "../ui/http";
+import { request, type RequestOptions } from "../ui/http";
 
 /**
  * The calls of one signing link. Who confirmed a one-time code is known by a cookie; where browsers keep cookies from a
@@ -19,8 +19,8 @@ export class Client {
     }
   }
 
-  ask<T>(path: string, options: Ask = {}): Promise<T> {
-    return ask<T>(this.base + path, { ...options, session: this.session });
+  ask<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    return request<T>(this.base + path, { ...options, session: this.session });
   }
 
   confirmed(session: string | undefined): void {

@@ -11,15 +11,15 @@ export interface Draft {
   read: string[];
   /** The fields whose entries by others were on the pages that count as read. */
   seen: string[];
-  signature: Mark | null;
-  initials: Mark | null;
+  signature: AdoptedSignature | null;
+  initials: AdoptedSignature | null;
   reason: string;
   /** Names the one act of signing, so that a repeated request does not sign twice. */
   signKey: string;
 }
 
 /** An adopted signature: a PNG as data URL, and the typeface if it was typed. */
-export interface Mark { picture: string; fontLabel: string | null }
+export interface AdoptedSignature { picture: string; fontLabel: string | null }
 
 const prefix = "countersign:draft:";
 const lifetime = 24 * 3600 * 1000; // milliseconds

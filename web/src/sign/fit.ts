@@ -1,9 +1,9 @@
-const measure = document.createElement("canvas").getContext("2d")!;
+const measuring = document.createElement("canvas").getContext("2d")!;
 
 /** Sizes text, in points, as the seal does: one line if that stays readable, else as many as fit. */
-export function fit(text: string, w: number, h: number): { lines: string[]; size: number } {
-  measure.font = '100px "Noto Sans", sans-serif';
-  const widthOf = (s: string) => measure.measureText(s).width / 100;
+export function fitText(text: string, w: number, h: number): { lines: string[]; size: number } {
+  measuring.font = '100px "Noto Sans", sans-serif';
+  const widthOf = (s: string) => measuring.measureText(s).width / 100;
   const plain = text.split(/\r\n|\r|\n/);
   const widest = Math.max(0.01, ...plain.map(widthOf));
   const size = Math.min(12, h / 1.2 / plain.length, w / widest);

@@ -2,29 +2,29 @@
 
 export const inkColour = "#14283f";
 
-export interface Face { label: string; family: string; covers: RegExp }
+export interface Typeface { label: string; family: string; covers: RegExp }
 
 /** The typefaces for typed signatures; the label is what the record keeps. */
-const faces: readonly Face[] = [
+const typefaces: readonly Typeface[] = [
   { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Caveat", family: '"Caveat", cursive', covers: /^(?!.*[\u1ea0-\u1ef1])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
 
 /** For all other scripts: what the browser has, in the more written of its styles. */
-const ofTheBrowser: Face = {
+const systemTypeface: Typeface = {
   label: "Serif", covers: /^/,
   family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
 };
 
 /** The typefaces that have all letters of a text. */
-export function facesFor(text: string): readonly Face[] {
-  const found = faces.filter((f) => f.covers.test(text.normalize("NFC")));
-  return found.length ? found : [ofTheBrowser];
+export function typefacesFor(text: string): readonly Typeface[] {
+  const found = typefaces.filter((f) => f.covers.test(text.normalize("NFC")));
+  return found.length ? found : [systemTypeface];
 }
 
 /** Whether the browser can draw every letter of a text, which it else shows as the same empty box. */
-export function hasLetters(text: string, face: Face): boolean {
+export function hasLetters(text: string, face: Typeface): boolean {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 48;
   const pen = canvas.getContext("2d", { willReadFrequently: true })!;
@@ -38,30 +38,30 @@ export function hasLetters(text: string, face: Face): boolean {
   return [...new Set(text.normalize("NFC"))].every((letter) => /[\s\p{M}\p{Cf}]/u.test(letter) || picture(letter) !== box);
 }
 
-const tall = 160; // pixels of letter height: 300 dpi in a field of half an inch
+const letterHeight = 160; // pixels of letter height: 300 dpi in a field of half an inch
 
 /** Draws text in a typeface, a long name in two lines. The result is null for blank text. */
-export async function typed(text: string, face: Face): Promise<string | null> {
+export async function drawTypedText(text: string, face: Typeface): Promise<string | null> {
   const words = text.trim().normalize("NFC");
   if (!words) return null;
-  const font = `${tall}px ${face.family}`;
+  const font = `${letterHeight}px ${face.family}`;
   await document.fonts.load(font, words).catch(() => undefined);
   const canvas = document.createElement("canvas");
   let pen = canvas.getContext("2d")!;
   pen.font = font;
-  const lines = pen.measureText(words).width > 7 * tall ? halves(words) : [words];
+  const lines = pen.measureText(words).width > 7 * letterHeight ? splitInTwo(words) : [words];
   const width = Math.max(...lines.map((l) => pen.measureText(l).width));
-  canvas.width = Math.min(4000, Math.ceil(width + 2 * tall));
-  canvas.height = tall * (2 + lines.length);
+  canvas.width = Math.min(4000, Math.ceil(width + 2 * letterHeight));
+  canvas.height = letterHeight * (2 + lines.length);
   pen = canvas.getContext("2d")!;
   const rtl = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u.test(words);
   Object.assign(pen, { font, fillStyle: inkColour, textBaseline: "middle", direction: rtl ? "rtl" : "ltr", textAlign: "start" });
-  lines.forEach((l, i) => pen.fillText(l, rtl ? canvas.width - tall : tall, tall * 1.5 + i * tall, canvas.width - 2 * tall));
-  return cut(canvas);
+  lines.forEach((l, i) => pen.fillText(l, rtl ? canvas.width - letterHeight : letterHeight, letterHeight * 1.5 + i * letterHeight, canvas.width - 2 * letterHeight));
+  return cropToInk(canvas);
 }
 
 /** Parts a text at the space nearest to its middle. */
-function halves(words: string): string[] {
+function splitInTwo(words: string): string[] {
   const spaces = [...words.matchAll(/\s+/g)].map((m) => m.index);
   if (spaces.length === 0) return [words];
   const middle = spaces.reduce((best, at) => (Math.abs(at - words.length / 2) < Math.abs(best - words.length / 2) ? at : best));
@@ -69,7 +69,7 @@ function halves(words: string): string[] {
 }
 
 /** Cuts a canvas to its ink and returns it as PNG, at most 1200 pixels wide; null if it is empty. */
-export function cut(canvas: HTMLCanvasElement): string | null {
+export function cropToInk(canvas: HTMLCanvasElement): string | null {
   const { width, height } = canvas;
   // A canvas that is drawn on is slow to read: its copy is read.
   const copy = document.createElement("canvas");
@@ -102,7 +102,7 @@ export function cut(canvas: HTMLCanvasElement): string | null {
 }
 
 /** Reads a picture file. With clean, light pixels become transparent and the rest ink. */
-export async function uploaded(file: Blob, clean: boolean): Promise<string | null> {
+export async function drawUploadedImage(file: Blob, clean: boolean): Promise<string | null> {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, 1600 / bitmap.width, 1600 / bitmap.height);
   const canvas = document.createElement("canvas");
@@ -113,14 +113,14 @@ export async function uploaded(file: Blob, clean: boolean): Promise<string | nul
   bitmap.close();
   if (clean) {
     const image = pen.getImageData(0, 0, canvas.width, canvas.height);
-    liftInk(image.data);
+    removePaper(image.data);
     pen.putImageData(image, 0, 0);
   }
-  return cut(canvas);
+  return cropToInk(canvas);
 }
 
 /** Makes paper transparent: what is much lighter than the darkest ink fades out. */
-function liftInk(p: Uint8ClampedArray): void {
+function removePaper(p: Uint8ClampedArray): void {
   const light = (i: number) => p[i]! * 0.299 + p[i + 1]! * 0.587 + p[i + 2]! * 0.114;
   const histogram = new Array<number>(256).fill(0);
   for (let i = 0; i < p.length; i += 4) histogram[Math.round(light(i))]!++;

@@ -1,6 +1,6 @@
-import { start, tokenFromPath, type Spoken } from "../ui/start";
+import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 import { Sign, type Host } from "./App";
 
 const alone: Host = { emit: () => {} };
 
-void start((spoken: Spoken) => <Sign {...spoken} token={tokenFromPath()} host={alone} />);
+void start((spoken: LocalizedProps) => <Sign {...spoken} token={tokenFromPath()} host={alone} />);

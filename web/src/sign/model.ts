@@ -21,7 +21,7 @@ export interface Field {
 }
 
 /** What another signer has entered or signed. */
-export interface Filled extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> {
+export interface FilledField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> {
   fieldId: string;
   signerId: string;
   signerName: string;
@@ -73,7 +73,7 @@ export interface Context {
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
   /** What everyone who has signed has entered; empty until the signer is confirmed. */
-  filled: Filled[];
+  filled: FilledField[];
   /** Digest of what is in filled. The signature names it, so that the record proves what was shown. */
   shown: string | null;
   /** Encrypts the draft on this device; null until the signer is confirmed. */
@@ -97,7 +97,7 @@ export const pageKey = (documentId: string, page: number): string => `${document
 export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification || c.otpVerified;
 
 /** Puts documents in their order and fields in reading order. */
-export function arrange(answer: Context): Context {
+export function sortFields(answer: Context): Context {
   // An older service does not have these members.
   const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true };
   const documents = [...raw.documents].sort((a, b) => a.order - b.order);
@@ -148,7 +148,7 @@ export function unreadPages(context: Context, read: ReadonlySet<string>): { doc:
 }
 
 /** The field after the one named, among those given; the first one if none follows. */
-export function following(all: readonly Field[], among: readonly Field[], after: string | null): Field | undefined {
+export function nextField(all: readonly Field[], among: readonly Field[], after: string | null): Field | undefined {
   const at = all.findIndex((f) => f.id === after);
   return among.find((f) => all.indexOf(f) > at) ?? among[0];
 }

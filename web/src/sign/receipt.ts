@@ -1,4 +1,4 @@
-import { ask, Refusal } from "../ui/http";
+import { request, ApiError } from "../ui/http";
 import type { Client } from "./client";
 import type { Context } from "./model";
 
@@ -103,12 +103,12 @@ export function watchCopies(token: string, onNews: (c: Copies) => void, onOver: 
     if (document.visibilityState === "visible") {
       asking = true;
       try {
-        const c = await ask<Copies>(`/v1/receipts/${encodeURIComponent(token)}`);
+        const c = await request<Copies>(`/v1/receipts/${encodeURIComponent(token)}`);
         if (done) return;
         onNews(c);
         done = ["completed", "declined", "voided", "expired"].includes(c.envelopeStatus);
       } catch (e) {
-        if (e instanceof Refusal) {
+        if (e instanceof ApiError) {
           wait = e.retryAfter * 1000;
           done ||= e.status === 401 || e.status === 410;
           if (done) onOver(); // the mail remains

@@ -1,5 +1,5 @@
 import type { Field } from "./model";
-import { legible } from "./tracking";
+import { legibleScale } from "./tracking";
 
 /** How large pages are shown: CSS pixels per point. */
 export interface Zoom {
@@ -14,16 +14,16 @@ export interface Zoom {
 export const steps = [0.75, 1, 1.25, 1.5, 2, 2.5, 3];
 
 /** A zoom that was larger than the width stays as large when the width changes; a smaller one keeps its share. */
-export const scaleOf = (zoom: Zoom | null, fit: number): number => (!zoom ? fit : zoom.ratio < 1 ? fit * zoom.ratio : Math.max(zoom.k, fit));
+export const effectiveScale = (zoom: Zoom | null, fit: number): number => (!zoom ? fit : zoom.ratio < 1 ? fit * zoom.ratio : Math.max(zoom.k, fit));
 
 /** The next larger or smaller step from a scale, or null at the end. */
-export function stepFrom(k: number, fit: number, by: 1 | -1): number | null {
+export function nextStep(k: number, fit: number, by: 1 | -1): number | null {
   const all = steps.map((s) => s * fit);
   return (by > 0 ? all.find((s) => s > k * 1.02) : all.findLast((s) => s < k * 0.98)) ?? null;
 }
 
 /** The scale at which a field, and what is written around it, can be read; never wider than the screen if that can be. */
-export function neededFor(f: Field, near: readonly Field[], fit: number, width: number): number {
+export function scaleForField(f: Field, near: readonly Field[], fit: number, width: number): number {
   let k = Math.max(1, Math.min(1.6, 14 / f.h));
   // Small fields side by side are told apart by a finger.
   for (const g of near) {
@@ -34,4 +34,4 @@ export function neededFor(f: Field, near: readonly Field[], fit: number, width: 
 }
 
 /** The scale for reading: what fits, if that can be read. */
-export const forReading = (fit: number): number => Math.max(fit, legible * 1.01);
+export const readingScale = (fit: number): number => Math.max(fit, legibleScale * 1.01);

@@ -1,4 +1,4 @@
-import { Refusal } from "../ui/http";
+import { ApiError } from "../ui/http";
 import type { Client } from "./client";
 
 const pause = 12_000; // milliseconds between two looks
@@ -16,7 +16,7 @@ export function watchShown(client: Client, known: () => string | null, onChange:
         const { shown } = await client.ask<{ shown: string | null }>("/shown");
         if (!done && shown !== null && shown !== known()) await onChange();
       } catch (e) {
-        if (e instanceof Refusal) {
+        if (e instanceof ApiError) {
           wait = Math.max(wait, e.retryAfter * 1000);
           if (e.status === 404) done = true; // a service that does not tell
           if ((e.status === 401 && e.code !== "otp_required") || e.status === 410) {

@@ -1,21 +1,21 @@
-import type { Dwell } from "./dwell";
+import type { PageViewReporter } from "./pageviews";
 import type { Sheet, Viewer } from "./viewer";
 
 /**
  * When a page counts as read: it was drawn and shown at 60 % of its printed size or larger, for a second and a half in
  * all, and each tenth of its height for a third of a second.
  */
-export const legible = 0.6;
+export const legibleScale = 0.6;
 const pageTime = 1500; // milliseconds
 const tenthTime = 300; // milliseconds
 const tick = 100; // milliseconds
 const margin = 0.02; // of the height: a hair's breadth is not missed
 
 /** How long what of a page was before the reader's eyes. */
-interface Sight { total: number; tenths: number[] }
+interface ViewedTime { total: number; tenths: number[] }
 
 /** Follows which pages are near, which are in sight, and which were read. */
-export class Tracking {
+export class ReadingTracker {
   onRead: (key: string) => void = () => {};
   /** Tells whether a page that is in sight is too small to be read. */
   onSmall: (small: boolean) => void = () => {};
@@ -25,7 +25,7 @@ export class Tracking {
   private visible = new Set<string>();
   private inSight = new Set<string>();
   private ready = new Set<string>();
-  private sights = new Map<string, Sight>();
+  private sights = new Map<string, ViewedTime>();
   private read = new Set<string>();
   private timer = 0;
   private last = 0;
@@ -33,7 +33,7 @@ export class Tracking {
   private sight: IntersectionObserver | null = null;
   private pinch = () => this.viewer.refresh();
 
-  constructor(private readonly viewer: Viewer, private readonly dwell: Dwell, read: ReadonlySet<string>) {
+  constructor(private readonly viewer: Viewer, private readonly dwell: PageViewReporter, read: ReadonlySet<string>) {
     this.read = new Set(read);
   }
 
@@ -114,7 +114,7 @@ export class Tracking {
       const { top, height } = place.element.getBoundingClientRect();
       const [from, to] = [-top / height, (Math.min(end, innerHeight) - top) / height];
       const scale = (place.element.clientWidth / place.sheet.width) * (window.visualViewport?.scale ?? 1);
-      if (scale < legible - 0.001) {
+      if (scale < legibleScale - 0.001) {
         small ||= this.inSight.has(key);
         continue;
       }

@@ -1,5 +1,5 @@
 /** What the service answered instead of what was asked for. */
-export class Refusal extends Error {
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
@@ -14,9 +14,9 @@ export class Refusal extends Error {
 }
 
 /** The service could not be reached. */
-export class Unreachable extends Error {}
+export class NetworkError extends Error {}
 
-export interface Ask {
+export interface RequestOptions {
   method?: string;
   body?: unknown;
   bearer?: string;
@@ -30,7 +30,7 @@ export interface Ask {
 }
 
 /** Asks the service and returns its JSON answer. Throws Refusal or Unreachable. */
-export async function ask<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {} }: Ask = {}): Promise<T> {
+export async function request<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {} }: RequestOptions = {}): Promise<T> {
   const raw = body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
@@ -47,7 +47,7 @@ export async function ask<T>(path: string, { method, body, bearer, key, session,
       cache: "no-store",
     });
   } catch {
-    throw new Unreachable();
+    throw new NetworkError();
   }
   let answer: unknown;
   try {
@@ -57,7 +57,7 @@ export async function ask<T>(path: string, { method, body, bearer, key, session,
   }
   if (res.ok) return answer as T;
   const problem = (answer ?? {}) as { error?: string; message?: string; errors?: Record<string, string[]>; details?: Record<string, unknown> };
-  throw new Refusal(
+  throw new ApiError(
     res.status, problem.error ?? "unknown", problem.message ?? res.statusText, Number(res.headers.get("Retry-After")) || 0,
     problem.errors ?? {}, problem.details ?? {},
   );

@@ -19,7 +19,7 @@ const loaders: Record<Language, () => Promise<Words>> = {
 const remembered = "countersign:language";
 
 /** The language chosen before, else the first one of the browser's that is there, else English. */
-export function preferred(): Language {
+export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];
   for (const tag of wanted) {
     const base = tag?.toLowerCase().split("-")[0] ?? "";
@@ -38,7 +38,7 @@ function stored(): string | null {
 
 export type Translate = (key: Key, values?: Record<string, string | number>) => string;
 
-export interface Speech {
+export interface Localization {
   language: Language;
   /** BCP 47 tag for dates and numbers: the browser's own region where the language is the same. */
   locale: string;
@@ -46,7 +46,7 @@ export interface Speech {
 }
 
 /** Loads a language, makes it the document's, and remembers it if it was chosen. */
-export async function speak(language: Language, chosen = false): Promise<Speech> {
+export async function loadLanguage(language: Language, chosen = false): Promise<Localization> {
   let words: Words;
   try {
     words = await loaders[language]();
@@ -79,13 +79,13 @@ export function translator(words: Words, language: string): Translate {
   };
 }
 
-/** Writes a moment with the zone that it is told in. */
-export function moment(time: string, locale: string): string {
+/** Formats a time with the name of its zone. */
+export function formatMoment(time: string, locale: string): string {
   return new Date(time).toLocaleString(locale, { year: "numeric", month: "long", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" });
 }
 
 /** Writes a size in bytes. */
-export function megabytes(bytes: number, locale: string): string {
+export function formatBytes(bytes: number, locale: string): string {
   const big = bytes >= 1e6;
   return new Intl.NumberFormat(locale, { style: "unit", unit: big ? "megabyte" : "kilobyte", maximumFractionDigits: big ? 1 : 0 }).format(bytes / (big ? 1e6 : 1e3));
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { languages, type Language, type Speech } from "./i18n";
+import { languages, type Language, type Localization } from "./i18n";
 
 /** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
 export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
@@ -32,7 +32,7 @@ export function Title({ children, level = 1 }: { children: ComponentChildren; le
   return level === 1 ? <h1 ref={ref} tabIndex={-1}>{children}</h1> : <h2 ref={ref} tabIndex={-1}>{children}</h2>;
 }
 
-export function LanguageChoice({ speech, onChoose }: { speech: Speech; onChoose: (l: Language) => void }) {
+export function LanguageChoice({ speech, onChoose }: { speech: Localization; onChoose: (l: Language) => void }) {
   return (
     <select class="languages" aria-label={speech.t("language")} value={speech.language} onChange={(e) => onChoose(e.currentTarget.value as Language)}>
       {Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag} lang={tag}>{name}</option>)}
@@ -62,10 +62,10 @@ export function Icon({ name, size = 20 }: { name: IconName; size?: number }) {
   );
 }
 
-export function SealMark({ icon, tone = "" }: { icon: IconName; tone?: "" | "good" | "bad" }) {
+export function StatusIcon({ icon, tone = "" }: { icon: IconName; tone?: "" | "good" | "bad" }) {
   return <div class={`sealmark ${tone}`}><Icon name={icon} /></div>;
 }
 
-export function Waiting({ text }: { text: string }) {
+export function Loading({ text }: { text: string }) {
   return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">{text}</span></div>;
 }

@@ -1,16 +1,16 @@
 import { render, type ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import "./base.css";
-import { preferred, speak, type Language, type Speech } from "./i18n";
+import { preferredLanguage, loadLanguage, type Language, type Localization } from "./i18n";
 
-export interface Spoken {
-  speech: Speech;
+export interface LocalizedProps {
+  speech: Localization;
   choose: (l: Language) => void;
 }
 
-function Root({ first, Page }: { first: Speech; Page: ComponentType<Spoken> }) {
+function Root({ first, Page }: { first: Localization; Page: ComponentType<LocalizedProps> }) {
   const [speech, setSpeech] = useState(first);
-  return <Page speech={speech} choose={(l) => void speak(l, true).then(setSpeech)} />;
+  return <Page speech={speech} choose={(l) => void loadLanguage(l, true).then(setSpeech)} />;
 }
 
 /** Whether a typeface may be loaded beside what is needed; browsers that do not tell get it. */
@@ -20,9 +20,9 @@ function isFast(): boolean {
 }
 
 /** Shows a page in the language of its reader. */
-export async function start(Page: ComponentType<Spoken>): Promise<void> {
+export async function start(Page: ComponentType<LocalizedProps>): Promise<void> {
   document.documentElement.classList.toggle("fast", isFast());
-  const first = await speak(preferred());
+  const first = await loadLanguage(preferredLanguage());
   render(<Root first={first} Page={Page} />, document.getElementById("app")!);
 }
 

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import "./verify.css";
-import { ask, Refusal } from "../ui/http";
+import { request, ApiError } from "../ui/http";
 import type { Translate } from "../ui/i18n";
-import { Icon, LanguageChoice, SealMark, Title, Waiting, type IconName } from "../ui/parts";
-import { start, type Spoken } from "../ui/start";
+import { Icon, LanguageChoice, StatusIcon, Title, Loading, type IconName } from "../ui/parts";
+import { start, type LocalizedProps } from "../ui/start";
 import { Events, Facts, Signers } from "./record";
-import { worstFirst, type Finding, type Report, type Status, type Verdict } from "./report";
-import { checks, sentences, words, type Say } from "./words";
+import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
+import { checks, findingTexts, loadTexts, type VerifyTranslate } from "./words";
 import type { VerifyKey } from "./words/type";
 
 const verdicts: Record<Verdict, { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
@@ -26,15 +26,15 @@ const tooLarge = 30e6; // bytes; the service would refuse it after the upload
 
 type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
 
-function Verify({ speech, choose }: Spoken) {
+function Verify({ speech, choose }: LocalizedProps) {
   const { t, locale, language } = speech;
-  const [say, setSay] = useState<Say | null>(null);
+  const [say, setSay] = useState<VerifyTranslate | null>(null);
   const [state, setState] = useState<State>({ step: "choose" });
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => { void words(language).then((w) => setSay(() => w)); }, [language]);
+  useEffect(() => { void loadTexts(language).then((w) => setSay(() => w)); }, [language]);
   useEffect(() => { if (say) document.title = state.step === "told" ? `${say(state.report.verdict)} – ${state.name}` : say("title"); }, [say, state]);
-  if (!say) return <main><Waiting text={t("loading")} /></main>;
+  if (!say) return <main><Loading text={t("loading")} /></main>;
 
   const examine = async (file: Blob | undefined, name: string) => {
     if (!file) return;
@@ -44,7 +44,7 @@ function Verify({ speech, choose }: Spoken) {
     }
     setState({ step: "busy", name });
     try {
-      const report = await ask<Report>("/v1/verify", { body: file, headers: { "Content-Type": "application/pdf" } });
+      const report = await request<Report>("/v1/verify", { body: file, headers: { "Content-Type": "application/pdf" } });
       setState({ step: "told", name, file, report });
     } catch (e) {
       setState({ step: "choose", problem: problemOf(e, t, say) });
@@ -78,7 +78,7 @@ function Verify({ speech, choose }: Spoken) {
   );
 }
 
-interface ToldProps { name: string; file: Blob; report: Report; say: Say; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
+interface ToldProps { name: string; file: Blob; report: Report; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
 
 /** The verdict, what it means and what to do; then what the verified record says, and how it was found out. */
 function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
@@ -95,7 +95,7 @@ function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
   return (
     <>
       <section class={`card verdict ${r.verdict}`}>
-        <SealMark icon={verdict.icon} tone={verdict.tone} />
+        <StatusIcon icon={verdict.icon} tone={verdict.tone} />
         <Title>{say(r.verdict)}</Title>
         <p>{say(verdict.text, { by })}</p>
         <p><strong>{say(verdict.advice)}</strong></p>
@@ -115,9 +115,9 @@ function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
   );
 }
 
-function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when: (s: string) => string }) {
+function Findings({ findings, say, when }: { findings: Finding[]; say: VerifyTranslate; when: (s: string) => string }) {
   const sentence = (f: Finding): string => {
-    const key = sentences[f.code];
+    const key = findingTexts[f.code];
     if (!key) return "";
     const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : k === "name" ? commonName(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
     return say(key, values);
@@ -126,12 +126,12 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when
     <section class="card">
       <h2>{say("checks")}</h2>
       <ul class="checks">
-        {worstFirst(findings).map((f, i) => {
+        {bySeverity(findings).map((f, i) => {
           const check = checks[f.check];
           return (
             <li key={`${f.code}${i}`} class={f.status}>
               <Icon name={marks[f.status].icon} size={18} />
-              <span><strong>{check ? say(check) : f.check.replaceAll("_", " ")}</strong> <span class={sentences[f.code] ? "sr" : "quiet"}>{say(marks[f.status].word)}</span><br /><span class="small">{sentence(f)}</span></span>
+              <span><strong>{check ? say(check) : f.check.replaceAll("_", " ")}</strong> <span class={findingTexts[f.code] ? "sr" : "quiet"}>{say(marks[f.status].word)}</span><br /><span class="small">{sentence(f)}</span></span>
             </li>
           );
         })}
@@ -147,8 +147,8 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: Say; when
 /** Whom a certificate names, without the rest of the distinguished name (RFC 4514). */
 const commonName = (name: string): string => /(?:^|,)CN=((?:\\.|[^,\\])+)/.exec(name)?.[1]?.replaceAll(/\\(.)/g, "$1") ?? name;
 
-function problemOf(e: unknown, t: Translate, say: Say): string {
-  if (!(e instanceof Refusal)) return t("unreachable");
+function problemOf(e: unknown, t: Translate, say: VerifyTranslate): string {
+  if (!(e instanceof ApiError)) return t("unreachable");
   if (e.status === 413) return say("tooLarge");
   if (e.status === 429 || e.status === 503) return t("busyText");
   return t("wentWrong", { message: e.message });

@@ -1,9 +1,9 @@
 import type { SealRecord, RecordSigner, RecordValue } from "./report";
-import type { Say } from "./words";
+import type { VerifyTranslate } from "./words";
 import type { VerifyKey } from "./words/type";
 import { en } from "./words/en";
 
-interface Shown { record: SealRecord; say: Say; when: (s: string) => string }
+interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
 /** What a finding, a value or an event is called, if there is a word for it. */
 const known = (key: string): VerifyKey | null => (key in en ? (key as VerifyKey) : null);
@@ -28,7 +28,7 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
 }
 
 /** How the service knew who signed. */
-function identified(s: RecordSigner, say: Say): string {
+function identified(s: RecordSigner, say: VerifyTranslate): string {
   if (!s.verifiedAt) return say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
 }
@@ -60,9 +60,9 @@ export function Signers({ record: r, say, when }: Shown) {
   );
 }
 
-const word = (kind: string, say: Say): string => { const key = known(kind); return key ? say(key) : kind; };
+const word = (kind: string, say: VerifyTranslate): string => { const key = known(kind); return key ? say(key) : kind; };
 
-function entered(v: RecordValue, say: Say): string {
+function entered(v: RecordValue, say: VerifyTranslate): string {
   if (v.kind === "checkbox") return say(v.checked ? "ticked" : "unticked");
   return v.text ?? say("picture");
 }

@@ -3,7 +3,7 @@ import { translator, type Language } from "../ui/i18n";
 import { en } from "./words/en";
 import type { VerifyKey, VerifyWords } from "./words/type";
 
-export type Say = (key: VerifyKey, values?: Record<string, string | number>) => string;
+export type VerifyTranslate = (key: VerifyKey, values?: Record<string, string | number>) => string;
 
 const loaders: Record<Language, () => Promise<VerifyWords>> = {
   en: async () => en,
@@ -16,21 +16,21 @@ const loaders: Record<Language, () => Promise<VerifyWords>> = {
 };
 
 /** The page's own texts in a language; English where they cannot be loaded. */
-export async function words(language: Language): Promise<Say> {
+export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   let all: VerifyWords = en;
   try {
     all = await loaders[language]();
   } catch {
     language = "en";
   }
-  return translator(all as unknown as Words, language) as unknown as Say;
+  return translator(all as unknown as Words, language) as unknown as VerifyTranslate;
 }
 
 /**
  * What each finding's code means to people: the check that it belongs to, and a sentence. A code that is not here is
  * told by its check and its outcome.
  */
-export const sentences: Record<string, VerifyKey> = {
+export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
   "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.several": "sealSeveral",
   "signature.malformed": "sealWrong", "signature.wrong": "sealWrong", "signature.sound": "sealSound",

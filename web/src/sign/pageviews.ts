@@ -1,23 +1,23 @@
-import { Refusal, Unreachable } from "../ui/http";
+import { ApiError, NetworkError } from "../ui/http";
 
 /** One look at a page. */
-export interface Look { documentId: string; page: number; dwellMs: number }
+export interface PageView { documentId: string; page: number; dwellMs: number }
 
 /**
  * How long, in milliseconds, a drawn page must be in sight to count as seen, and
  * so to be reported. Shorter looks come from scrolling past.
  */
-export const glance = 350;
+export const minPageView = 350;
 
 /** Measures how long pages are looked at and reports it, one look after the other. */
-export class Dwell {
+export class PageViewReporter {
   private since = new Map<string, number>();
-  private queue: Look[] = [];
+  private queue: PageView[] = [];
   private sending: Promise<void> | null = null;
   private closed = false;
 
   constructor(
-    private readonly send: (look: Look, leaving: boolean) => Promise<void>,
+    private readonly send: (look: PageView, leaving: boolean) => Promise<void>,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -36,7 +36,7 @@ export class Dwell {
   }
 
   private add(key: string, ms: number): void {
-    if (ms < glance || this.closed) return;
+    if (ms < minPageView || this.closed) return;
     const cut = key.lastIndexOf("/");
     this.queue.push({ documentId: key.slice(0, cut), page: Number(key.slice(cut + 1)), dwellMs: Math.round(ms) });
   }
@@ -46,9 +46,9 @@ export class Dwell {
       try {
         await this.send(look, false);
       } catch (e) {
-        if (e instanceof Unreachable || (e instanceof Refusal && (e.status === 429 || e.status >= 500) && e.code !== "page_view_limit")) {
+        if (e instanceof NetworkError || (e instanceof ApiError && (e.status === 429 || e.status >= 500) && e.code !== "page_view_limit")) {
           this.queue.unshift(look);
-          await new Promise((done) => setTimeout(done, Math.max(3, e instanceof Refusal ? e.retryAfter : 0) * 1000));
+          await new Promise((done) => setTimeout(done, Math.max(3, e instanceof ApiError ? e.retryAfter : 0) * 1000));
           if (this.closed) return;
         }
         // Anything else will not get better by asking again.

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, when, words, type Client } from "./api";
+import { useLoad, formatTime, errorText, type Client } from "./api";
 import { Code } from "./login";
-import { Problem, Table } from "./parts";
+import { ErrorNotice, Table } from "./parts";
 import { Owner, Prove, type Proof } from "./proof";
 import { usePageTitle } from "./route";
 
@@ -23,7 +23,7 @@ function SecondFactor({ client, email, factor, onChange }: { client: Client; ema
       setCodes((await client.call<{ recoveryCodes: string[] }>("totp/confirm", { body: { code } })).recoveryCodes);
       setSecret(null);
     } catch (x) {
-      setProblem(words(x));
+      setProblem(errorText(x));
     }
   };
   if (codes) {
@@ -47,7 +47,7 @@ function SecondFactor({ client, email, factor, onChange }: { client: Client; ema
             <Code value={code} onInput={setCode} recovery={false} />
           </div>
         </div>
-        <Problem text={problem} />
+        <ErrorNotice text={problem} />
         <div class="row"><button>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Go back</button></div>
       </form>
     );
@@ -99,7 +99,7 @@ function Password({ client, email, factor, onChange }: { client: Client; email: 
       setTold({ bad: false, text: "Changed. You are signed out everywhere else." });
       onChange();
     } catch (x) {
-      setTold({ bad: true, text: words(x) });
+      setTold({ bad: true, text: errorText(x) });
     }
   };
   return (
@@ -129,7 +129,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
   return (
     <>
       <Title>Your account</Title>
-      <Problem text={factor.problem || sessions.problem} />
+      <ErrorNotice text={factor.problem || sessions.problem} />
       <div class="columns">
         <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} onChange={changed} />}</section>
         <section class="card stack"><h2>Password</h2><Password client={client} email={email} factor={active} onChange={sessions.reload} /></section>
@@ -138,7 +138,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
       {sessions.data && (
         <Table label="Sessions" head={["Device", "Address", "Since", "Last used", "End"]}>
           {sessions.data.map((s) => (
-            <tr key={s.id}><td>{s.userAgent || "unknown"}</td><td>{s.ip}</td><td>{when(s.createdAt)}</td><td>{when(s.seenAt)}</td>
+            <tr key={s.id}><td>{s.userAgent || "unknown"}</td><td>{s.ip}</td><td>{formatTime(s.createdAt)}</td><td>{formatTime(s.seenAt)}</td>
               <td>{s.current ? <span class="badge good">this one</span> : <button type="button" class="plain small" onClick={() => setEnding(s)}>Sign out</button>}</td></tr>
           ))}
         </Table>

@@ -1,14 +1,14 @@
-import { Refusal, Unreachable } from "../ui/http";
+import { ApiError, NetworkError } from "../ui/http";
 import type { Key } from "../lang/words";
-import { moment, type Speech } from "../ui/i18n";
-import { SealMark, Title, type IconName } from "../ui/parts";
+import { formatMoment, type Localization } from "../ui/i18n";
+import { StatusIcon, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";
 import { Contact } from "./Steps";
 
 /** The ways in which a link ends, or is not there yet. */
-export type End = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
+export type EndState = "invalid" | "expired" | "used" | "voided" | "otherDeclined" | "completed" | "notYet" | "busy" | "offline" | "embedInvalid" | "embedExpired";
 
-const ends: Record<End, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
+const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title: Key; text: Key }> = {
   invalid: { icon: "link", tone: "bad", title: "invalidTitle", text: "invalidText" },
   expired: { icon: "clock", tone: "", title: "expiredTitle", text: "expiredText" },
   used: { icon: "check", tone: "good", title: "usedTitle", text: "usedText" },
@@ -23,21 +23,21 @@ const ends: Record<End, { icon: IconName; tone: "" | "good" | "bad"; title: Key;
 };
 
 /** Which end a refusal means, or null if the page can go on. */
-export function endOf(e: unknown, framed = false): End | null {
+export function endStateOf(e: unknown, framed = false): EndState | null {
   const end = endOfLink(e);
-  return (framed && end && ({ invalid: "embedInvalid", expired: "embedExpired" } as Partial<Record<End, End>>)[end]) || end;
+  return (framed && end && ({ invalid: "embedInvalid", expired: "embedExpired" } as Partial<Record<EndState, EndState>>)[end]) || end;
 }
 
-function endOfLink(e: unknown): End | null {
-  if (e instanceof Unreachable) return "offline";
-  if (!(e instanceof Refusal)) return null;
+function endOfLink(e: unknown): EndState | null {
+  if (e instanceof NetworkError) return "offline";
+  if (!(e instanceof ApiError)) return null;
   switch (e.code) {
     case "signing_link_used": return "used";
     case "signing_link_expired": return "expired";
     case "signing_link_closed": {
       // The state is in the details, or else the last word of the message.
       const state = String(e.details.status ?? /(\w+)\.?$/.exec(e.message)?.[1] ?? "");
-      return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, End>)[state] ?? "invalid";
+      return ({ voided: "voided", declined: "otherDeclined", expired: "expired", completed: "completed" } as Record<string, EndState>)[state] ?? "invalid";
     }
     case "signer_pending": return "notYet";
     case "rate_limited": return "busy";
@@ -49,17 +49,17 @@ function endOfLink(e: unknown): End | null {
 }
 
 /** The envelope was closed after this signer had signed. */
-export function Closed({ end, speech }: { end: End; speech: Speech }) {
+export function Closed({ end, speech }: { end: EndState; speech: Localization }) {
   return <p class="notice bad" role="status"><strong>{speech.t(ends[end].title)}</strong> {speech.t(ends[end].text)}</p>;
 }
 
-export function Ended({ end, outcome, speech, onRetry }: { end: End; outcome?: Outcome | null; speech: Speech; onRetry: () => void }) {
+export function EndPage({ end, outcome, speech, onRetry }: { end: EndState; outcome?: Outcome | null; speech: Localization; onRetry: () => void }) {
   const { t, locale } = speech;
   const { icon, tone, title, text } = ends[end];
   const again = end === "offline" || end === "busy";
   return (
     <section class="card">
-      <SealMark icon={icon} tone={tone} />
+      <StatusIcon icon={icon} tone={tone} />
       <Title>{t(title)}</Title>
       <p>{t(text)}</p>
       {outcome && (
@@ -67,7 +67,7 @@ export function Ended({ end, outcome, speech, onRetry }: { end: End; outcome?: O
           {outcome.subject && <><dt>{t("subject")}</dt><dd><bdi>{outcome.subject}</bdi></dd></>}
           <dt>{t("documents")}</dt><dd>{outcome.documents.map((d, i) => <div key={i}><bdi>{d.name}</bdi></div>)}</dd>
           <dt>{t("from")}</dt><dd><bdi>{outcome.senderName}</bdi></dd>
-          {outcome.at && <><dt>{t("endedAt")}</dt><dd><time dateTime={outcome.at}>{moment(outcome.at, locale)}</time></dd></>}
+          {outcome.at && <><dt>{t("endedAt")}</dt><dd><time dateTime={outcome.at}>{formatMoment(outcome.at, locale)}</time></dd></>}
         </dl>
       )}
       {outcome && <Contact sender={outcome.senderName} contact={outcome.contact} t={t} />}

@@ -1,0 +1,56 @@
+import { useState } from "preact/hooks";
+import { Title } from "../ui/parts";
+import { errorText, hasRole, query, useLoad, type Client, type Identity } from "./api";
+import { ActionButton, ErrorNotice, Table } from "./parts";
+import { useFilters, usePageTitle } from "./route";
+
+interface Contact { id: string; name: string; email: string; phone: string | null }
+
+export function Contacts({ client, who }: { client: Client; who: Identity }) {
+  usePageTitle("Contacts");
+  const { get, set: setFilter } = useFilters();
+  const search = get("search");
+  const { data, problem, reload } = useLoad<Contact[]>(client, `contacts?${query({ search })}`);
+  const [form, setForm] = useState({ name: "", email: "", phone: "" });
+  const [refused, setRefused] = useState("");
+  const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
+  const add = async (e: SubmitEvent) => {
+    e.preventDefault();
+    try {
+      await client.call("contacts", { body: { name: form.name, email: form.email, ...(form.phone ? { phone: form.phone } : {}) } });
+      setForm({ name: "", email: "", phone: "" });
+      setRefused("");
+      reload();
+    } catch (x) {
+      setRefused(errorText(x));
+    }
+  };
+  return (
+    <>
+      <Title>Contacts</Title>
+      <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setFilter({ search: e.currentTarget.value })} /></div></div>
+      <ErrorNotice text={problem} />
+      {data && (
+        <Table label="Contacts" head={["Name", "E-mail", "Phone", "Remove"]}>
+          {data.map((c) => (
+            <tr key={c.id}><td><bdi>{c.name}</bdi></td><td>{c.email}</td><td>{c.phone ?? "–"}</td>
+              <td>{hasRole(who, "support") ? <ActionButton label="Remove" work={async () => { await client.call(`contacts/${c.id}`, { method: "DELETE" }); reload(); }} /> : "–"}</td></tr>
+          ))}
+        </Table>
+      )}
+      {data?.length === 0 && <p class="quiet">There are none.</p>}
+      {hasRole(who, "support") && (
+        <form class="card later" onSubmit={(e) => void add(e)}>
+          <h2>Add a contact</h2>
+          <div class="filters">
+            <div><label for="cname">Name</label><input id="cname" required value={form.name} onInput={set("name")} /></div>
+            <div><label for="cmail">E-mail</label><input id="cmail" type="email" required value={form.email} onInput={set("email")} /></div>
+            <div><label for="cphone">Phone (may be empty)</label><input id="cphone" type="tel" value={form.phone} onInput={set("phone")} /></div>
+          </div>
+          <ErrorNotice text={refused} />
+          <button class="small">Add</button>
+        </form>
+      )}
+    </>
+  );
+}
