@@ -119,7 +119,7 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 
 // MayAddDocument refuses a document that could not be added whatever it holds.
 func (e *Envelope) MayAddDocument(maxDocuments int) error {
-	if err := e.may(ActionAddDocument); err != nil {
+	if err := e.check(ActionAddDocument); err != nil {
 		return err
 	}
 	n := len(e.Originals())

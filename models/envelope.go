@@ -115,13 +115,13 @@ func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
 		FieldOrigin: cmp.Or(in.FieldOrigin, OriginTopLeft),
 		CreatedAt:   act.At, AuditHead: ChainStart,
 	}
-	e.rebase(act.At)
+	e.resetDeadline(act.At)
 	e.record(act, EventEnvelopeCreated, uuid.Nil, Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy})
 	return e, nil
 }
 
-// rebase counts the deadline from at.
-func (e *Envelope) rebase(at time.Time) {
+// resetDeadline counts the deadline from at.
+func (e *Envelope) resetDeadline(at time.Time) {
 	e.ExpiresAt = nil
 	if e.ExpiresInDays != nil {
 		t := at.AddDate(0, 0, *e.ExpiresInDays)
@@ -154,15 +154,15 @@ func (e *Envelope) Chain() error {
 	return nil
 }
 
-// may refuses an action that the state does not allow. Methods ask first and
+// check refuses an action that the state does not allow. Methods ask first and
 // move last, so that a refused action leaves the envelope as it was.
-func (e *Envelope) may(action Action) error {
+func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err
 }
 
-// move takes the envelope to the state that an allowed action leads to.
-func (e *Envelope) move(action Action) {
+// transition takes the envelope to the state that an allowed action leads to.
+func (e *Envelope) transition(action Action) {
 	if to, err := e.Status.Next(action); err == nil {
 		e.Status = to
 	}

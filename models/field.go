@@ -70,7 +70,7 @@ func fieldPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 // AddFields adds fields to a draft, all or none. path maps the index of an
 // input to the prefix of its problems ("" or "fields[0].").
 func (e *Envelope) AddFields(act Act, ins []FieldInput, path func(int) string) ([]*Field, error) {
-	if err := e.may(ActionAddField); err != nil {
+	if err := e.check(ActionAddField); err != nil {
 		return nil, err
 	}
 	p := Problems{}

@@ -10,7 +10,7 @@ import (
 // Send opens a draft for signing: the deadline starts to count and the first
 // routing group gets its links.
 func (e *Envelope) Send(act Act, message *string) error {
-	if err := e.may(ActionSend); err != nil {
+	if err := e.check(ActionSend); err != nil {
 		return err
 	}
 	p := Problems{}
@@ -30,9 +30,9 @@ func (e *Envelope) Send(act Act, message *string) error {
 		return err
 	}
 	at := act.At
-	e.move(ActionSend)
+	e.transition(ActionSend)
 	e.Message, e.SentAt = message, &at
-	e.rebase(at)
+	e.resetDeadline(at)
 	e.openGroup(act)
 	e.record(act, EventEnvelopeSent, uuid.Nil, Detail{"signers": len(e.Signers), "documents": len(e.Originals())})
 	return nil
@@ -40,14 +40,14 @@ func (e *Envelope) Send(act Act, message *string) error {
 
 // Void closes the envelope on the sender's behalf; all links end at once.
 func (e *Envelope) Void(act Act, reason *string) error {
-	if err := e.may(ActionVoid); err != nil {
+	if err := e.check(ActionVoid); err != nil {
 		return err
 	}
 	if err := checkReason(reason); err != nil {
 		return err
 	}
 	at := act.At
-	e.move(ActionVoid)
+	e.transition(ActionVoid)
 	e.VoidedAt = &at
 	e.record(act, EventEnvelopeVoided, uuid.Nil, reasonDetail(reason))
 	return nil
@@ -55,13 +55,13 @@ func (e *Envelope) Void(act Act, reason *string) error {
 
 // Expire closes the envelope because its deadline has passed.
 func (e *Envelope) Expire(act Act) error {
-	if err := e.may(ActionExpire); err != nil {
+	if err := e.check(ActionExpire); err != nil {
 		return err
 	}
 	if e.ExpiresAt == nil || act.At.Before(*e.ExpiresAt) {
 		return Refuse(KindConflict, "envelope_not_due", "The deadline has not passed.")
 	}
-	e.move(ActionExpire)
+	e.transition(ActionExpire)
 	e.record(act, EventEnvelopeExpired, uuid.Nil, nil)
 	return nil
 }
@@ -82,7 +82,7 @@ type SealedFile struct {
 
 // Complete ends a sealing: files holds the sealed file of every original.
 func (e *Envelope) Complete(act Act, files []SealedFile) error {
-	if err := e.may(ActionComplete); err != nil {
+	if err := e.check(ActionComplete); err != nil {
 		return err
 	}
 	byOriginal := make(map[uuid.UUID]SealedFile, len(files))
@@ -95,7 +95,7 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 		}
 	}
 	at := act.At
-	e.move(ActionComplete)
+	e.transition(ActionComplete)
 	e.SealingProblem, e.SealingProblemAt = nil, nil
 	for _, o := range e.Originals() {
 		f := byOriginal[o.ID]
@@ -151,7 +151,7 @@ func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f Sealed
 
 // Invited records that a signer's invitation or reminder went out by mail.
 func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID string) error {
-	if err := e.may(ActionInvite); err != nil {
+	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
 	name := EventInvitationSent
@@ -164,7 +164,7 @@ func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID stri
 
 // InvitationFailed records that a signer cannot be reached by mail.
 func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error {
-	if err := e.may(ActionInvite); err != nil {
+	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
 	e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
@@ -173,7 +173,7 @@ func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error
 
 // Relink gives a signer whose turn it is a new link; the old one ends.
 func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
-	if err := e.may(ActionInvite); err != nil {
+	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
 	s := e.Signer(signer)

@@ -45,14 +45,14 @@ func (p SealingProblem) Lasting() bool { return p != SealingFailing }
 // SealingFailed records that the documents cannot be sealed. The same problem is
 // recorded once.
 func (e *Envelope) SealingFailed(act Act, problem SealingProblem) error {
-	if err := e.may(ActionFailSealing); err != nil {
+	if err := e.check(ActionFailSealing); err != nil {
 		return err
 	}
 	if e.SealingProblem != nil && *e.SealingProblem == problem {
 		return nil
 	}
 	at := act.At
-	e.move(ActionFailSealing)
+	e.transition(ActionFailSealing)
 	if e.SealingProblem == nil {
 		e.SealingProblemAt = &at
 	}
@@ -79,7 +79,7 @@ func (e *Envelope) AllSignedAt() time.Time {
 // whose documents cannot be sealed. While sealing has no recorded problem it may
 // still succeed, and nobody can close the envelope.
 func (e *Envelope) VoidStuck(act Act, reason string) error {
-	if err := e.may(ActionVoidStuck); err != nil {
+	if err := e.check(ActionVoidStuck); err != nil {
 		return err
 	}
 	p := Problems{}
@@ -91,7 +91,7 @@ func (e *Envelope) VoidStuck(act Act, reason string) error {
 		return Refuse(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
 	}
 	at := act.At
-	e.move(ActionVoidStuck)
+	e.transition(ActionVoidStuck)
 	e.VoidedAt = &at
 	e.record(act, EventEnvelopeVoided, uuid.Nil, Detail{"reason": reason, "problem": string(*e.SealingProblem)})
 	return nil

@@ -50,3 +50,50 @@ func (f SecondFactor) Known() bool {
 func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
+
+// EmbeddedSession lets one signer sign inside a page of one origin.
+type EmbeddedSession struct {
+	ID            uuid.UUID `gorm:"primaryKey"`
+	AppID         uuid.UUID
+	TenantID      string
+	EnvelopeID    uuid.UUID
+	SignerID      uuid.UUID
+	TokenHash     []byte // SHA-256
+	AllowedOrigin string
+	ReturnURL     *string `gorm:"column:return_url"`
+	PrimaryColor  *string // "#rrggbb"
+	BorderRadius  *string // CSS length
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	RevokedAt     *time.Time
+}
+
+// Live refuses a session that has expired or was revoked.
+func (s *EmbeddedSession) Live(at time.Time) error {
+	switch {
+	case s.RevokedAt != nil:
+		return ErrSessionInvalid
+	case !at.Before(s.ExpiresAt):
+		return Refuse(KindUnauthorized, "session_expired", "This embedded session has expired.")
+	}
+	return nil
+}
+
+// ErrSessionInvalid is the answer to a token that is no session's, or was revoked.
+var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
+
+// MayEmbed refuses a signer who cannot be asked to sign in an embedded page now.
+func (e *Envelope) MayEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
+	s := e.Signer(signer)
+	switch {
+	case s == nil:
+		return nil, ErrNotFound
+	case e.Status == StatusDraft:
+		return nil, Refuse(KindConflict, "envelope_draft", "The envelope has not been sent.")
+	case !e.Status.Open() || e.Due(at):
+		return nil, Refuse(KindConflict, "envelope_closed", "The envelope is %s; nobody can sign it any more.", e.Status.Public())
+	case !s.Awaited():
+		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))
+	}
+	return s, nil
+}

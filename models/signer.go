@@ -119,7 +119,7 @@ func (in SignerInput) Check(p Problems, path string) {
 
 // AddSigner adds a signer to a draft.
 func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
-	if err := e.may(ActionAddSigner); err != nil {
+	if err := e.check(ActionAddSigner); err != nil {
 		return nil, err
 	}
 	p := Problems{}

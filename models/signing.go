@@ -36,10 +36,10 @@ var (
 // ErrLinkInvalid is the answer to a token that is no link, or none any more.
 var ErrLinkInvalid = errLinkInvalid
 
-// holder finds the signer that a link belongs to and checks that the link is
+// authorizeLink finds the signer that a link belongs to and checks that the link is
 // still the current one and the envelope takes signatures.
 // spent answers a signer who has signed or declined.
-func (e *Envelope) holder(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
+func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
 		return nil, errLinkInvalid
@@ -63,7 +63,7 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	if context {
 		spent = Refuse(KindGone, "signing_link_used", "This signing link has already been used.")
 	}
-	return e.holder(l, at, ActionRead, spent)
+	return e.authorizeLink(l, at, ActionRead, spent)
 }
 
 // Open records that a signer has opened the link. Opening it again changes nothing.
@@ -76,7 +76,7 @@ func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
 		return s, nil
 	}
 	at := act.At
-	e.move(ActionOpen)
+	e.transition(ActionOpen)
 	s.Status, s.ViewedAt = SignerViewed, &at
 	e.record(act, EventSignerViewed, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
@@ -84,7 +84,7 @@ func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
 
 // RequestCode makes hash the one live code of the link.
 func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
-	s, err := e.holder(l, act.At, ActionRequestCode, errLinkInvalid)
+	s, err := e.authorizeLink(l, act.At, ActionRequestCode, errLinkInvalid)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 		return nil, e
 	}
 	until := act.At.Add(OTPLifetime)
-	e.move(ActionRequestCode)
+	e.transition(ActionRequestCode)
 	s.OTPRequests = append(recent, act.At)
 	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, &until, 0
 	e.record(act, EventOTPRequested, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
@@ -118,14 +118,14 @@ func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
 // BindCode is VerifyCode for a confirmation that holds for the session whose
 // token has the hash session; nil binds it to no session.
 func (e *Envelope) BindCode(act Act, l Link, hash, session []byte) (bool, error) {
-	s, err := e.holder(l, act.At, ActionVerifyCode, errLinkInvalid)
+	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, errLinkInvalid)
 	if err != nil {
 		return false, err
 	}
 	if !s.liveCode(act.At) {
 		return false, nil
 	}
-	e.move(ActionVerifyCode)
+	e.transition(ActionVerifyCode)
 	if subtle.ConstantTimeCompare(s.OTPHash, hash) == 1 {
 		s.OTPHash, s.OTPExpiresAt, s.OTPFailures = nil, nil, 0
 		s.confirm(act, session)
@@ -149,7 +149,7 @@ func (e *Envelope) BindCode(act Act, l Link, hash, session []byte) (bool, error)
 // shown a disclosure.
 func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
-	s, err := e.holder(l, act.At, ActionConsent, given)
+	s, err := e.authorizeLink(l, act.At, ActionConsent, given)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 		return nil, given
 	}
 	at := act.At
-	e.move(ActionConsent)
+	e.transition(ActionConsent)
 	s.ConsentAt, s.ConsentVersion = &at, shown.Version
 	e.record(act, EventConsentGiven, s.ID, Detail{
 		"signerId": s.ID.String(), "version": shown.Version, "language": shown.Language, "textSha256": shown.Hash(),
@@ -170,7 +170,7 @@ func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 
 // ViewPage records that the signer looked at a page for dwellMs milliseconds.
 func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwellMs int64) error {
-	s, err := e.holder(l, act.At, ActionViewPage, errLinkInvalid)
+	s, err := e.authorizeLink(l, act.At, ActionViewPage, errLinkInvalid)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwell
 	if s.PageViews >= MaxPageViews {
 		return Refuse(KindRateLimited, "page_view_limit", "No more page views are recorded for this signer.")
 	}
-	e.move(ActionViewPage)
+	e.transition(ActionViewPage)
 	s.PageViews++
 	s.LastViewed = fmt.Sprintf("%s/%d", document, page)
 	e.record(act, EventPageViewed, s.ID, Detail{
@@ -219,7 +219,7 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 	if _, awaiting := e.openOrder(); !awaiting {
 		action = ActionSignLast
 	}
-	e.move(action)
+	e.transition(action)
 	e.Values = append(e.Values, values...)
 	e.adopt(s, values, sub.FontLabel, at)
 	s.ValuesHash = valuesHash(values)
@@ -242,7 +242,7 @@ func (e *Envelope) DeclineConfirmed(act Act, l Link, reason *string) (*Signer, e
 }
 
 func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Signer, error) {
-	s, err := e.holder(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Si
 		return nil, err
 	}
 	at := act.At
-	e.move(ActionDecline)
+	e.transition(ActionDecline)
 	s.Status, s.DeclinedAt = SignerDeclined, &at
 	for _, name := range []EventName{EventSignerDeclined, EventEnvelopeDeclined} {
 		detail := Detail{"signerId": s.ID.String()}
@@ -276,7 +276,7 @@ func (e *Envelope) maySign(act Act, l Link) (*Signer, error) {
 	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
 		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
 	}
-	s, err := e.holder(l, act.At, ActionSign, signed)
+	s, err := e.authorizeLink(l, act.At, ActionSign, signed)
 	if err != nil {
 		return nil, err
 	}

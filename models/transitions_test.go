@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// life is the moves table written down a second time, as the interface tells
+// life is the table of transitions written down a second time, as the interface tells
 // it: what leads where. Everything else must be refused.
 var life = map[models.Status]map[models.Action]models.Status{
 	"draft": {

@@ -30,11 +30,11 @@ func (s Status) Public() Status {
 	return s
 }
 
-// Terminal reports whether no move leads out of the state.
-func (s Status) Terminal() bool { return s.Known() && len(moves[s]) == 0 }
+// Terminal reports whether no transition leads out of the state.
+func (s Status) Terminal() bool { return s.Known() && len(transitions[s]) == 0 }
 
 // Known reports whether s is one of Statuses.
-func (s Status) Known() bool { _, ok := moves[s]; return ok }
+func (s Status) Known() bool { _, ok := transitions[s]; return ok }
 
 // Open reports whether signers may act.
 func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
@@ -72,9 +72,9 @@ var Actions = []Action{
 	ActionVoid, ActionExpire, ActionComplete, ActionFailSealing, ActionVoidStuck,
 }
 
-// moves is the whole life of an envelope: state × action → next state. What is
+// transitions is the whole life of an envelope: state × action → next state. What is
 // not in it is refused.
-var moves = map[Status]map[Action]Status{
+var transitions = map[Status]map[Action]Status{
 	StatusDraft: {
 		ActionAddDocument: StatusDraft,
 		ActionAddSigner:   StatusDraft,
@@ -123,7 +123,7 @@ var moves = map[Status]map[Action]Status{
 
 // Next is the state that action leads to from s, or the refusal.
 func (s Status) Next(action Action) (Status, error) {
-	if to, ok := moves[s][action]; ok {
+	if to, ok := transitions[s][action]; ok {
 		return to, nil
 	}
 	return s, refusal(s, action)
