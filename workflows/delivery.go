@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	sdktemporal "go.temporal.io/sdk/temporal"
@@ -23,11 +24,13 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		return sdktemporal.NewNonRetryableApplicationError("no delays were given", "NoSchedule", nil)
 	}
 	if in.Delays[0] > 0 {
+		workflow.SetCurrentDetails(ctx, "Waiting "+in.Delays[0].String()+" before the first attempt.")
 		wait := workflow.TimerOptions{Summary: "Before the first attempt"}
 		if err := workflow.NewTimerWithOptions(ctx, in.Delays[0], wait).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, in at most %d attempts; what the endpoint answered to the last one is the pending activity's last failure.", len(in.Delays)))
 	attempt := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
 		// The exchange is bounded by 10 s; the rest is for the database. Retry-After may stretch the schedule.

@@ -356,7 +356,7 @@ func TestTenActions(t *testing.T) {
 			s.plan.Deadline, s.plan.RemindAt, s.plan.ReminderEvery = in(14*24*time.Hour), in(72*time.Hour), 72*time.Hour
 			counts, shown := map[enums.EventType]int{}, []string{}
 			for _, ev := range s.play(t, "actions").Events {
-				switch ev.EventType { //nolint:exhaustive // the others are not billed
+				switch ev.EventType {
 				case enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
 					var status string
 					fields := ev.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()

@@ -31,6 +31,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		if err := sleepUntil(ctx, at, fmt.Sprintf("Reminder %d day(s) before", days)); err != nil {
 			return err
 		}
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this stays, see the pending activity's last failure.", days))
 		opts := activityOptions(fmt.Sprintf("Remind that %d day(s) are left", days), 5*time.Minute)
 		opts.ScheduleToCloseTimeout = 12 * time.Hour
 		// A reminder that cannot be sent does not keep the files from being purged.

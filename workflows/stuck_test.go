@@ -171,6 +171,53 @@ func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(h.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
 }
 
+// TestEveryRunningWorkflowSaysWhatItWaitsFor, to an operator who opens it.
+func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	in := temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}
+	down := errors.New("does not answer")
+	delays := []time.Duration{time.Minute, time.Hour, time.Hour, time.Hour, time.Hour}
+	for name, c := range map[string]struct {
+		workflow any
+		args     []any
+		after    time.Duration
+		want     string
+	}{
+		"delivery before its first attempt": {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, time.Second, "Waiting 1m0s before the first attempt."},
+		"delivery":                          {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, 2 * time.Minute, "Delivering, in at most 5 attempts"},
+		"reinvite":                          {workflows.Reinvite, []any{temporal.ReinviteInput{EnvelopeInput: in}}, time.Minute, "Sending a renewed link"},
+		"retention":                         {workflows.Retention, []any{in}, time.Minute, "Waiting until "},
+		"retention that reminds":            {workflows.Retention, []any{in}, 24*time.Hour + time.Minute, "Reminding recipients that 1 day(s) are left"},
+		"timestamp":                         {workflows.Timestamp, []any{in}, time.Minute, "Waiting for the time-stamp authority"},
+		"anchor":                            {workflows.Anchor, nil, time.Minute, "Having the heads of the audit chains time-stamped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(quiet(t))
+			env := suite.NewTestWorkflowEnvironment()
+			env.RegisterActivity(acts)
+			until := env.Now().Add(48 * time.Hour)
+			env.OnActivity(acts.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{1}}, nil).Maybe()
+			for _, a := range []any{acts.Deliver, acts.Invite, acts.RemindDeletion, acts.Timestamp} {
+				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()
+			}
+			env.OnActivity(acts.AnchorAudit, mock.Anything).Return(activities.Anchored{}, down).Maybe()
+			details := ""
+			env.RegisterDelayedCallback(func() {
+				v, err := env.QueryWorkflow("__temporal_workflow_metadata")
+				require.NoError(t, err)
+				var m sdkpb.WorkflowMetadata
+				require.NoError(t, v.Get(&m))
+				details = m.GetCurrentDetails()
+				env.CancelWorkflow()
+			}, c.after)
+			env.ExecuteWorkflow(c.workflow, c.args...)
+			require.Contains(t, details, c.want)
+		})
+	}
+}
+
 // TestAFailedDeliverySaysWhatTheEndpointAnswered, first of all.
 func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 	t.Parallel()
