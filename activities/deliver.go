@@ -67,7 +67,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		record.Error = res.Err.Error()
 	}
 	last := attempt >= len(in.Delays) || res.Gone
-	disabled, err := a.Store.RecordAttempt(ctx, record, store.Outcome{
+	disabled, err := a.Store.RecordAttempt(ctx, record, models.DeliveryOutcome{
 		WebhookID: job.Delivery.WebhookID, Delivered: res.OK(), Last: last, Gone: res.Gone,
 	})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"countersign/activities"
 	"countersign/models"
-	"countersign/store"
 	"countersign/webhook"
 )
 
@@ -165,7 +164,7 @@ func TestASuccessForgivesAnEndpoint(t *testing.T) {
 		again(500)
 		require.NotNil(h.t, state().FailingSince)
 		require.Equal(h.t, "HTTP status 500", state().LastError)
-		h.clock.Add(store.DisableAfter - time.Hour)
+		h.clock.Add(models.DisableAfter - time.Hour)
 		again(200)
 		require.Nil(h.t, state().FailingSince)
 		require.Empty(h.t, state().LastError)
@@ -173,7 +172,7 @@ func TestASuccessForgivesAnEndpoint(t *testing.T) {
 		again(503)
 		require.True(h.t, state().Active, "it has failed for no time at all")
 		require.Equal(h.t, h.clock.Now(), state().FailingSince.UTC())
-		h.clock.Add(store.DisableAfter - time.Microsecond)
+		h.clock.Add(models.DisableAfter - time.Microsecond)
 		again(503)
 		require.True(h.t, state().Active)
 		h.clock.Add(time.Microsecond)

@@ -12,7 +12,6 @@ import (
 
 	"countersign/api"
 	"countersign/models"
-	"countersign/store"
 )
 
 // named finds the item of a list with that member.
@@ -222,7 +221,7 @@ func TestAnotherAddressIsAFreshStart(t *testing.T) {
 		c := s.client(t)
 		c.sent(contract())
 		d := rowsOf(c.get("/v1/console/webhook-deliveries").want(200))[0].(object)
-		_, err = s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: uuid.MustParse(d["id"].(string)), At: s.clock.now(), Status: 500}, store.Outcome{WebhookID: hook.ID})
+		_, err = s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: uuid.MustParse(d["id"].(string)), At: s.clock.now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID})
 		require.NoError(t, err)
 		at := "/v1/console/webhooks/" + hook.ID.String()
 		failing := func() any { return list(c.get("/v1/console/webhooks").want(200))[0].(object)["failingSince"] }

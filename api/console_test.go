@@ -17,7 +17,6 @@ import (
 	"countersign/api"
 	"countersign/internal/testkit"
 	"countersign/models"
-	"countersign/store"
 	"countersign/store/blob"
 )
 
@@ -350,7 +349,7 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 		fail := func(at time.Time, gone bool) string {
 			disabled, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{
 				DeliveryID: uuid.MustParse(id), At: at, Status: 500, Body: []byte("oops\x00\xff"),
-			}, store.Outcome{WebhookID: uuid.MustParse(hook.str("id")), Last: true, Gone: gone})
+			}, models.DeliveryOutcome{WebhookID: uuid.MustParse(hook.str("id")), Last: true, Gone: gone})
 			require.NoError(t, err)
 			return disabled
 		}
@@ -371,7 +370,7 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 		require.Nil(t, ping.body["envelopeId"])
 
 		// Five days without a success switch it off, with all that is on its way.
-		require.Equal(t, models.DisabledFailing, fail(s.clock.now().Add(store.DisableAfter+time.Hour), false))
+		require.Equal(t, models.DisabledFailing, fail(s.clock.now().Add(models.DisableAfter+time.Hour), false))
 		require.EqualValues(t, 0, c.get("/v1/console/webhook-deliveries?status=pending").want(200).body["total"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).refused(409, "webhook_inactive")
 		c.post("/v1/console/webhooks/"+hook.str("id")+"/ping", nil).refused(409, "webhook_inactive")

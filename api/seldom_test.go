@@ -12,7 +12,6 @@ import (
 
 	"countersign/internal/testkit"
 	"countersign/models"
-	"countersign/store"
 )
 
 // TestSavedSignatureIsOffered: a signer with a code by text message, whose
@@ -62,7 +61,7 @@ func TestWhatTheConsoleTells(t *testing.T) {
 		hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{
 			"envelope.completed", "envelope.voided", "signer.declined", "signer.signed",
 		}, "secret": "long enough"}).want(201)
-		settle := func(event string, o store.Outcome, status int) *answer {
+		settle := func(event string, o models.DeliveryOutcome, status int) *answer {
 			list := c.get("/v1/console/webhook-deliveries?status=pending&event=" + event).want(200)
 			id := list.body["data"].([]any)[0].(object)["id"].(string)
 			o.WebhookID = uuid.MustParse(hook.str("id"))
@@ -77,7 +76,7 @@ func TestWhatTheConsoleTells(t *testing.T) {
 		voided := c.draft(contract())
 		c.post("/v1/envelopes/"+voided.str("id")+"/void", object{"reason": "typo"}).want(200)
 		require.NotNil(t, c.get("/v1/console/envelopes/" + voided.str("id")).want(200).body["voidedAt"])
-		told := settle("envelope.voided", store.Outcome{Delivered: true}, 200)
+		told := settle("envelope.voided", models.DeliveryOutcome{Delivered: true}, 200)
 		require.NotNil(t, told.body["deliveredAt"])
 		require.Equal(t, "typo", notice(told)["reason"])
 		require.NotNil(t, c.get("/v1/console/webhook-deliveries?status=delivered").want(200).body["data"].([]any)[0].(object)["deliveredAt"])
@@ -85,14 +84,14 @@ func TestWhatTheConsoleTells(t *testing.T) {
 
 		declined, link := c.sent(contract())
 		c.post("/v1/signing/"+link+"/decline", object{"reason": "no"}).want(200)
-		told = settle("signer.declined", store.Outcome{Last: true}, 500)
+		told = settle("signer.declined", models.DeliveryOutcome{Last: true}, 500)
 		require.NotNil(t, told.body["failedAt"])
 		require.Equal(t, declined.signer(0)["id"], notice(told)["signer"].(object)["id"])
 
 		done, link := c.sent(contract())
 		c.signs(done, link)
 		s.completes(t, done.str("id"), 0)
-		told = settle("envelope.completed", store.Outcome{Last: true, Gone: true}, 410)
+		told = settle("envelope.completed", models.DeliveryOutcome{Last: true, Gone: true}, 410)
 		require.NotNil(t, notice(told)["completedAt"])
 		require.NotNil(t, notice(told)["documentHashFinal"])
 		require.Equal(t, notice(told)["completedAt"], told.body["payload"].(object)["completedAt"], "nested and flat")

@@ -76,7 +76,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	change := store.WebhookChange{URL: o.optStr("url")}
+	change := models.WebhookChange{URL: o.optStr("url")}
 	if change.URL != nil {
 		s.webhookURL(o, *change.URL)
 	}

@@ -129,7 +129,7 @@ func TestAppsAreApart(t *testing.T) {
 		for name, call := range map[string]func(app uuid.UUID, o *owned) error{
 			"load the endpoint": func(app uuid.UUID, o *owned) error { _, err := s.Webhook(ctx, app, o.hook.ID); return err },
 			"change the endpoint": func(app uuid.UUID, o *owned) error {
-				_, err := s.UpdateWebhook(ctx, app, o.hook.ID, store.WebhookChange{URL: &url})
+				_, err := s.UpdateWebhook(ctx, app, o.hook.ID, models.WebhookChange{URL: &url})
 				return err
 			},
 			"switch the endpoint": func(app uuid.UUID, o *owned) error {

@@ -83,9 +83,6 @@ func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (*models.Delive
 	return d, ev, attempts, nil
 }
 
-// MaxRuns bounds how often one delivery can be sent again.
-const MaxRuns = 100
-
 // Resend puts a settled delivery on its way again, under the same event id.
 func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery, error) {
 	d := &models.Delivery{}
@@ -102,15 +99,12 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 		if err := tx.Where("id = ?", d.WebhookID).Find(&hooks).Error; err != nil {
 			return err
 		}
-		switch {
-		case d.Status == models.DeliveryPending:
-			return models.Refuse(models.KindConflict, "delivery_pending", "The delivery is on its way already.")
-		case len(hooks) == 0:
-			return models.Refuse(models.KindConflict, "webhook_deleted", "The endpoint was deleted.")
-		case !hooks[0].Active:
-			return models.Refuse(models.KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
-		case d.Run >= MaxRuns:
-			return models.Refuse(models.KindConflict, "delivery_exhausted", "The delivery was sent again %d times; that is the most.", MaxRuns)
+		var w *models.Webhook
+		if len(hooks) > 0 {
+			w = &hooks[0]
+		}
+		if err := d.Resend(w); err != nil {
+			return err
 		}
 		return s.resend(t, tx, []*models.Delivery{d})
 	})
@@ -145,10 +139,10 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
 		}
-		if !hook.Active {
-			return models.Refuse(models.KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
+		if err := hook.CanDeliver(); err != nil {
+			return err
 		}
-		q := s.locked(tx).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?", webhook, models.DeliveryFailed, since.UTC(), MaxRuns)
+		q := s.locked(tx).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?", webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns)
 		var failed []*models.Delivery
 		if err := q.Order("id").Limit(resendLimit).Find(&failed).Error; err != nil {
 			return err
@@ -157,11 +151,16 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if out.Resent == 0 {
 			return nil
 		}
+		for _, d := range failed {
+			if err := d.Resend(&hook); err != nil {
+				return err
+			}
+		}
 		if err := s.resend(t, tx, failed); err != nil {
 			return err
 		}
 		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?",
-			webhook, models.DeliveryFailed, since.UTC(), MaxRuns).Count(&out.Remaining).Error
+			webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns).Count(&out.Remaining).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("resend deliveries of webhook %s: %w", webhook, err)
@@ -170,12 +169,12 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 	return out, nil
 }
 
+// resend saves deliveries that are on their way again, and has them started.
 func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
 	now := s.now()
 	ids := make([]uuid.UUID, 0, len(ds))
 	rows := make([]models.OutboxRow, 0, len(ds))
 	for _, d := range ds {
-		d.Status, d.Run, d.FailedAt, d.DeliveredAt = models.DeliveryPending, d.Run+1, nil, nil
 		ids = append(ids, d.ID)
 		rows = append(rows, s.outboxRow(now, d.ID, models.OutboxDeliver,
 			models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
@@ -203,8 +202,8 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
 			return found(err)
 		}
-		if !hook.Active {
-			return models.Refuse(models.KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
+		if err := hook.CanDeliver(); err != nil {
+			return err
 		}
 		now := s.now()
 		ev := &models.WebhookEvent{ID: s.newID(), AppID: app, Name: models.EventPing, CreatedAt: now}

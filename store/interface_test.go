@@ -224,7 +224,7 @@ func TestSoManyWebhooks(t *testing.T) {
 			return s.CreateWebhook(t.Context(), app.ID, "https://example.com/h", []models.EventName{models.EventEnvelopeSent}, "")
 		}
 		var last *models.Webhook
-		for range store.MaxWebhooks {
+		for range models.MaxWebhooks {
 			last, err = create()
 			require.NoError(t, err)
 		}
@@ -250,7 +250,7 @@ func TestDeliveryIsOfOneMoment(t *testing.T) {
 		written := make(chan error, 1)
 		go func() {
 			for i := range 40 {
-				_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, store.Outcome{WebhookID: hook.ID, Delivered: i == 39})
+				_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Delivered: i == 39})
 				if err != nil {
 					written <- err
 					return

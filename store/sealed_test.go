@@ -123,7 +123,7 @@ func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
 		job, err := s.DeliveryJob(ctx, row.Key)
 		require.NoError(t, err)
 		attempt := models.DeliveryAttempt{DeliveryID: row.Key, At: clock.Now(), Status: 200, Body: job.Event.Body}
-		_, err = s.RecordAttempt(ctx, attempt, store.Outcome{WebhookID: job.Delivery.WebhookID, Delivered: true})
+		_, err = s.RecordAttempt(ctx, attempt, models.DeliveryOutcome{WebhookID: job.Delivery.WebhookID, Delivered: true})
 		require.NoError(t, err)
 		w.delivery = row.Key
 	}

@@ -10,34 +10,15 @@ import (
 	"countersign/models"
 )
 
-// WebhookChange is what can be changed of an endpoint; nil leaves it.
-type WebhookChange struct {
-	URL    *string
-	Events []models.EventName
-}
-
-// UpdateWebhook changes an endpoint. With another address it has a clean slate:
-// what is known of failures belongs to the old one. Deliveries on their way go to
-// the new address.
-func (s *Store) UpdateWebhook(ctx context.Context, app, id uuid.UUID, c WebhookChange) (*models.Webhook, error) {
+// UpdateWebhook changes an endpoint. Deliveries on their way go to the new address.
+func (s *Store) UpdateWebhook(ctx context.Context, app, id uuid.UUID, c models.WebhookChange) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return found(err)
 		}
-		columns := []string{}
-		if c.URL != nil && *c.URL != w.URL {
-			w.URL, w.FailingSince, w.LastError = *c.URL, nil, ""
-			columns = append(columns, "url", "failing_since", "last_error")
-		}
-		if c.Events != nil {
-			w.Events = c.Events
-			columns = append(columns, "events")
-		}
-		if len(columns) == 0 {
-			return nil
-		}
-		return tx.Model(w).Select(columns).Updates(w).Error
+		w.Change(c)
+		return tx.Model(w).Select("url", "events", "failing_since", "last_error").Updates(w).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update webhook %s: %w", id, err)

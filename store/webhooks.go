@@ -12,9 +12,6 @@ import (
 	"countersign/models"
 )
 
-// MaxWebhooks is how many endpoints an app may register.
-const MaxWebhooks = 100
-
 // CreateWebhook registers an endpoint. With secret "" its deliveries are
 // signed with the app's client secret.
 func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string) (*models.Webhook, error) {
@@ -30,8 +27,8 @@ func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, ev
 		if err := tx.Model(&models.Webhook{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
 			return err
 		}
-		if n >= MaxWebhooks {
-			return models.Refuse(models.KindConflict, "too_many_webhooks", "An app may register %d endpoints; delete one first.", MaxWebhooks)
+		if err := models.RoomForWebhook(n); err != nil {
+			return err
 		}
 		return tx.Create(w).Error
 	})
@@ -60,7 +57,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 		if res.Error != nil {
 			return res.Error
 		}
-		return s.endQueue(tx, id)
+		return s.failPending(tx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("delete webhook %s: %w", id, err)
@@ -123,7 +120,7 @@ func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webho
 		}
 		out = shared
 	}
-	if w.PreviousSecret == nil || w.PreviousUntil == nil || !s.now().Before(*w.PreviousUntil) {
+	if !w.PreviousSigns(s.now()) {
 		return out, nil
 	}
 	old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
@@ -134,43 +131,23 @@ func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webho
 	return append(out, old), nil
 }
 
-// Outcome is what a try at a delivery means.
-type Outcome struct {
-	WebhookID uuid.UUID
-	Delivered bool
-	Last      bool // there will be no other
-	Gone      bool // the endpoint wants no more deliveries
-}
-
-// DisableAfter is how long an endpoint may fail without one success before it
-// is switched off.
-const DisableAfter = 5 * 24 * time.Hour
-
-// RecordAttempt keeps a try at a delivery and settles it: delivered if it went
-// well, failed if it was the last. It returns why the endpoint was switched off
-// by it, "" if it was not.
-func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o Outcome) (disabled string, err error) {
+// RecordAttempt keeps an attempt at a delivery and settles the delivery by it. It
+// returns why the endpoint was switched off by it, "" if it was not.
+func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		var d models.Delivery
 		if err := s.locked(tx).Take(&d, "id = ?", a.DeliveryID).Error; err != nil {
 			return found(err)
 		}
-		change := map[string]any{"attempts": d.Attempts + 1}
-		a.Number = d.Attempts + 1
-		switch {
-		case o.Delivered:
-			change["status"], change["delivered_at"], change["failed_at"] = models.DeliveryDelivered, a.At, nil
-		case o.Last && d.Status == models.DeliveryPending:
-			change["status"], change["failed_at"] = models.DeliveryFailed, a.At
-		}
-		if err := tx.Model(&d).Updates(change).Error; err != nil {
+		d.Record(&a, o)
+		if err := tx.Model(&d).Select("attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {
 			return err
 		}
 		if err := tx.Create(sealed(s, &a)).Error; err != nil {
 			return err
 		}
-		disabled, err = s.judge(tx, a, o)
+		disabled, err = s.updateEndpointHealth(tx, &a, o)
 		return err
 	})
 	if err != nil {
@@ -179,56 +156,35 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o O
 	return disabled, nil
 }
 
-// judge notes how the endpoint does, and switches off one that is gone or has
-// failed for too long. It writes only what changes: endpoints that do well are
-// not locked by their deliveries.
-func (s *Store) judge(tx *gorm.DB, a models.DeliveryAttempt, o Outcome) (disabled string, err error) {
+// updateEndpointHealth saves what an attempt tells of the endpoint. It writes only
+// what changes: endpoints that do well are not locked by their deliveries.
+func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	var hooks []models.Webhook
 	if err := tx.Where("id = ?", o.WebhookID).Find(&hooks).Error; err != nil || len(hooks) == 0 {
 		return "", err
 	}
-	w := &hooks[0]
-	if o.Delivered {
-		if w.FailingSince == nil {
-			return "", nil
-		}
-		return "", tx.Model(w).Updates(map[string]any{"failing_since": nil, "last_error": ""}).Error
-	}
-	why := a.Error
-	if why == "" {
-		why = fmt.Sprintf("HTTP status %d", a.Status)
-	}
-	change := map[string]any{"last_error": why}
-	since := a.At
-	if w.FailingSince == nil {
-		change["failing_since"] = since
-	} else {
-		since = *w.FailingSince
-	}
-	switch {
-	case !w.Active:
-	case o.Gone:
-		disabled = models.DisabledGone
-	case a.At.Sub(since) >= DisableAfter:
-		disabled = models.DisabledFailing
+	w, was := &hooks[0], hooks[0]
+	disabled = w.UpdateHealth(a, o)
+	columns := []string{"last_error"}
+	if w.FailingSince != was.FailingSince {
+		columns = append(columns, "failing_since")
 	}
 	if disabled == "" {
-		if w.FailingSince != nil && w.LastError == why {
+		if len(columns) == 1 && w.LastError == was.LastError {
 			return "", nil
 		}
-		return "", tx.Model(w).Updates(change).Error
+		return "", tx.Model(w).Select(columns).Updates(w).Error
 	}
-	change["active"], change["disabled_at"], change["disabled_reason"] = false, a.At, disabled
-	res := tx.Model(w).Where("active").Updates(change)
+	res := tx.Model(w).Where("active").Select(append(columns, "active", "disabled_at", "disabled_reason")).Updates(w)
 	if res.Error != nil || res.RowsAffected == 0 {
 		return "", res.Error // another delivery was first
 	}
-	return disabled, s.endQueue(tx, w.ID)
+	return disabled, s.failPending(tx, w.ID)
 }
 
-// endQueue fails what is on its way to an endpoint: the workflows find it
+// failPending fails what is on its way to an endpoint: the workflows find it
 // settled and end.
-func (s *Store) endQueue(tx *gorm.DB, webhook uuid.UUID) error {
+func (s *Store) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ?", webhook, models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
 }
@@ -247,22 +203,14 @@ func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook
 func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active bool) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.make(ctx, w, func(tx *gorm.DB) error {
-		change := map[string]any{"active": active}
-		if active {
-			change["failing_since"], change["last_error"], change["disabled_at"], change["disabled_reason"] = nil, "", nil, ""
+		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
+			return found(err)
 		}
-		res := tx.Model(&models.Webhook{}).Where("id = ? AND app_id = ?", id, app).Updates(change)
-		switch {
-		case res.Error != nil:
-			return res.Error
-		case res.RowsAffected == 0:
-			return models.ErrNotFound
-		case !active:
-			if err := s.endQueue(tx, id); err != nil {
-				return err
-			}
+		w.SetActive(active)
+		if err := tx.Model(w).Select("active", "failing_since", "last_error", "disabled_at", "disabled_reason").Updates(w).Error; err != nil || active {
+			return err
 		}
-		return tx.Take(w, "id = ?", id).Error
+		return s.failPending(tx, id)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("switch webhook %s: %w", id, err)
@@ -286,16 +234,12 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 			}
 			old = s.vault.Seal(plain[len(plain)-1], labelWebhookSecret)
 		}
-		until := s.now().Add(overlap)
-		change := map[string]any{"secret": nil, "previous_secret": old, "previous_until": until}
+		var fresh []byte
 		if secret != "" {
-			change["secret"] = s.vault.Seal([]byte(secret), labelWebhookSecret)
+			fresh = s.vault.Seal([]byte(secret), labelWebhookSecret)
 		}
-		if err := tx.Model(&models.Webhook{}).Where("id = ?", id).Updates(change).Error; err != nil {
-			return err
-		}
-		*w = models.Webhook{}
-		return tx.Take(w, "id = ?", id).Error
+		w.RotateSecret(fresh, old, s.now().Add(overlap))
+		return tx.Model(w).Select("secret", "previous_secret", "previous_until").Updates(w).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rotate secret of webhook %s: %w", id, err)

@@ -1,0 +1,100 @@
+package models
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DeliveryStatus is the state of a delivery.
+type DeliveryStatus string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliveryDelivered DeliveryStatus = "delivered"
+	DeliveryFailed    DeliveryStatus = "failed"
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID          uuid.UUID `gorm:"primaryKey"`
+	AppID       uuid.UUID
+	WebhookID   uuid.UUID
+	EventID     uuid.UUID
+	EnvelopeID  uuid.UUID
+	Event       EventName
+	Status      DeliveryStatus
+	Attempts    int
+	Run         int // the number of resends
+	CreatedAt   time.Time
+	DeliveredAt *time.Time
+	FailedAt    *time.Time
+}
+
+// TableName is the table of deliveries.
+func (Delivery) TableName() string { return "webhook_deliveries" }
+
+// DeliveryAttempt is one try at a delivery.
+type DeliveryAttempt struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	DeliveryID uuid.UUID
+	Number     int // from 1, over all runs of the delivery
+	At         time.Time
+	Status     int    // HTTP status; 0 if there was no answer
+	LatencyMS  int64  `gorm:"column:latency_ms"`
+	Error      string // why there was no answer, in safe words
+	Body       []byte // the first 4 KiB of the answer
+}
+
+// Failure says in safe words why an attempt failed.
+func (a *DeliveryAttempt) Failure() string {
+	if a.Error != "" {
+		return a.Error
+	}
+	return fmt.Sprintf("HTTP status %d", a.Status)
+}
+
+// DeliveryOutcome is what an attempt at a delivery means.
+type DeliveryOutcome struct {
+	WebhookID uuid.UUID
+	Delivered bool
+	Last      bool // there will be no other
+	Gone      bool // the endpoint wants no more deliveries
+}
+
+// MaxRuns bounds how often one delivery can be sent again.
+const MaxRuns = 100
+
+// Record numbers an attempt and settles the delivery by it: delivered if it went
+// well, failed if it was the last.
+func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
+	d.Attempts++
+	a.Number = d.Attempts
+	switch {
+	case o.Delivered:
+		d.Status, d.DeliveredAt, d.FailedAt = DeliveryDelivered, &a.At, nil
+	case o.Last && d.Status == DeliveryPending:
+		d.Status, d.FailedAt = DeliveryFailed, &a.At
+	}
+}
+
+// Resend puts a settled delivery on its way again. w is its endpoint; nil: it was
+// deleted.
+func (d *Delivery) Resend(w *Webhook) error {
+	switch {
+	case d.Status == DeliveryPending:
+		return Refuse(KindConflict, "delivery_pending", "The delivery is on its way already.")
+	case w == nil:
+		return Refuse(KindConflict, "webhook_deleted", "The endpoint was deleted.")
+	}
+	if err := w.CanDeliver(); err != nil {
+		return err
+	}
+	if d.Run >= MaxRuns {
+		return Refuse(KindConflict, "delivery_exhausted", "The delivery was sent again %d times; that is the most.", MaxRuns)
+	}
+	d.Status, d.Run, d.FailedAt, d.DeliveredAt = DeliveryPending, d.Run+1, nil, nil
+	return nil
+}

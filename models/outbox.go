@@ -1,0 +1,65 @@
+package models
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// OutboxKind says what is to be started or signalled in Temporal.
+type OutboxKind string
+
+// The kinds of outbox rows. Those with an envelope's id reach its workflow.
+const (
+	OutboxStart     OutboxKind = "start"           // start the envelope's workflow
+	OutboxSigned    OutboxKind = "signer-signed"   // signal
+	OutboxDeclined  OutboxKind = "signer-declined" // signal
+	OutboxVoided    OutboxKind = "voided"          // signal
+	OutboxUnsealed  OutboxKind = "sealing-failed"  // signal
+	OutboxDeliver   OutboxKind = "deliver"         // start a delivery's workflow
+	OutboxReinvite  OutboxKind = "invite"          // start the sending of a renewed link
+	OutboxRetention OutboxKind = "retain"          // start the retention of sealed files
+	OutboxTimestamp OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
+)
+
+// OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are
+// delivered in order.
+type OutboxRow struct {
+	Seq int64     `gorm:"->;primaryKey;autoIncrement:false"` // the database counts
+	ID  uuid.UUID // the request id that lets Temporal drop repeats
+	Key uuid.UUID // envelope or delivery
+	// FairnessKey shares the claims: see OutboxRefs.FairnessKey.
+	FairnessKey uuid.UUID `gorm:"column:lane"`
+	Kind        OutboxKind
+	Refs        OutboxRefs `gorm:"serializer:json"`
+	Attempts    int
+	NotBefore   time.Time
+	CreatedAt   time.Time
+}
+
+// TableName is the table of outbox rows.
+func (OutboxRow) TableName() string { return "outbox" }
+
+// OutboxRefs are the ids that a row carries along.
+type OutboxRefs struct {
+	AppID     uuid.UUID  `json:"appId"`
+	TenantID  string     `json:"tenantId,omitempty"`
+	SignerID  *uuid.UUID `json:"signerId,omitempty"`
+	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
+	// Resend is the number of a delivery's resend; 0 for the first delivery.
+	Resend int `json:"resend,omitempty"`
+	// Restart says that the workflow is to run again although it has ended well before.
+	Restart bool `json:"restart,omitempty"`
+	// Trace is the W3C traceparent of the step that wrote the row; "" where nobody traces.
+	Trace string `json:"trace,omitempty"`
+}
+
+// FairnessKey names whose work the row is: the endpoint of a delivery, and the app
+// of everything else. Claims from the outbox and Temporal's task queues are shared
+// equally between the keys, so that none waits for another's backlog.
+func (r OutboxRefs) FairnessKey() uuid.UUID {
+	if r.WebhookID != nil {
+		return *r.WebhookID
+	}
+	return r.AppID
+}

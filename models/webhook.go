@@ -1,0 +1,135 @@
+package models
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// MaxWebhooks is how many endpoints an app may register.
+const MaxWebhooks = 100
+
+// DisableAfter is how long an endpoint may fail without one success before it
+// is switched off.
+const DisableAfter = 5 * 24 * time.Hour
+
+// RoomForWebhook refuses one more endpoint for an app that has n.
+func RoomForWebhook(n int64) error {
+	if n >= MaxWebhooks {
+		return Refuse(KindConflict, "too_many_webhooks", "An app may register %d endpoints; delete one first.", MaxWebhooks)
+	}
+	return nil
+}
+
+// Webhook is an endpoint that wants to be told.
+type Webhook struct {
+	ID        uuid.UUID `gorm:"primaryKey"`
+	AppID     uuid.UUID
+	URL       string      `gorm:"column:url"`
+	Events    []EventName `gorm:"serializer:json"`
+	Secret    []byte      // vault; nil: the client secret signs
+	Active    bool
+	CreatedAt time.Time
+
+	PreviousSecret []byte     // vault; signs beside Secret until PreviousUntil
+	PreviousUntil  *time.Time // nil: there is none
+	FailingSince   *time.Time // the first failure of an unbroken run; nil: the last attempt went well
+	LastError      string     // why the last attempt failed, in safe words
+	DisabledAt     *time.Time // when the service switched it off
+	DisabledReason string     // "gone" or "failing"; "" while it is active or paused by its owner
+}
+
+// Reasons why the service switches an endpoint off.
+const (
+	DisabledGone    = "gone"    // it answered 410
+	DisabledFailing = "failing" // nothing reached it for days
+)
+
+// Wants reports whether the endpoint subscribes to the event.
+func (w *Webhook) Wants(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
+
+// WebhookEvent is one event as told to the app's endpoints.
+type WebhookEvent struct {
+	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
+	AppID      uuid.UUID
+	EnvelopeID uuid.UUID
+	Name       EventName
+	Body       []byte
+	CreatedAt  time.Time
+}
+
+// CanDeliver refuses to send to an endpoint that is switched off.
+func (w *Webhook) CanDeliver() error {
+	if !w.Active {
+		return Refuse(KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
+	}
+	return nil
+}
+
+// SetActive pauses or resumes the endpoint. Resuming forgives one that the
+// service switched off.
+func (w *Webhook) SetActive(active bool) {
+	w.Active = active
+	if active {
+		w.forgive()
+		w.DisabledAt, w.DisabledReason = nil, ""
+	}
+}
+
+// forgive forgets the failures so far.
+func (w *Webhook) forgive() { w.FailingSince, w.LastError = nil, "" }
+
+// WebhookChange is what can be changed of an endpoint; nil leaves it.
+type WebhookChange struct {
+	URL    *string
+	Events []EventName
+}
+
+// Change changes the endpoint. With another address it has a clean slate: what is
+// known of failures belongs to the old one.
+func (w *Webhook) Change(c WebhookChange) {
+	if c.URL != nil && *c.URL != w.URL {
+		w.URL = *c.URL
+		w.forgive()
+	}
+	if c.Events != nil {
+		w.Events = c.Events
+	}
+}
+
+// RotateSecret replaces the secret (nil: the client secret signs); the previous
+// one signs beside it until then.
+func (w *Webhook) RotateSecret(secret, previous []byte, until time.Time) {
+	w.Secret, w.PreviousSecret, w.PreviousUntil = secret, previous, &until
+}
+
+// PreviousSigns reports whether the previous secret still signs.
+func (w *Webhook) PreviousSigns(at time.Time) bool {
+	return w.PreviousSecret != nil && w.PreviousUntil != nil && at.Before(*w.PreviousUntil)
+}
+
+// UpdateHealth notes what an attempt tells of the endpoint, and switches off one
+// that is gone or has failed for too long. It returns why; "" if it did not.
+func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
+	if o.Delivered {
+		w.forgive()
+		return ""
+	}
+	if w.FailingSince == nil {
+		w.FailingSince = &a.At
+	}
+	w.LastError = a.Failure()
+	switch {
+	case !w.Active:
+		return ""
+	case o.Gone:
+		disabled = DisabledGone
+	case a.At.Sub(*w.FailingSince) >= DisableAfter:
+		disabled = DisabledFailing
+	default:
+		return ""
+	}
+	w.Active, w.DisabledAt, w.DisabledReason = false, &a.At, disabled
+	return disabled
+}

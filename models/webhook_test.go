@@ -1,0 +1,105 @@
+package models_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestEndpointHealth: an endpoint is switched off when it says that it is gone,
+// or when nothing reached it for days; one success forgives all failures before.
+func TestEndpointHealth(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(after time.Duration, status int) *models.DeliveryAttempt {
+		return &models.DeliveryAttempt{At: start.Add(after), Status: status}
+	}
+	failed, fine := models.DeliveryOutcome{}, models.DeliveryOutcome{Delivered: true}
+	w := &models.Webhook{Active: true}
+	assert.Empty(t, w.UpdateHealth(at(0, 500), failed))
+	assert.Equal(t, start, *w.FailingSince)
+	assert.Equal(t, "HTTP status 500", w.LastError)
+	assert.Empty(t, w.UpdateHealth(&models.DeliveryAttempt{At: start.Add(models.DisableAfter - 1), Error: "refused"}, failed))
+	assert.Equal(t, start, *w.FailingSince, "of the first failure")
+	assert.Equal(t, "refused", w.LastError)
+	assert.Empty(t, w.UpdateHealth(at(models.DisableAfter, 200), fine))
+	assert.Nil(t, w.FailingSince)
+	assert.Empty(t, w.LastError)
+
+	again := models.DisableAfter + time.Hour
+	assert.Empty(t, w.UpdateHealth(at(again, 500), failed))
+	assert.Equal(t, models.DisabledFailing, w.UpdateHealth(at(again+models.DisableAfter, 500), failed))
+	assert.False(t, w.Active)
+	assert.Equal(t, start.Add(again+models.DisableAfter), *w.DisabledAt)
+	assert.Empty(t, w.UpdateHealth(at(again+2*models.DisableAfter, 500), failed), "it is off already")
+	require.ErrorContains(t, w.CanDeliver(), "webhook_inactive")
+
+	w.SetActive(true)
+	assert.Equal(t, &models.Webhook{Active: true}, w, "all is forgiven")
+	assert.Equal(t, models.DisabledGone, w.UpdateHealth(at(0, 410), models.DeliveryOutcome{Gone: true}))
+	w.SetActive(false)
+	assert.Equal(t, models.DisabledGone, w.DisabledReason, "pausing it says nothing else")
+}
+
+// TestAnotherAddress: what is known of failures belongs to the address.
+func TestAnotherAddress(t *testing.T) {
+	t.Parallel()
+	url, at := "https://example.com/a", time.Now()
+	w := &models.Webhook{URL: url, Events: []models.EventName{models.EventEnvelopeSent}, FailingSince: &at, LastError: "refused"}
+	w.Change(models.WebhookChange{URL: &url})
+	assert.Equal(t, "refused", w.LastError, "the same address")
+	w.Change(models.WebhookChange{Events: []models.EventName{models.EventEnvelopeVoided}})
+	assert.Equal(t, "refused", w.LastError)
+	assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, w.Events)
+	other := "https://example.com/b"
+	w.Change(models.WebhookChange{URL: &other})
+	assert.Equal(t, &models.Webhook{URL: other, Events: []models.EventName{models.EventEnvelopeVoided}}, w)
+}
+
+// TestPreviousSecret: it signs until the end of the rotation, and not at it.
+func TestPreviousSecret(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	w := &models.Webhook{Secret: []byte("old")}
+	assert.False(t, w.PreviousSigns(at))
+	w.RotateSecret(nil, []byte("old"), at)
+	assert.Nil(t, w.Secret)
+	assert.True(t, w.PreviousSigns(at.Add(-1)))
+	assert.False(t, w.PreviousSigns(at))
+}
+
+// TestDeliverySettles: attempts are numbered over all runs; a delivery fails with
+// its last attempt and is delivered by any that went well.
+func TestDeliverySettles(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	d := &models.Delivery{Status: models.DeliveryPending}
+	record := func(o models.DeliveryOutcome) int {
+		a := &models.DeliveryAttempt{At: at}
+		d.Record(a, o)
+		return a.Number
+	}
+	w := &models.Webhook{Active: true}
+	assert.Equal(t, 1, record(models.DeliveryOutcome{}))
+	assert.Equal(t, models.DeliveryPending, d.Status)
+	require.ErrorContains(t, d.Resend(w), "delivery_pending")
+	assert.Equal(t, 2, record(models.DeliveryOutcome{Last: true}))
+	assert.Equal(t, models.DeliveryFailed, d.Status)
+	assert.Equal(t, at, *d.FailedAt)
+	require.ErrorContains(t, d.Resend(nil), "webhook_deleted")
+	require.ErrorContains(t, d.Resend(&models.Webhook{}), "webhook_inactive")
+	require.NoError(t, d.Resend(w))
+	assert.Equal(t, models.DeliveryPending, d.Status)
+	assert.Equal(t, 1, d.Run)
+	assert.Nil(t, d.FailedAt)
+	assert.Equal(t, 3, record(models.DeliveryOutcome{Delivered: true, Last: true}))
+	assert.Equal(t, models.DeliveryDelivered, d.Status)
+	assert.Equal(t, 4, record(models.DeliveryOutcome{Last: true}), "of a run before, which comes late")
+	assert.Equal(t, models.DeliveryDelivered, d.Status)
+	d.Run = models.MaxRuns
+	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
+}
