@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/crypto/bcrypt"
 	"gorm.io/gorm"
 
 	"countersign/models"
@@ -51,4 +54,90 @@ func (s *Store) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 		return fmt.Errorf("end client secret %s: %w", id, err)
 	}
 	return nil
+}
+
+// AddSecret gives an app another secret, shown only now. The ones before stay
+// good for the length of overlap, and no longer.
+func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
+	secret, cs, err := s.newSecret(app)
+	if err != nil {
+		return "", err
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		until := s.now().Add(overlap)
+		res := tx.Model(&models.ClientSecret{}).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, until).Update("expires_at", until)
+		if res.Error != nil {
+			return res.Error
+		}
+		if res.RowsAffected == 0 {
+			if err := tx.Take(&models.App{}, "id = ?", app).Error; err != nil {
+				return found(err)
+			}
+		}
+		return tx.Create(cs).Error
+	})
+	if err != nil {
+		return "", fmt.Errorf("add secret to app %s: %w", app, err)
+	}
+	return secret, nil
+}
+
+func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
+	secret := "cs_" + rand.Text() + rand.Text() // 2 × 130 bits
+	hash, err := bcrypt.GenerateFromPassword([]byte(secret), bcrypt.DefaultCost)
+	if err != nil {
+		return "", nil, fmt.Errorf("hash client secret: %w", err)
+	}
+	return secret, &models.ClientSecret{
+		ID: s.newID(), AppID: app, Hash: hash, Cipher: s.vault.Seal([]byte(secret), labelClientSecret), CreatedAt: s.now(),
+	}, nil
+}
+
+// decoyHash makes the answer to an unknown client take as long as to a wrong secret.
+var decoyHash = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5yjzWmC.5pjz7pTgAE5lKQ5xqG3pK")
+
+// Authenticate returns the app that the credentials belong to, or
+// models.ErrNotFound, without telling which part was wrong.
+func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*models.App, error) {
+	id, err := uuid.Parse(clientID)
+	var secrets []models.ClientSecret
+	if err == nil {
+		err = s.db.WithContext(ctx).Joins("JOIN apps ON apps.id = client_secrets.app_id").
+			Where("apps.client_id = ? AND (expires_at IS NULL OR expires_at > ?)", id, s.now()).Find(&secrets).Error
+		if err != nil {
+			return nil, fmt.Errorf("load client secrets: %w", err)
+		}
+	}
+	if len(secrets) == 0 {
+		_ = bcrypt.CompareHashAndPassword(decoyHash, []byte(secret)) // only for the time it takes
+		return nil, models.ErrNotFound
+	}
+	for _, cs := range secrets {
+		if bcrypt.CompareHashAndPassword(cs.Hash, []byte(secret)) == nil {
+			return s.App(ctx, cs.AppID)
+		}
+	}
+	return nil, models.ErrNotFound
+}
+
+// clientSecrets are the app's live secrets, in clear, the newest first.
+func (s *Store) clientSecrets(ctx context.Context, db *gorm.DB, app uuid.UUID) ([][]byte, error) {
+	var rows []models.ClientSecret
+	err := db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).
+		Order("created_at DESC, id DESC").Find(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load client secrets: %w", err)
+	}
+	out := make([][]byte, 0, len(rows))
+	for _, cs := range rows {
+		plain, err := s.vault.Open(cs.Cipher, labelClientSecret)
+		if err != nil {
+			return nil, fmt.Errorf("open client secret %s: %w", cs.ID, err)
+		}
+		out = append(out, plain)
+	}
+	return out, nil
 }

@@ -119,3 +119,13 @@ func (s *Store) FoldCounts(ctx context.Context) (int, error) {
 	}
 	return n, nil
 }
+
+// countLimit is where counting for a page's total ends.
+const countLimit = 10_000
+
+func countUpTo(db, q *gorm.DB) (int64, error) {
+	var n int64
+	part := q.Session(&gorm.Session{}).Select("1").Limit(countLimit)
+	err := db.Table("(?) AS part", part).Count(&n).Error
+	return n, err
+}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -115,33 +114,4 @@ func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
 
 func (s *Store) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
 	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
-}
-
-// countEnvelope counts a sent envelope against the app's plan, and refuses it
-// if the plan allows no more.
-func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
-	var plan models.Plan
-	var used int
-	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
-	t.query(func(r row) error { return r.Scan(&used) }, `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1, $2, 1)
-		ON CONFLICT (app_id, period_start) DO UPDATE SET envelopes = usage.envelopes + 1 RETURNING envelopes`,
-		app, PeriodStart(at).Format(time.DateOnly))
-	if err := t.send(); err != nil {
-		return fmt.Errorf("count envelope: %w", err)
-	}
-	if !plan.Known() {
-		return fmt.Errorf("app %s has unknown plan %q", app, plan)
-	}
-	limits := s.plans.Limits(plan)
-	if limits.EnvelopesPerMonth > 0 && used > limits.EnvelopesPerMonth && !limits.Overage {
-		return models.Refuse(models.KindPayment, "plan_limit_reached",
-			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
-	}
-	return nil
-}
-
-// PeriodStart is the beginning of the usage period that t lies in: the calendar month, UTC.
-func PeriodStart(t time.Time) time.Time {
-	t = t.UTC()
-	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }

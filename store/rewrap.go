@@ -3,8 +3,12 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
@@ -104,4 +108,152 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 		return nil
 	})
 	return last, n, err
+}
+
+// rewrapTable seals anew what is stale in the table of T, page by page along its
+// key, a UUID. rekey, which may be nil, gives an opened row its hash; it reports
+// false if it removed the row.
+func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *T) (bool, error)) func(context.Context) error {
+	page := func(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
+		err = s.tx(ctx, func(tx *gorm.DB) error {
+			var rows []*T
+			if err := s.locked(tx).Where(key+" > ?", after).Order(key).Limit(rewrapPage).Find(&rows).Error; err != nil {
+				return err
+			}
+			for _, row := range rows {
+				r := sealedRowOf(row)
+				if last, err = uuid.Parse(r.key); err != nil {
+					return err
+				}
+				if !s.stale(r) {
+					continue
+				}
+				if err := rewrapRow(s, tx, row, rekey); err != nil {
+					return err
+				}
+				n++
+			}
+			return nil
+		})
+		return last, n, err
+	}
+	return func(ctx context.Context) error { return pages(ctx, total, page) }
+}
+
+func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (bool, error)) error {
+	if err := unseal(s, row); err != nil {
+		return err
+	}
+	columns := sealedRowOf(row).names()
+	if rekey != nil {
+		if kept, err := rekey(tx, row); err != nil || !kept {
+			return err
+		}
+		columns = append(columns, "email_key")
+	}
+	row = sealed(s, row)
+	return tx.Model(row).Select(columns).Updates(row).Error
+}
+
+func (s *Store) rekeyUser(_ *gorm.DB, u *models.ConsoleUser) (bool, error) {
+	if u.DisabledAt == nil {
+		u.EmailKey = s.userKeys(u.Email)[0]
+	}
+	return true, nil
+}
+
+// rekeyContact removes a contact whose address has another under the newest key:
+// processes that knew different keys made both at the same moment.
+func (s *Store) rekeyContact(tx *gorm.DB, c *models.Contact) (bool, error) {
+	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
+	var others int64
+	err := tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID).Count(&others).Error
+	if err != nil || others == 0 {
+		return err == nil, err
+	}
+	return false, tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
+}
+
+// savedKey is the key of a saved signature.
+type savedKey struct {
+	app   uuid.UUID
+	email string
+}
+
+// rewrapSaved looks at the saved signatures after one and returns the last. A
+// hash is the row's key, so that the row is made anew.
+func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey, n int, err error) {
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		var rows []*models.SavedSignature
+		q := s.locked(tx).Where("(app_id, email_key) > (?, ?)", after.app, after.email)
+		if err := q.Order("app_id, email_key").Limit(rewrapPage).Find(&rows).Error; err != nil {
+			return err
+		}
+		for _, row := range rows {
+			last = savedKey{row.AppID, row.EmailKey}
+			if !s.stale(sealedRowOf(row)) {
+				continue
+			}
+			if err := unseal(s, row); err != nil {
+				return err
+			}
+			if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
+				return err
+			}
+			row.EmailKey = s.savedKeys(row)[0]
+			// Where there is one under the newest key, the person has signed since.
+			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, row)).Error; err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return last, n, err
+}
+
+// rewrapSigners looks at the signers of the envelopes after one and returns the
+// last envelope. Those it seals anew are locked, as they are for any change.
+func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
+	var ids []uuid.UUID
+	db := s.db.WithContext(ctx)
+	if err := db.Model(&models.Envelope{}).Where("id > ?", after).Order("id").Limit(rewrapPage).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+		return last, 0, err
+	}
+	last = ids[len(ids)-1]
+	var signers []*models.Signer
+	if err := db.Select("id", "envelope_id", "email", "phone").Where("envelope_id IN ?", ids).Find(&signers).Error; err != nil {
+		return last, 0, err
+	}
+	stale := make(map[uuid.UUID]bool)
+	for _, v := range signers {
+		if s.stale(sealedRowOf(v)) {
+			stale[v.EnvelopeID] = true
+			n++
+		}
+	}
+	if n == 0 {
+		return last, 0, nil
+	}
+	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.resealSigners(t, stale) })
+}
+
+// resealSigners seals anew the signers of some envelopes, and hashes their
+// addresses anew.
+func (s *Store) resealSigners(t *transaction, of map[uuid.UUID]bool) error {
+	l := s.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
+	if err := t.send(); err != nil {
+		return err
+	}
+	if err := l.assemble(s); err != nil {
+		return err
+	}
+	for _, e := range l.envelopes {
+		for _, v := range e.Signers {
+			row := sealed(s, v)
+			t.update("signers", []column{{"id", &row.ID}}, []column{{"email", &row.Email}, {"phone", &row.Phone}})
+		}
+		s.indexForSearch(&t.batch, e)
+	}
+	return nil
 }

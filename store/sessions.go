@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -139,39 +138,6 @@ func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
 func (s *Store) SignOutAll(ctx context.Context) error {
 	if err := s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error; err != nil {
 		return fmt.Errorf("end console sessions: %w", err)
-	}
-	return nil
-}
-
-// UserOf loads a console user of an app.
-func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
-	u, err := s.User(ctx, id)
-	if err == nil && u.AppID != app {
-		return nil, models.ErrNotFound
-	}
-	return u, err
-}
-
-// SetPassword changes a console user's password and ends all sessions but the
-// one to keep.
-func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
-	p := models.Problems{}
-	err := s.checkPassword(p, "newPassword", password, u.Name, u.Email)
-	if err := cmp.Or(err, p.Err()); err != nil {
-		return err
-	}
-	hash, err := s.hashPassword(password)
-	if err != nil {
-		return err
-	}
-	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("password_hash", hash).Error; err != nil {
-			return err
-		}
-		return endSessions(tx, u.ID, keep)
-	})
-	if err != nil {
-		return fmt.Errorf("change password of console user %s: %w", u.ID, err)
 	}
 	return nil
 }

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
@@ -92,4 +95,136 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 		return nil, fmt.Errorf("update console user %s: %w", id, err)
 	}
 	return u, nil
+}
+
+// CreateUser makes a console user of an app.
+func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, password string, role models.Role) (*models.ConsoleUser, error) {
+	p := models.Problems{}
+	models.CheckEmail(p, "email", email)
+	models.CheckText(p, "name", name, 1, 255)
+	unread := s.checkPassword(p, "password", password, name, email)
+	if !role.Known() {
+		p.Add("role", "must be viewer, support or admin")
+	}
+	if err := cmp.Or(unread, p.Err()); err != nil {
+		return nil, err
+	}
+	if _, err := s.App(ctx, app); err != nil {
+		return nil, err
+	}
+	hash, err := s.hashPassword(password)
+	if err != nil {
+		return nil, err
+	}
+	u := &models.ConsoleUser{
+		ID: s.newID(), AppID: app, Email: email, Name: name, PasswordHash: hash, Role: role, CreatedAt: s.now(),
+	}
+	keys := s.userKeys(email)
+	u.EmailKey = keys[0]
+	exists := models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
+	err = s.make(ctx, u, func(tx *gorm.DB) error {
+		var known int64
+		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil {
+			return err
+		}
+		if known > 0 {
+			return exists
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, u))
+		if res.Error == nil && res.RowsAffected == 0 {
+			return exists
+		}
+		return res.Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create console user: %w", err)
+	}
+	return u, nil
+}
+
+// Login returns the console user that the credentials belong to, or
+// models.ErrNotFound, without telling which part was wrong.
+func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
+	p := models.Problems{}
+	models.CheckEmail(p, "", strings.TrimSpace(email))
+	if len(p) > 0 { // nobody's; and the database need not see what it is
+		email = ""
+	}
+	var found []models.ConsoleUser
+	err := s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL", s.userKeys(email)).Limit(1).Find(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("load console user: %w", err)
+	}
+	if len(found) == 0 {
+		_ = isPassword(decoyHash, password) // only for the time it takes
+		return nil, models.ErrNotFound
+	}
+	if !isPassword(found[0].PasswordHash, password) {
+		return nil, models.ErrNotFound
+	}
+	return &found[0], unseal(s, &found[0])
+}
+
+// User loads a console user who may still sign in.
+func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
+	u := &models.ConsoleUser{}
+	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
+		return nil, fmt.Errorf("load console user %s: %w", id, found(err))
+	}
+	return u, unseal(s, u)
+}
+
+// Users lists an app's console users, oldest first.
+func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
+	out := []models.ConsoleUser{}
+	if err := s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id").Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("list console users: %w", err)
+	}
+	return out, unsealAll(s, pointers(out))
+}
+
+// DisableUser keeps a console user from signing in; sessions end at once.
+func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
+	res := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
+		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
+	if res.Error == nil && res.RowsAffected == 0 {
+		return models.ErrNotFound
+	}
+	if res.Error != nil {
+		return fmt.Errorf("disable console user %s: %w", id, res.Error)
+	}
+	return nil
+}
+
+// UserOf loads a console user of an app.
+func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
+	u, err := s.User(ctx, id)
+	if err == nil && u.AppID != app {
+		return nil, models.ErrNotFound
+	}
+	return u, err
+}
+
+// SetPassword changes a console user's password and ends all sessions but the
+// one to keep.
+func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
+	p := models.Problems{}
+	err := s.checkPassword(p, "newPassword", password, u.Name, u.Email)
+	if err := cmp.Or(err, p.Err()); err != nil {
+		return err
+	}
+	hash, err := s.hashPassword(password)
+	if err != nil {
+		return err
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("password_hash", hash).Error; err != nil {
+			return err
+		}
+		return endSessions(tx, u.ID, keep)
+	})
+	if err != nil {
+		return fmt.Errorf("change password of console user %s: %w", u.ID, err)
+	}
+	return nil
 }

@@ -60,23 +60,3 @@ func (s *Store) CallerKnownUntil(ctx context.Context, key string) (time.Time, er
 	}
 	return latest, nil
 }
-
-// Housekeep removes what has run out: answers kept for repeated requests, counts
-// of requests, and sessions.
-func (s *Store) Housekeep(ctx context.Context) error {
-	now := s.now()
-	db := s.db.WithContext(ctx)
-	for table, before := range map[string]time.Time{
-		"idempotency_keys": now, "rate_windows": now, "console_sessions": now, "embedded_sessions": now.Add(-30 * 24 * time.Hour),
-	} {
-		if err := db.Exec("DELETE FROM "+table+" WHERE expires_at < ?", before).Error; err != nil { // the names are the ones above
-			return fmt.Errorf("clean %s: %w", table, err)
-		}
-	}
-	for {
-		n, err := s.FoldCounts(ctx)
-		if err != nil || n < foldBatch {
-			return err
-		}
-	}
-}

@@ -11,27 +11,6 @@ import (
 	"countersign/models"
 )
 
-// FilledValues are the values of an envelope without their pictures, which are
-// named by their hash alone.
-func (s *Store) FilledValues(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
-	var out []models.FieldValue
-	err := s.db.WithContext(ctx).Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at").
-		Where("envelope_id = ?", envelope).Find(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
-	}
-	return out, unsealAll(s, pointers(out))
-}
-
-// Value is what one field was given, its picture included.
-func (s *Store) Value(ctx context.Context, envelope, field uuid.UUID) (*models.FieldValue, error) {
-	v := &models.FieldValue{}
-	if err := s.db.WithContext(ctx).Take(v, "envelope_id = ? AND field_id = ?", envelope, field).Error; err != nil {
-		return nil, fmt.Errorf("load value of field %s: %w", field, found(err))
-	}
-	return v, unseal(s, v)
-}
-
 // A short link names a signing link by its id and a keyed hash of it, so that
 // whoever knows the id alone has no link.
 const (

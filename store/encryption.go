@@ -176,3 +176,10 @@ func (s *Store) savedKeys(v *models.SavedSignature) []string {
 func (s *Store) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
+
+// Labels under which the vault keeps what.
+const (
+	labelClientSecret  = "client-secret"
+	labelWebhookSecret = "webhook-secret"
+	labelSigningKey    = "signing-key"
+)

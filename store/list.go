@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// Filter selects envelopes for a list.
+type Filter struct {
+	App    uuid.UUID
+	Tenant string        // "": all
+	Status models.Status // "": all
+	Search string        // an id, part of the subject or of a signer's name, a signer's address or its domain; "": all
+	// CreatedAfter and CreatedBefore bound when it was made: from the first on, and before the second; zero: no bound.
+	CreatedAfter, CreatedBefore time.Time
+	Undelivered                 bool // a mail about it was given up
+	Page                        int  // from 1
+	Size                        int
+}
+
+// narrow reports whether the filter selects by more than app, tenant and status,
+// whose totals are kept.
+func (f Filter) narrow() bool {
+	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero()
+}
+
+// statuses are the stored states that a shown one stands for.
+func (f Filter) statuses() []models.Status {
+	switch f.Status { //nolint:exhaustive // the others are as they are stored
+	case "":
+		return nil
+	case models.StatusInProgress:
+		return []models.Status{models.StatusInProgress, models.StatusSealing}
+	default:
+		return []models.Status{f.Status}
+	}
+}
+
+// matching are the ids of the envelopes of some statuses (none: any) that match.
+func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm.DB {
+	q := db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App)
+	if f.Tenant != "" {
+		q = q.Where("tenant_id = ?", f.Tenant)
+	}
+	switch len(statuses) {
+	case 0:
+	case 1:
+		q = q.Where("status = ?", statuses[0])
+	default:
+		q = q.Where("status IN ?", statuses)
+	}
+	if !f.CreatedAfter.IsZero() {
+		q = q.Where("created_at >= ?", f.CreatedAfter.UTC())
+	}
+	if !f.CreatedBefore.IsZero() {
+		q = q.Where("created_at < ?", f.CreatedBefore.UTC())
+	}
+	if f.Undelivered {
+		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
+	}
+	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
+		q = q.Where("id = ?", id)
+	} else if f.Search != "" {
+		found, args := s.search(f.App, f.Search)
+		q = q.Where("id IN ("+found+")", args...)
+	}
+	return q
+}
+
+// Envelopes lists envelopes, newest first, with the number of all that match;
+// what a narrow filter selects is counted up to countLimit.
+func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
+	db := s.db.WithContext(ctx)
+	var total int64
+	var err error
+	if !f.narrow() {
+		total, err = s.count(ctx, f.App, f.Tenant, f.statuses())
+	} else {
+		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	offset := (f.Page - 1) * f.Size
+	if int64(offset) >= total {
+		return nil, total, nil
+	}
+	few := f.narrow() && total < countLimit
+	l := &loaded{}
+	err = s.transact(ctx, readOnly, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		var ids []uuid.UUID
+		if err := s.ids(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+			return err
+		}
+		l = s.queueEnvelopes(t, "id DESC", false, ids...)
+		return nil
+	})
+	if err == nil && len(l.envelopes) > 0 {
+		err = l.assemble(s)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("list envelopes: %w", err)
+	}
+	return l.envelopes, total, nil
+}
+
+// ids selects the ids of the page. If few match they are found and then sorted;
+// else each part of the page comes in the order of an index: one status needs no
+// sorting, and two are merged.
+func (s *Store) ids(db *gorm.DB, f Filter, offset int, few bool) *gorm.DB {
+	of := f.statuses()
+	switch {
+	case few:
+		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
+			s.matching(db, f, of...).Limit(countLimit), f.Size, offset).Select("id")
+	case len(of) < 2:
+		return db.Table("(?) AS page", s.matching(db, f, of...).Order("id DESC").Offset(offset).Limit(f.Size)).Select("id")
+	}
+	top := offset + f.Size
+	a, b := s.matching(db, f, of[0]).Order("id DESC").Limit(top), s.matching(db, f, of[1]).Order("id DESC").Limit(top)
+	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
+		a, b, f.Size, offset).Select("id")
+}
