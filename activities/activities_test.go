@@ -199,7 +199,7 @@ func (h *house) sealed(in temporal.EnvelopeInput) {
 
 func (h *house) events(e *models.Envelope, name models.EventName) (n int) {
 	h.t.Helper()
-	_, log, err := h.Store.Whole(h.t.Context(), h.app.ID, e.ID)
+	_, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
 	require.NoError(h.t, err)
 	for i := range log {
 		if log[i].Name == name {

@@ -115,7 +115,7 @@ func TestVoidStuck(t *testing.T) {
 		require.Error(h.t, err)
 		require.NoError(h.t, void())
 		require.ErrorContains(h.t, void(), "envelope_not_sealing", "once")
-		got, log, err := h.Store.Whole(h.t.Context(), h.app.ID, e.ID)
+		got, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
 		require.NoError(h.t, err)
 		assert.Equal(h.t, models.StatusVoided, got.Status)
 		assert.NotNil(h.t, got.VoidedAt)
@@ -156,7 +156,7 @@ func TestVoidAndSealRace(t *testing.T) {
 			})
 			wg.Wait()
 			require.NoError(h.t, sealErr)
-			got, log, err := h.Store.Whole(h.t.Context(), h.app.ID, e.ID)
+			got, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
 			require.NoError(h.t, err)
 			won[got.Status]++
 			assert.Equal(h.t, got.Status, status, "the activity tells who won")

@@ -55,7 +55,7 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 		return none, err
 	}
 	for _, k := range limits {
-		if _, _, err := s.Store.TakeFrom(ctx, k.key, start, window, -1, k.limit); err != nil {
+		if _, _, err := s.Store.ReserveQuota(ctx, k.key, start, window, -1, k.limit); err != nil {
 			return none, err
 		}
 	}
@@ -69,7 +69,7 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 // be tried too often: at most limit in a minute.
 func (s *Server) throttle(c *gin.Context, key string, limit int) error {
 	start := s.Now().UTC().Truncate(window)
-	taken, _, err := s.Store.TakeFrom(c.Request.Context(), key, start, window, 1, limit)
+	taken, _, err := s.Store.ReserveQuota(c.Request.Context(), key, start, window, 1, limit)
 	if err != nil {
 		return err
 	}

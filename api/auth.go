@@ -184,7 +184,7 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	if l.Session == uuid.Nil {
 		return l, nil
 	}
-	session, err := s.Store.Session(c.Request.Context(), l.Session)
+	session, err := s.Store.EmbeddedSession(c.Request.Context(), l.Session)
 	if isNotFound(err) {
 		return l, models.ErrSessionInvalid
 	}

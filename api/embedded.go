@@ -151,7 +151,7 @@ func (s *Server) revokeSession(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.RevokeSession(c.Request.Context(), app.App, id); err != nil {
+	if err := s.Store.RevokeEmbeddedSession(c.Request.Context(), app.App, id); err != nil {
 		return err
 	}
 	c.Status(http.StatusNoContent)
@@ -170,7 +170,7 @@ type themeView struct {
 // openSession is what the embedded page needs: whom it is for, and a signing
 // token that ends with the session. Asking again is allowed: a page is reloaded.
 func (s *Server) openSession(c *gin.Context) error {
-	session, err := s.Store.SessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if isNotFound(err) {
 		return models.ErrSessionInvalid
 	}
@@ -228,7 +228,7 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 // and its page may be framed by nobody.
 func (s *Server) embedPage(c *gin.Context) error {
 	framed := &framedBy{ResponseWriter: c.Writer, ancestor: "'none'"}
-	session, err := s.Store.SessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	switch {
 	case isNotFound(err):
 		framed.status = http.StatusNotFound

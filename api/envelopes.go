@@ -67,7 +67,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	e, log, err := s.Store.Whole(c.Request.Context(), app.ID, id)
+	e, log, err := s.Store.EnvelopeWithEvents(c.Request.Context(), app.ID, id)
 	if err == nil && app.MayUse(e.TenantID) != nil {
 		err = models.ErrNotFound
 	}

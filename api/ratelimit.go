@@ -26,9 +26,9 @@ const (
 
 // Windows counts for all processes together.
 type Windows interface {
-	// TakeFrom takes up to n of what is left of limit in key's window. It
+	// ReserveQuota takes up to n of what is left of limit in key's window. It
 	// returns how many were taken and how many are left after that.
-	TakeFrom(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
+	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 }
 
 // limiter counts requests per key in windows of a minute. Each process reserves
@@ -85,7 +85,7 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 		n := max(1, a.left/portions)
 		taken, rest, err := n, a.left-n, error(nil)
 		if l.shared != nil {
-			taken, rest, err = l.shared.TakeFrom(ctx, key, start, window, n, l.limit)
+			taken, rest, err = l.shared.ReserveQuota(ctx, key, start, window, n, l.limit)
 		}
 		if err != nil {
 			taken, rest = n, a.left-n

@@ -79,7 +79,7 @@ const (
 // as by withAttemptLimit.
 func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
 	ctx, key, start := c.Request.Context(), "factor:"+user.String(), s.Now().UTC().Truncate(codeWindow)
-	taken, _, err := s.Store.TakeFrom(ctx, key, start, codeWindow, 1, wrongCodes)
+	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, wrongCodes)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
 	if err := s.keyed(c).TakeCode(ctx, user, code); err != nil {
 		return err
 	}
-	_, _, err = s.Store.TakeFrom(ctx, key, start, codeWindow, -1, wrongCodes)
+	_, _, err = s.Store.ReserveQuota(ctx, key, start, codeWindow, -1, wrongCodes)
 	return err
 }
 

@@ -30,7 +30,7 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 		return nil, "", err
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Create(sealed(s, a)).Error; err != nil {
+		if err := tx.Create(encrypt(s, a)).Error; err != nil {
 			return err
 		}
 		return tx.Create(cs).Error
@@ -55,7 +55,7 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 		if err := s.locked(tx).Take(&a, "id = ?", id).Error; err != nil {
 			return found(err)
 		}
-		if err := unseal(s, &a); err != nil {
+		if err := decrypt(s, &a); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -84,7 +84,7 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 		if err := p.Err(); err != nil {
 			return err
 		}
-		row := sealed(s, &a)
+		row := encrypt(s, &a)
 		return tx.Model(row).Select("*").Updates(row).Error
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) AppOf(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	if err := s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'").Take(a, "client_id = ? OR id = ?", id, id).Error; err != nil {
 		return nil, fmt.Errorf("find app %s: %w", id, found(err))
 	}
-	return a, unseal(s, a)
+	return a, decrypt(s, a)
 }
 
 // App loads an app.
@@ -111,5 +111,5 @@ func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	if err := s.db.WithContext(ctx).Take(a, "id = ?", id).Error; err != nil {
 		return nil, fmt.Errorf("load app %s: %w", id, found(err))
 	}
-	return a, unseal(s, a)
+	return a, decrypt(s, a)
 }

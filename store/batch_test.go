@@ -64,12 +64,12 @@ func TestWhole(t *testing.T) {
 		want := list[0]
 		log, err := s.AuditEvents(t.Context(), want)
 		require.NoError(t, err)
-		got, gotLog, err := s.Whole(t.Context(), app.ID, made.ID)
+		got, gotLog, err := s.EnvelopeWithEvents(t.Context(), app.ID, made.ID)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.Equal(t, log, gotLog)
 		require.NoError(t, models.VerifyChain(gotLog, got.AuditSeq, got.AuditHead))
-		_, _, err = s.Whole(t.Context(), uuid.New(), made.ID)
+		_, _, err = s.EnvelopeWithEvents(t.Context(), uuid.New(), made.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
 	})
 }
@@ -81,7 +81,7 @@ func TestOneMoment(t *testing.T) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
 		require.NoError(t, err)
 		id := draft(t, s, app.ID, "t", "Moment").ID
-		first, _, err := s.Whole(t.Context(), app.ID, id)
+		first, _, err := s.EnvelopeWithEvents(t.Context(), app.ID, id)
 		require.NoError(t, err)
 		before := first.AuditSeq - int64(len(first.Signers)) // each signer that is added is one event
 
@@ -110,7 +110,7 @@ func TestOneMoment(t *testing.T) {
 				reading = false
 			default:
 			}
-			e, log, err := s.Whole(t.Context(), app.ID, id)
+			e, log, err := s.EnvelopeWithEvents(t.Context(), app.ID, id)
 			require.NoError(t, err)
 			require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
 			require.Equal(t, e.AuditSeq, before+int64(len(e.Signers)))
@@ -143,7 +143,7 @@ func TestMissedRow(t *testing.T) {
 	require.NoError(t, err)
 	made := draft(t, s, app.ID, "t", "Missed")
 
-	before, log, err := s.Whole(t.Context(), app.ID, made.ID)
+	before, log, err := s.EnvelopeWithEvents(t.Context(), app.ID, made.ID)
 	require.NoError(t, err)
 	_, err = s.Change(t.Context(), app.ID, made.ID, func(e *models.Envelope) error {
 		_, err := db.ExecContext(t.Context(), "DELETE FROM signers WHERE envelope_id = $1", made.ID)
@@ -155,7 +155,7 @@ func TestMissedRow(t *testing.T) {
 		return err
 	})
 	require.Error(t, err)
-	after, logAfter, err := s.Whole(t.Context(), app.ID, made.ID)
+	after, logAfter, err := s.EnvelopeWithEvents(t.Context(), app.ID, made.ID)
 	require.NoError(t, err)
 	require.Equal(t, before.Version, after.Version)
 	require.Equal(t, log, logAfter)

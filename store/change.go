@@ -164,13 +164,13 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *before, webhooks []*
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
 	saveRows(&t.batch, "fields", e.Fields, b.fields, fieldColumns)
 	for _, v := range pointers(e.Values) {
-		t.insert("field_values", "", valueColumns(sealed(s, v)))
+		t.insert("field_values", "", valueColumns(encrypt(s, v)))
 	}
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
 		t.insert("saved_signatures", `ON CONFLICT (app_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id, auth_method = excluded.auth_method,
 			email = excluded.email, image = excluded.image, font_label = excluded.font_label, updated_at = excluded.updated_at`,
-			savedSignatureColumns(sealed(s, e.Adopted)))
+			savedSignatureColumns(encrypt(s, e.Adopted)))
 	}
 	t.insert("audit_events", "", rowsOf(pointers(e.Events), eventColumns)...)
 	return s.recordEffects(t, e, webhooks)
@@ -231,10 +231,10 @@ func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID
 // did not change of these stays as it is: encryption is new each time.
 func (s *Store) saveSigners(b *batch, rows []*models.Signer, old map[uuid.UUID]models.Signer) {
 	saveRows(b, "signers", rows, old, func(v *models.Signer) []column {
-		columns := signerColumns(sealed(s, v))
+		columns := signerColumns(encrypt(s, v))
 		was, ok := old[v.ID]
-		if ok && sealedRowOf(v).same(sealedRowOf(&was)) {
-			return without(columns, sealedRowOf(v).names())
+		if ok && encryptedRowOf(v).same(encryptedRowOf(&was)) {
+			return without(columns, encryptedRowOf(v).names())
 		}
 		return columns
 	})

@@ -87,7 +87,7 @@ func (f *fixture) sign(e *models.Envelope, i int) error {
 // check loads the envelope and proves that its chain holds.
 func (f *fixture) check(id uuid.UUID) (*models.Envelope, []models.Event) {
 	f.t.Helper()
-	e, log, err := f.Whole(f.t.Context(), f.app.ID, id)
+	e, log, err := f.EnvelopeWithEvents(f.t.Context(), f.app.ID, id)
 	require.NoError(f.t, err)
 	require.NoError(f.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
 	return e, log

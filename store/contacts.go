@@ -49,12 +49,12 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		if len(old) > 0 {
 			c.ID, c.CreatedAt = old[0].ID, old[0].CreatedAt
 			if keepPhone {
-				if err := unseal(s, &old[0]); err != nil {
+				if err := decrypt(s, &old[0]); err != nil {
 					return err
 				}
 				c.Phone = old[0].Phone
 			}
-			row := sealed(s, c)
+			row := encrypt(s, c)
 			return tx.Model(row).Select("*").Updates(row).Error
 		}
 		c.ID, c.CreatedAt = s.newID(), s.now()
@@ -65,7 +65,7 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		if n >= MaxContacts {
 			return models.Refuse(models.KindConflict, "too_many_contacts", "An app may have %d contacts; delete one first.", MaxContacts)
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, c))
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c))
 		if res.Error == nil && res.RowsAffected == 0 {
 			return errRace
 		}
@@ -82,7 +82,7 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, page
 	first, end := (pageNumber-1)*size, pageNumber*size
 	err = s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, MaxContactPage, func(*gorm.DB, int) error {
 		for _, c := range page {
-			if err := unseal(s, &c); err != nil {
+			if err := decrypt(s, &c); err != nil {
 				return err
 			}
 			if text := fold(c.Name, c.Email); strings.Contains(text, search) {

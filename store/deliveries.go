@@ -66,7 +66,7 @@ func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (*models.Delive
 		if err := tx.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error; err != nil {
 			return err
 		}
-		return errors.Join(unseal(s, ev), unsealAll(s, pointers(attempts)))
+		return errors.Join(decrypt(s, ev), decryptAll(s, pointers(attempts)))
 	})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("load delivery %s: %w", id, err)
@@ -274,7 +274,7 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	if err := db.Take(&j.Event, "id = ?", j.Delivery.EventID).Error; err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, found(err))
 	}
-	err := unseal(s, &j.Event)
+	err := decrypt(s, &j.Event)
 	if err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
 	}
@@ -327,7 +327,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 		if err := tx.Model(&d).Select("attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {
 			return err
 		}
-		if err := tx.Create(sealed(s, &a)).Error; err != nil {
+		if err := tx.Create(encrypt(s, &a)).Error; err != nil {
 			return err
 		}
 		disabled, err = s.updateEndpointHealth(tx, &a, o)

@@ -97,7 +97,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 // addDeliveries adds a webhook event with its deliveries, and returns the outbox
 // rows that start them.
 func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
-	t.insert("webhook_events", "", webhookEventColumns(sealed(s, ev)))
+	t.insert("webhook_events", "", webhookEventColumns(encrypt(s, ev)))
 	t.insert("webhook_deliveries", "", rowsOf(ds, deliveryColumns)...)
 	rows := make([]models.OutboxRow, 0, len(ds))
 	for _, d := range ds {

@@ -19,8 +19,8 @@ func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSes
 	return nil
 }
 
-// SessionByToken finds the session of a token's hash.
-func (s *Store) SessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
+// EmbeddedSessionByToken finds the session of a token's hash.
+func (s *Store) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
 	e := &models.EmbeddedSession{}
 	if err := s.db.WithContext(ctx).Take(e, "token_hash = ?", hash).Error; err != nil {
 		return nil, fmt.Errorf("load embedded session: %w", found(err))
@@ -28,8 +28,8 @@ func (s *Store) SessionByToken(ctx context.Context, hash []byte) (*models.Embedd
 	return e, nil
 }
 
-// Session loads an embedded session.
-func (s *Store) Session(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
+// EmbeddedSession loads an embedded session.
+func (s *Store) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
 	e := &models.EmbeddedSession{}
 	if err := s.db.WithContext(ctx).Take(e, "id = ?", id).Error; err != nil {
 		return nil, fmt.Errorf("load embedded session %s: %w", id, found(err))
@@ -37,9 +37,9 @@ func (s *Store) Session(ctx context.Context, id uuid.UUID) (*models.EmbeddedSess
 	return e, nil
 }
 
-// RevokeSession ends an app's session at once. Ending it again changes nothing.
-func (s *Store) RevokeSession(ctx context.Context, app *models.App, id uuid.UUID) error {
-	e, err := s.Session(ctx, id)
+// RevokeEmbeddedSession ends an app's session at once. Ending it again changes nothing.
+func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id uuid.UUID) error {
+	e, err := s.EmbeddedSession(ctx, id)
 	if err != nil {
 		return err
 	}

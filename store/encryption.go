@@ -9,51 +9,51 @@ import (
 	"countersign/models"
 )
 
-// sealedColumn is a column whose values are kept sealed: text or data, whichever
+// encryptedColumn is a column whose values are kept encrypted: text or data, whichever
 // is not nil, is its place in a row.
-type sealedColumn struct {
+type encryptedColumn struct {
 	name string
 	text *string
 	data *[]byte
 }
 
-// sealedRow is what of a row is kept sealed. Each value is bound to its column
+// encryptedRow is what of a row is kept encrypted. Each value is bound to its column
 // and row, so that it opens in no other place.
-type sealedRow struct {
+type encryptedRow struct {
 	table, key string
-	columns    []sealedColumn
+	columns    []encryptedColumn
 }
 
-// sealedRowOf knows what of each table is sealed: addresses and phone numbers,
+// encryptedRowOf knows what of each table is encrypted: addresses and phone numbers,
 // what a person signed with, and texts that repeat them. row is a pointer.
-func sealedRowOf(row any) sealedRow {
+func encryptedRowOf(row any) encryptedRow {
 	switch v := row.(type) {
 	case *models.App:
-		return sealedRow{"apps", v.ID.String(), []sealedColumn{{name: "contact", text: &v.Contact}}}
+		return encryptedRow{"apps", v.ID.String(), []encryptedColumn{{name: "contact", text: &v.Contact}}}
 	case *models.ConsoleUser:
-		return sealedRow{"console_users", v.ID.String(), []sealedColumn{{name: "email", text: &v.Email}}}
+		return encryptedRow{"console_users", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}}}
 	case *models.Contact:
-		return sealedRow{"contacts", v.ID.String(), []sealedColumn{
+		return encryptedRow{"contacts", v.ID.String(), []encryptedColumn{
 			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)},
 		}}
 	case *models.Signer:
-		return sealedRow{"signers", v.ID.String(), []sealedColumn{{name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)}}}
+		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)}}}
 	case *models.FieldValue:
-		return sealedRow{"field_values", v.FieldID.String(), []sealedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
+		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
 	case *models.SavedSignature:
-		return sealedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []sealedColumn{
+		return encryptedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []encryptedColumn{
 			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: own(&v.FontLabel)},
 		}}
 	case *models.Settings:
-		return sealedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []sealedColumn{
+		return encryptedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []encryptedColumn{
 			{name: "reply_to", text: own(&v.ReplyTo)}, {name: "notify_email", text: own(&v.NotifyEmail)},
 		}}
 	case *models.WebhookEvent:
-		return sealedRow{"webhook_events", v.ID.String(), []sealedColumn{{name: "body", data: &v.Body}}}
+		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
 	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent
-		return sealedRow{"delivery_attempts", v.ID.String(), []sealedColumn{{name: "body", data: &v.Body}}}
+		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
 	}
-	return sealedRow{}
+	return encryptedRow{}
 }
 
 // own makes an optional text the row's own, which others may have pointed at.
@@ -66,10 +66,10 @@ func own(p **string) *string {
 	return &text
 }
 
-func (r sealedRow) label(c sealedColumn) string { return r.table + "." + c.name + " " + r.key }
+func (r encryptedRow) label(c encryptedColumn) string { return r.table + "." + c.name + " " + r.key }
 
 // names are the names of the columns.
-func (r sealedRow) names() []string {
+func (r encryptedRow) names() []string {
 	out := make([]string, 0, len(r.columns))
 	for _, c := range r.columns {
 		out = append(out, c.name)
@@ -77,19 +77,19 @@ func (r sealedRow) names() []string {
 	return out
 }
 
-// same reports whether two rows, both opened, do not differ in what is sealed.
-func (r sealedRow) same(other sealedRow) bool {
-	return slices.EqualFunc(r.columns, other.columns, func(a, b sealedColumn) bool {
+// same reports whether two rows, both decrypted, do not differ in what is encrypted.
+func (r encryptedRow) same(other encryptedRow) bool {
+	return slices.EqualFunc(r.columns, other.columns, func(a, b encryptedColumn) bool {
 		return equalText(a.text, b.text) && (a.data == nil || string(*a.data) == string(*b.data))
 	})
 }
 
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// sealed is a copy of a row as the database gets it.
-func sealed[T any](s *Store, row *T) *T {
+// encrypt is a copy of a row as the database gets it.
+func encrypt[T any](s *Store, row *T) *T {
 	out := *row
-	r := sealedRowOf(&out)
+	r := encryptedRowOf(&out)
 	for _, c := range r.columns {
 		if c.text != nil {
 			*c.text = s.vault.SealText(*c.text, r.label(c))
@@ -101,18 +101,18 @@ func sealed[T any](s *Store, row *T) *T {
 	return &out
 }
 
-// sealedAll is sealed for several rows.
-func sealedAll[T any](s *Store, rows []*T) []*T {
+// encryptAll is encrypt for several rows.
+func encryptAll[T any](s *Store, rows []*T) []*T {
 	out := make([]*T, 0, len(rows))
 	for _, row := range rows {
-		out = append(out, sealed(s, row))
+		out = append(out, encrypt(s, row))
 	}
 	return out
 }
 
-// unseal opens, in place, a row that was read.
-func unseal[T any](s *Store, row *T) (err error) {
-	r := sealedRowOf(row)
+// decrypt decrypts, in place, a row that was read.
+func decrypt[T any](s *Store, row *T) (err error) {
+	r := encryptedRowOf(row)
 	for _, c := range r.columns {
 		if c.text != nil {
 			*c.text, err = s.vault.OpenText(*c.text, r.label(c))
@@ -127,10 +127,10 @@ func unseal[T any](s *Store, row *T) (err error) {
 	return nil
 }
 
-// unsealAll is unseal for several rows.
-func unsealAll[T any](s *Store, rows []*T) error {
+// decryptAll is decrypt for several rows.
+func decryptAll[T any](s *Store, rows []*T) error {
 	for _, row := range rows {
-		if err := unseal(s, row); err != nil {
+		if err := decrypt(s, row); err != nil {
 			return err
 		}
 	}
@@ -146,9 +146,9 @@ func pointers[T any](rows []T) []*T {
 	return out
 }
 
-// stale reports whether a row, as it was read, is to be sealed anew.
-func (s *Store) stale(r sealedRow) bool {
-	return slices.ContainsFunc(r.columns, func(c sealedColumn) bool {
+// stale reports whether a row, as it was read, is to be encrypted anew.
+func (s *Store) stale(r encryptedRow) bool {
+	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
 		return c.text != nil && s.vault.StaleText(*c.text) || c.data != nil && s.vault.StaleBytes(*c.data)
 	})
 }

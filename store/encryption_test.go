@@ -189,7 +189,7 @@ func (w *world) check(s *store.Store) {
 		assert.Equal(t, w.contact.ID, contacts[0].ID)
 	}
 
-	e, log, err := s.Whole(ctx, w.app.ID, w.envelope.ID)
+	e, log, err := s.EnvelopeWithEvents(ctx, w.app.ID, w.envelope.ID)
 	require.NoError(t, err)
 	require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
 	assert.Equal(t, "Ada.L@kitchen.example", e.Signers[0].Email)
@@ -305,9 +305,9 @@ func TestNoAddressInPlain(t *testing.T) {
 	}
 }
 
-// TestSealsStayInTheirRows: what is sealed is bound to its row, and is not
-// sealed anew when something else of the row changes.
-func TestSealsStayInTheirRows(t *testing.T) {
+// TestEncryptedValuesStayInTheirRows: what is encrypted is bound to its row, and is not
+// encrypted anew when something else of the row changes.
+func TestEncryptedValuesStayInTheirRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {

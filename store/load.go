@@ -18,8 +18,8 @@ func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelo
 	return l.envelopes[0], nil
 }
 
-// Whole loads an app's envelope with its audit chain, as they are at one moment.
-func (s *Store) Whole(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
+// EnvelopeWithEvents loads an app's envelope with its audit chain, as they are at one moment.
+func (s *Store) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true})
 	if err != nil {
 		return nil, nil, err
@@ -121,7 +121,7 @@ func (l *loaded) assemble(s *Store) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
 	}
-	if err := unsealAll(s, l.signers); err != nil {
+	if err := decryptAll(s, l.signers); err != nil {
 		return err
 	}
 	byID := make(map[uuid.UUID]*models.Envelope, len(l.envelopes))

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// TakeFrom takes up to n of what is left of limit in key's window, which began
+// ReserveQuota takes up to n of what is left of limit in key's window, which began
 // at start. It returns how many were taken and how many are left after that. A
 // negative n gives back. The database has a keyed hash of key, which may hold an
 // address.
-func (s *Store) TakeFrom(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
+func (s *Store) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
 		err = s.db.WithContext(ctx).Exec(`UPDATE rate_windows SET used = used + ? WHERE key = ? AND starts_at = ?`, n, key, start).Error

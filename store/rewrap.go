@@ -16,13 +16,13 @@ import (
 // rewrapPage is how many rows are looked at in one transaction.
 const rewrapPage = 100
 
-// Rewrapped is how much was sealed anew.
+// Rewrapped is how much was encrypted anew.
 type Rewrapped struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values
 }
 
-// Rewrap seals with the newest master key every value that was sealed with
+// Rewrap encrypts with the newest master key every value that was encrypted with
 // another, and hashes addresses with that key. The service may be running, if it knows both master
 // keys. What was done stays done if it is cut off.
 func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
@@ -82,20 +82,20 @@ func pages[K comparable](ctx context.Context, total *int, page func(ctx context.
 // rewrapSecrets looks at the secrets after one and returns the last.
 func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after string) (last string, n int, err error) {
 	var rows []struct {
-		ID     string
-		Sealed []byte
+		ID        string
+		Encrypted []byte
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		q := tx.Table(table).Select("CAST(id AS text) AS id, "+column+" AS sealed").Where("CAST(id AS text) > ? AND "+column+" IS NOT NULL", after)
+		q := tx.Table(table).Select("CAST(id AS text) AS id, "+column+" AS encrypted").Where("CAST(id AS text) > ? AND "+column+" IS NOT NULL", after)
 		if err := s.locked(q).Order("CAST(id AS text)").Limit(rewrapPage).Scan(&rows).Error; err != nil {
 			return err
 		}
 		for _, r := range rows {
 			last = r.ID
-			if len(r.Sealed) == 0 || !s.vault.Stale(r.Sealed) {
+			if len(r.Encrypted) == 0 || !s.vault.Stale(r.Encrypted) {
 				continue
 			}
-			plain, err := s.vault.Open(r.Sealed, label)
+			plain, err := s.vault.Open(r.Encrypted, label)
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.ID, err)
 			}
@@ -110,8 +110,8 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 	return last, n, err
 }
 
-// rewrapTable seals anew what is stale in the table of T, page by page along its
-// key, a UUID. rekey, which may be nil, gives an opened row its hash; it reports
+// rewrapTable encrypts anew what is stale in the table of T, page by page along its
+// key, a UUID. rekey, which may be nil, gives a decrypted row its hash; it reports
 // false if it removed the row.
 func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *T) (bool, error)) func(context.Context) error {
 	page := func(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
@@ -121,7 +121,7 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 				return err
 			}
 			for _, row := range rows {
-				r := sealedRowOf(row)
+				r := encryptedRowOf(row)
 				if last, err = uuid.Parse(r.key); err != nil {
 					return err
 				}
@@ -141,17 +141,17 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 }
 
 func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (bool, error)) error {
-	if err := unseal(s, row); err != nil {
+	if err := decrypt(s, row); err != nil {
 		return err
 	}
-	columns := sealedRowOf(row).names()
+	columns := encryptedRowOf(row).names()
 	if rekey != nil {
 		if kept, err := rekey(tx, row); err != nil || !kept {
 			return err
 		}
 		columns = append(columns, "email_key")
 	}
-	row = sealed(s, row)
+	row = encrypt(s, row)
 	return tx.Model(row).Select(columns).Updates(row).Error
 }
 
@@ -191,10 +191,10 @@ func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey,
 		}
 		for _, row := range rows {
 			last = savedKey{row.AppID, row.EmailKey}
-			if !s.stale(sealedRowOf(row)) {
+			if !s.stale(encryptedRowOf(row)) {
 				continue
 			}
-			if err := unseal(s, row); err != nil {
+			if err := decrypt(s, row); err != nil {
 				return err
 			}
 			if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
@@ -202,7 +202,7 @@ func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey,
 			}
 			row.EmailKey = s.savedKeys(row)[0]
 			// Where there is one under the newest key, the person has signed since.
-			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, row)).Error; err != nil {
+			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, row)).Error; err != nil {
 				return err
 			}
 			n++
@@ -213,7 +213,7 @@ func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey,
 }
 
 // rewrapSigners looks at the signers of the envelopes after one and returns the
-// last envelope. Those it seals anew are locked, as they are for any change.
+// last envelope. Those it encrypts anew are locked, as they are for any change.
 func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
 	var ids []uuid.UUID
 	db := s.db.WithContext(ctx)
@@ -227,7 +227,7 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	}
 	stale := make(map[uuid.UUID]bool)
 	for _, v := range signers {
-		if s.stale(sealedRowOf(v)) {
+		if s.stale(encryptedRowOf(v)) {
 			stale[v.EnvelopeID] = true
 			n++
 		}
@@ -235,12 +235,12 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	if n == 0 {
 		return last, 0, nil
 	}
-	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.resealSigners(t, stale) })
+	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.reencryptSigners(t, stale) })
 }
 
-// resealSigners seals anew the signers of some envelopes, and hashes their
+// reencryptSigners encrypts anew the signers of some envelopes, and hashes their
 // addresses anew.
-func (s *Store) resealSigners(t *transaction, of map[uuid.UUID]bool) error {
+func (s *Store) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
 	l := s.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
 	if err := t.send(); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (s *Store) resealSigners(t *transaction, of map[uuid.UUID]bool) error {
 	}
 	for _, e := range l.envelopes {
 		for _, v := range e.Signers {
-			row := sealed(s, v)
+			row := encrypt(s, v)
 			t.update("signers", []column{{"id", &row.ID}}, []column{{"email", &row.Email}, {"phone", &row.Phone}})
 		}
 		s.indexForSearch(&t.batch, e)

@@ -18,7 +18,7 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 	if err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}).Find(&rows).Error; err != nil {
 		return own, effective, fmt.Errorf("load settings: %w", err)
 	}
-	if err := unsealAll(s, pointers(rows)); err != nil {
+	if err := decryptAll(s, pointers(rows)); err != nil {
 		return own, effective, err
 	}
 	own = models.Settings{AppID: app, TenantID: tenant}
@@ -61,7 +61,7 @@ func (s *Store) saveSettings(ctx context.Context, v models.Settings, where claus
 		return err
 	}
 	v.UpdatedAt = s.now()
-	if err := s.db.WithContext(ctx).Clauses(where).Create(sealed(s, &v)).Error; err != nil {
+	if err := s.db.WithContext(ctx).Clauses(where).Create(encrypt(s, &v)).Error; err != nil {
 		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil
@@ -84,13 +84,13 @@ func (s *Store) rewrapSettings(ctx context.Context, after settingsKey) (last set
 		}
 		for _, row := range rows {
 			last = settingsKey{row.AppID, row.TenantID}
-			if !s.stale(sealedRowOf(row)) {
+			if !s.stale(encryptedRowOf(row)) {
 				continue
 			}
-			if err := unseal(s, row); err != nil {
+			if err := decrypt(s, row); err != nil {
 				return err
 			}
-			fresh := sealed(s, row)
+			fresh := encrypt(s, row)
 			if err := tx.Model(fresh).Select("reply_to", "notify_email").Updates(fresh).Error; err != nil {
 				return err
 			}

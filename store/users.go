@@ -72,7 +72,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 		if err := s.locked(tx).Take(u, "id = ? AND app_id = ? AND disabled_at IS NULL", id, app).Error; err != nil {
 			return found(err)
 		}
-		if err := unseal(s, u); err != nil {
+		if err := decrypt(s, u); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -130,7 +130,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 		if known > 0 {
 			return exists
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(sealed(s, u))
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u))
 		if res.Error == nil && res.RowsAffected == 0 {
 			return exists
 		}
@@ -162,7 +162,7 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 	if !isPassword(found[0].PasswordHash, password) {
 		return nil, models.ErrNotFound
 	}
-	return &found[0], unseal(s, &found[0])
+	return &found[0], decrypt(s, &found[0])
 }
 
 // User loads a console user who may still sign in.
@@ -171,7 +171,7 @@ func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, er
 	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
 		return nil, fmt.Errorf("load console user %s: %w", id, found(err))
 	}
-	return u, unseal(s, u)
+	return u, decrypt(s, u)
 }
 
 // Users lists an app's console users, oldest first.
@@ -180,7 +180,7 @@ func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser,
 	if err := s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id").Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("list console users: %w", err)
 	}
-	return out, unsealAll(s, pointers(out))
+	return out, decryptAll(s, pointers(out))
 }
 
 // DisableUser keeps a console user from signing in; sessions end at once.

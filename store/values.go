@@ -18,7 +18,7 @@ func (s *Store) FilledValues(ctx context.Context, envelope uuid.UUID) ([]models.
 	if err != nil {
 		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
 	}
-	return out, unsealAll(s, pointers(out))
+	return out, decryptAll(s, pointers(out))
 }
 
 // Value is what one field was given, its picture included.
@@ -27,7 +27,7 @@ func (s *Store) Value(ctx context.Context, envelope, field uuid.UUID) (*models.F
 	if err := s.db.WithContext(ctx).Take(v, "envelope_id = ? AND field_id = ?", envelope, field).Error; err != nil {
 		return nil, fmt.Errorf("load value of field %s: %w", field, found(err))
 	}
-	return v, unseal(s, v)
+	return v, decrypt(s, v)
 }
 
 // Values are the values that were signed for.
@@ -36,7 +36,7 @@ func (s *Store) Values(ctx context.Context, envelope uuid.UUID) ([]models.FieldV
 	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
 	}
-	if err := unsealAll(s, pointers(out)); err != nil {
+	if err := decryptAll(s, pointers(out)); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -55,5 +55,5 @@ func (s *Store) SavedSignature(ctx context.Context, e *models.Envelope, signer *
 	if len(out) == 0 {
 		return nil, nil //nolint:nilnil // nothing saved is an ordinary answer
 	}
-	return &out[0], unseal(s, &out[0])
+	return &out[0], decrypt(s, &out[0])
 }

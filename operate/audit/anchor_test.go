@@ -231,7 +231,7 @@ func TestAnAnchorProvesATime(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	_, events, err := a.Store.Whole(t.Context(), a.app, a.open)
+	_, events, err := a.Store.EnvelopeWithEvents(t.Context(), a.app, a.open)
 	require.NoError(t, err)
 	head := events[len(events)-1]
 	assert.Equal(t, fmt.Sprintf("countersign-anchor 2\nformer %s\nat %s\n%s %d %s\n",

@@ -130,7 +130,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 }
 
 func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]trust.RecordKey, anchors *anchored) (*Report, error) {
-	e, events, err := v.Store.Whole(ctx, ref.AppID, ref.ID)
+	e, events, err := v.Store.EnvelopeWithEvents(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return nil, err
 	}

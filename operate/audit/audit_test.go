@@ -165,7 +165,7 @@ func (a *archive) exec(query string, args ...any) {
 // envelope with it: an attacker knows how hashes are made.
 func (a *archive) forge(id uuid.UUID) {
 	a.t.Helper()
-	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
 	prev := models.ChainStart
 	for i := range events {
@@ -178,7 +178,7 @@ func (a *archive) forge(id uuid.UUID) {
 		a.exec("UPDATE audit_events SET seq = $1, prev_hash = $2, hash = $3 WHERE envelope_id = $4 AND seq = $5", ev.Seq, ev.PrevHash, ev.Hash, id, old)
 	}
 	a.exec("UPDATE envelopes SET audit_seq = $1, audit_head = $2 WHERE id = $3", len(events), prev, id)
-	_, events, err = a.Store.Whole(a.t.Context(), a.app, id)
+	_, events, err = a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
 	require.NoError(a.t, models.VerifyChain(events, int64(len(events)), prev), "the forged chain agrees with itself")
 }
@@ -186,7 +186,7 @@ func (a *archive) forge(id uuid.UUID) {
 // seqOf is the place of the first event of a name.
 func (a *archive) seqOf(id uuid.UUID, name models.EventName) int64 {
 	a.t.Helper()
-	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
 	for i := range events {
 		if events[i].Name == name {
@@ -199,7 +199,7 @@ func (a *archive) seqOf(id uuid.UUID, name models.EventName) int64 {
 
 func (a *archive) last(id uuid.UUID) int64 {
 	a.t.Helper()
-	_, events, err := a.Store.Whole(a.t.Context(), a.app, id)
+	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
 	return int64(len(events))
 }

@@ -65,7 +65,7 @@ func TestClockJumps(t *testing.T) {
 		w.check("/all")
 
 		// Times went back and forth; the order is that of the sequence.
-		_, events, err := w.store.Whole(t.Context(), w.appID, idOf(first))
+		_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(first))
 		require.NoError(t, err)
 		back := false
 		for i := 1; i < len(events); i++ {

@@ -60,7 +60,7 @@ func (w *world) status(e *envelope) (s models.Status) {
 func (w *world) checkEnvelope(e *envelope, paths []string) {
 	w.t.Helper()
 	t := w.t
-	env, events, err := w.store.Whole(t.Context(), w.appID, uuid.MustParse(e.id))
+	env, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, uuid.MustParse(e.id))
 	require.NoError(t, err)
 	require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead), "envelope %s", e.id)
 

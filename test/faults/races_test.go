@@ -209,7 +209,7 @@ func TestPurgeDownload(t *testing.T) {
 		}
 		wg.Wait()
 		eventually(t, func() bool { return len(w.sealedFiles(e)) == 0 }, "the file is still there")
-		env, events, err := w.store.Whole(t.Context(), w.appID, idOf(e))
+		env, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(e))
 		require.NoError(t, err)
 		require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead))
 		purged := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDocumentPurged })
