@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -33,12 +34,7 @@ const (
 
 // IsTLS reports whether encryption was what failed.
 func (c Cause) IsTLS() bool {
-	switch c {
-	case WrongName, Expired, Untrusted, NoTLS, Handshake:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]Cause{WrongName, Expired, Untrusted, NoTLS, Handshake}, c)
 }
 
 // CauseOf is why err came from a connection; Unknown if it is not of that kind.

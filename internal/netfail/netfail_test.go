@@ -39,7 +39,7 @@ func TestCausesOfRealFailures(t *testing.T) {
 	}
 	plain := server(httptest.NewServer, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	secure := server(httptest.NewTLSServer, func(http.ResponseWriter, *http.Request) {})
-	trusting := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs} //nolint:errcheck,forcetypeassert // it is one
+	trusting := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	elsewhere, old := trusting.Clone(), trusting.Clone()
 	elsewhere.ServerName = "other.test"
 	old.MaxVersion, secure.TLS.MinVersion = tls.VersionTLS12, tls.VersionTLS13
