@@ -11,8 +11,8 @@ import (
 
 	"countersign/models"
 	"countersign/notify/templates"
-	"countersign/seal"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 	"countersign/store/blob"
 )
 
@@ -29,9 +29,9 @@ const stuckDelay = time.Hour
 // problemOf tells what kind of problem it is that keeps documents from being
 // sealed; "" if it may go away by itself.
 func problemOf(err error) models.SealingProblem {
-	var refused *seal.Refusal
+	var refused *refusal.Error
 	switch {
-	case errors.As(err, &refused) && refused.Code == seal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
+	case errors.As(err, &refused) && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
 		return models.SealingOriginalChanged
 	case refused != nil, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
 		return models.SealingRefused

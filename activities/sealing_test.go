@@ -12,7 +12,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/refusal"
 	"countersign/store/blob"
 )
 
@@ -89,8 +89,8 @@ func TestProblems(t *testing.T) {
 		fails(down, "")
 		h.clock.Add(time.Second)
 		fails(down, models.SealingFailing)
-		fails(&seal.Refusal{Code: seal.GlyphMissing, Message: "no glyph"}, models.SealingRefused)
-		fails(&seal.Refusal{Code: seal.OriginalChanged, Message: "changed"}, models.SealingOriginalChanged)
+		fails(refusal.New(refusal.GlyphMissing, "no glyph"), models.SealingRefused)
+		fails(refusal.New(refusal.OriginalChanged, "changed"), models.SealingOriginalChanged)
 		fails(down, models.SealingFailing)
 		assert.Equal(h.t, 4, h.events(e, models.EventSealingFailed), "each change of the reason is told")
 		h.stamp.fail = nil

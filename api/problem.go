@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/refusal"
 )
 
 // problem is the one error body: it reads as either shape of the interface, and
@@ -47,15 +47,15 @@ var statusOf = map[models.Kind]int{
 // which the log has the rest.
 func (s *Server) fail(c *gin.Context, err error) {
 	var (
-		refusal  *models.Error
-		rejected *seal.Refusal
+		refused  *models.Error
+		rejected *refusal.Error
 	)
 	switch {
-	case errors.As(err, &refusal):
+	case errors.As(err, &refused):
 	case errors.As(err, &rejected):
-		refusal = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
+		refused = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
 	}
-	if refusal == nil {
+	if refused == nil {
 		if c.Request.Context().Err() != nil {
 			c.Abort() // the client has gone
 			return
@@ -66,7 +66,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 		})
 		return
 	}
-	s.write(c, statusOf[refusal.Kind], refusal)
+	s.write(c, statusOf[refused.Kind], refused)
 }
 
 func (s *Server) write(c *gin.Context, status int, e *models.Error) {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // compareRecorded holds a document that is sealed here against what the database
 // says of its envelope. Of others nothing is looked up: what they name is their word.
-func (s *Server) compareRecorded(ctx context.Context, r *seal.Report) error {
-	if r.Verdict != seal.VerdictValid && r.Verdict != seal.VerdictAltered {
+func (s *Server) compareRecorded(ctx context.Context, r *verify.Report) error {
+	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil
 	}
 	envelope, err1 := uuid.Parse(r.EnvelopeID)
@@ -28,6 +28,6 @@ func (s *Server) compareRecorded(ctx context.Context, r *seal.Report) error {
 	if err != nil {
 		return err
 	}
-	r.CompareRecorded(&seal.Recorded{OriginalSHA256: rec.OriginalSHA256, SealedSHA256: rec.SealedSHA256, ChainHead: rec.ChainHead})
+	r.CompareRecorded(&verify.Recorded{OriginalSHA256: rec.OriginalSHA256, SealedSHA256: rec.SealedSHA256, ChainHead: rec.ChainHead})
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/notify"
-	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
@@ -61,8 +61,8 @@ type Config struct {
 	// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty: none is shown.
 	WorkflowsURL string
 	UploadLimit  int64 // bytes
-	// Admission bounds the examination of uploaded PDFs; the zero value is seal.DefaultLimits.
-	Admission         seal.Limits
+	// Admission bounds the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
+	Admission         admission.Limits
 	RateLimit         int  // requests per minute
 	SharedLimits      bool // count requests together with other processes, in the database
 	DefaultExpiryDays int
@@ -114,7 +114,7 @@ func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, runtime.NumCPU()), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
 	if s.Admission.MaxBytes == 0 {
-		s.Admission = seal.DefaultLimits()
+		s.Admission = admission.DefaultLimits()
 	}
 	if s.ConsoleIdle == 0 {
 		s.ConsoleIdle = consoleIdle

@@ -12,7 +12,7 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -61,13 +61,13 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 const admitAtOnce = 8
 
 // examine admits a PDF when its turn has come.
-func (s *Server) examine(ctx context.Context, f *os.File, size int64) (seal.Info, error) {
+func (s *Server) examine(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	select {
 	case s.admitting <- struct{}{}:
 		defer func() { <-s.admitting }()
-		return seal.Admit(ctx, f, size, s.Admission)
+		return admission.Admit(ctx, f, size, s.Admission)
 	case <-ctx.Done():
-		return seal.Info{}, ctx.Err()
+		return admission.Info{}, ctx.Err()
 	}
 }
 

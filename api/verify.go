@@ -12,8 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/refusal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 const (
@@ -46,8 +47,8 @@ func (s *Server) verify(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	opt := seal.VerifyOptions{Trust: policy, Now: s.Now}
-	work, stop := context.WithTimeout(c.Request.Context(), verifyPatience*seal.ExaminationTime(u.Size))
+	opt := verify.Options{Trust: policy, Now: s.Now}
+	work, stop := context.WithTimeout(c.Request.Context(), verifyPatience*verify.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
@@ -62,17 +63,17 @@ func (s *Server) verify(c *gin.Context) error {
 }
 
 // examineSealed looks at a foreign file, in a process of its own where there is one.
-func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *seal.Examination, err error) {
+func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *verify.Examination, err error) {
 	if s.Admission.Validators != nil {
-		found, err = s.Admission.Validators.Examine(ctx, f, size)
+		found, err = verify.ExamineIn(ctx, s.Admission.Validators, f, size)
 	} else {
-		found, err = seal.Examine(ctx, f, size)
+		found, err = verify.Examine(ctx, f, size)
 	}
-	var refusal *seal.Refusal
+	var refused *refusal.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*seal.ExaminationTime(size))
-	case errors.As(err, &refusal):
+		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
+	case errors.As(err, &refused):
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
 		return nil, fmt.Errorf("verify document: %w", err)

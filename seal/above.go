@@ -27,14 +27,14 @@ const (
 	maxOverlaid = 20_000             // annotations of a page that are looked at
 )
 
-// redrawsFields reports whether programs are asked to make the looks of form
+// RedrawsFields reports whether programs are asked to make the looks of form
 // fields anew (12.7.3).
-func redrawsFields(f *pdf.File) (bool, error) {
+func RedrawsFields(f *pdf.File) (bool, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {
 		return false, err
 	}
-	form, err := optional(f, catalog.Get("AcroForm"))
+	form, err := pdf.OptionalDict(f, catalog.Get("AcroForm"))
 	if err != nil {
 		return false, err
 	}
@@ -64,7 +64,7 @@ func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*
 		boxes[i] = g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y)
 	}
 	for at, v := range o.annots[:min(len(o.annots), maxOverlaid)] {
-		d, err := optional(p.file, v)
+		d, err := pdf.OptionalDict(p.file, v)
 		if err != nil {
 			return nil, err
 		}
@@ -130,11 +130,11 @@ func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
 	if kind != "Widget" {
 		return true, nil // unknown
 	}
-	look, err := optional(p.file, d.Get("MK"))
+	look, err := pdf.OptionalDict(p.file, d.Get("MK"))
 	if err != nil {
 		return false, err
 	}
-	colour, err := arrayOf(p.file, look.Get("BG"))
+	colour, err := pdf.ArrayIn(p.file, look.Get("BG"))
 	if err != nil || len(colour) == 0 { // none, or no array: readers ignore it
 		return false, nil //nolint:nilerr // see above
 	}
@@ -154,7 +154,7 @@ func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
 }
 
 func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
-	list, err := arrayOf(p.file, v)
+	list, err := pdf.ArrayIn(p.file, v)
 	if err != nil || len(list) != 4 {
 		return pdf.Box{}, false, nil //nolint:nilerr // readers do not show it
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
 )
 
 // renderings draws a page with poppler and MuPDF, one pixel per point.
@@ -101,9 +103,9 @@ func TestValuesAboveAnnotations(t *testing.T) {
 	}
 }
 
-func admitted(t testing.TB, b []byte) seal.Info {
+func admitted(t testing.TB, b []byte) admission.Info {
 	t.Helper()
-	info, err := seal.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), seal.DefaultLimits())
+	info, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
 	require.NoError(t, err)
 	return info
 }
@@ -176,10 +178,10 @@ func TestUncleanContent(t *testing.T) {
 func TestHiddenAndBroken(t *testing.T) {
 	t.Parallel()
 	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "/OC /Hidden BDC ("}}})
-	_, err := seal.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), seal.DefaultLimits())
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
+	_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 }
 
 // TestDarkPages: dark ink stands on a light backing where the page is dark, or may

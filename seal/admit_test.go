@@ -21,13 +21,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
 )
 
 // TestMain lets the test binary be the validating process of Admit.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
-		os.Exit(seal.RunValidator(context.Background(), os.Stdin, os.Stdout))
+		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "measure-validator" {
 		os.Exit(measureValidator())
@@ -48,10 +51,10 @@ func measureValidator() int {
 	return cmd.ProcessState.ExitCode()
 }
 
-func isolated(t *testing.T) seal.Limits {
+func isolated(t *testing.T) admission.Limits {
 	t.Helper()
-	lim := seal.DefaultLimits()
-	lim.Validators = seal.NewValidators(os.Args[0], "validate-pdf")
+	lim := admission.DefaultLimits()
+	lim.Validators = sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(lim.Validators.Close)
 	return lim
 }
@@ -73,63 +76,63 @@ func TestAdmitRefuses(t *testing.T) {
 		return b
 	}
 	good := simplePDF(2)
-	many := seal.DefaultLimits()
+	many := admission.DefaultLimits()
 	many.MaxPages = 3
-	few := seal.DefaultLimits()
+	few := admission.DefaultLimits()
 	few.MaxObjects = 10
-	tiny := seal.DefaultLimits()
+	tiny := admission.DefaultLimits()
 	tiny.MaxBytes = 100
 	tests := []struct {
 		name string
 		pdf  []byte
-		lim  seal.Limits
+		lim  admission.Limits
 		code string
 	}{
-		{"empty", nil, seal.Limits{}, seal.NotAPDF},
-		{"text", []byte("hello, world"), seal.Limits{}, seal.NotAPDF},
-		{"a picture", scrawl(t, 20, 20), seal.Limits{}, seal.NotAPDF},
-		{"cut off", good[:len(good)-300], seal.Limits{}, seal.PDFTruncated},
-		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), seal.Limits{}, seal.PDFNeedsRepair},
-		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), seal.Limits{}, seal.PDFNeedsRepair},
-		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), seal.Limits{}, seal.PDFNeedsRepair},
-		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), seal.Limits{}, seal.PDFNeedsRepair},
-		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), seal.Limits{}, seal.PDFEncrypted},
-		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), seal.Limits{}, seal.PDFEncrypted},
-		{"XFA", classicPDF(layout{catalog: "/AcroForm<</Fields[]/XFA[]>>", pages: letterPage("")}), seal.Limits{}, seal.PDFXFA},
+		{"empty", nil, admission.Limits{}, refusal.NotAPDF},
+		{"text", []byte("hello, world"), admission.Limits{}, refusal.NotAPDF},
+		{"a picture", scrawl(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
+		{"cut off", good[:len(good)-300], admission.Limits{}, refusal.PDFTruncated},
+		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
+		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
+		{"XFA", classicPDF(layout{catalog: "/AcroForm<</Fields[]/XFA[]>>", pages: letterPage("")}), admission.Limits{}, refusal.PDFXFA},
 		{"JavaScript at opening", classicPDF(layout{
 			catalog: "/OpenAction<</S/JavaScript/JS(app.alert(1))>>", pages: letterPage(""),
-		}), seal.Limits{}, seal.PDFJavaScript},
+		}), admission.Limits{}, refusal.PDFJavaScript},
 		{"JavaScript, written in another way", classicPDF(layout{
 			catalog: "/OpenAction 1000 0 R", pages: letterPage(""), objects: []string{"<</S 1001 0 R/JS(x)>>", "/Java#53cript"},
-		}), seal.Limits{}, seal.PDFJavaScript},
+		}), admission.Limits{}, refusal.PDFJavaScript},
 		{"JavaScript of a form field", classicPDF(layout{
 			catalog: "/AcroForm<</Fields[1000 0 R]>>", pages: letterPage("/Annots[1000 0 R]"),
 			objects: []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[0 0 9 9]/AA<</K<</S/JavaScript/JS(AFNumber_Keystroke\\(2\\))>>>>>>"},
-		}), seal.Limits{}, seal.PDFJavaScript},
-		{"page that is its own tree", []byte(strings.Replace(string(simplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), seal.Limits{}, seal.PDFNeedsRepair},
-		{"form that is the catalog", classicPDF(layout{catalog: "/AcroForm 1 0 R", pages: letterPage("")}), seal.Limits{}, seal.PDFNeedsRepair},
+		}), admission.Limits{}, refusal.PDFJavaScript},
+		{"page that is its own tree", []byte(strings.Replace(string(simplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"form that is the catalog", classicPDF(layout{catalog: "/AcroForm 1 0 R", pages: letterPage("")}), admission.Limits{}, refusal.PDFNeedsRepair},
 		{"launch action", classicPDF(layout{
 			pages:   letterPage("/Annots[1000 0 R]"),
 			objects: []string{"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/Launch/F(cmd.exe)>>>>"},
-		}), seal.Limits{}, seal.PDFLaunch},
-		{"too many pages", simplePDF(4), many, seal.PDFTooManyPages},
-		{"too many objects", simplePDF(9), few, seal.PDFTooComplex},
-		{"too many bytes", good, tiny, seal.PDFTooLarge},
-		{"no pages", classicPDF(layout{}), seal.Limits{}, seal.PDFNoPages},
-		{"page tree in a circle", bytes.Replace(simplePDF(1), []byte("/Kids[10 0 R]"), []byte("/Kids[2 0 R] "), 1), seal.Limits{}, seal.PDFNeedsRepair},
-		{"nested without end", classicPDF(layout{pages: letterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), seal.Limits{}, seal.PDFNeedsRepair},
+		}), admission.Limits{}, refusal.PDFLaunch},
+		{"too many pages", simplePDF(4), many, refusal.PDFTooManyPages},
+		{"too many objects", simplePDF(9), few, refusal.PDFTooComplex},
+		{"too many bytes", good, tiny, refusal.PDFTooLarge},
+		{"no pages", classicPDF(layout{}), admission.Limits{}, refusal.PDFNoPages},
+		{"page tree in a circle", bytes.Replace(simplePDF(1), []byte("/Kids[10 0 R]"), []byte("/Kids[2 0 R] "), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"nested without end", classicPDF(layout{pages: letterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), admission.Limits{}, refusal.PDFNeedsRepair},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if tt.lim.MaxBytes == 0 {
-				tt.lim = seal.DefaultLimits()
+				tt.lim = admission.DefaultLimits()
 			}
-			_, err := seal.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
-			var refusal *seal.Refusal
-			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, tt.code, refusal.Code, refusal.Message)
-			require.NotEmpty(t, refusal.Message)
+			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, tt.code, refused.Code, refused.Message)
+			require.NotEmpty(t, refused.Message)
 		})
 	}
 }
@@ -137,33 +140,33 @@ func TestAdmitRefuses(t *testing.T) {
 func TestAdmitIsolated(t *testing.T) {
 	t.Parallel()
 	good := simplePDF(2)
-	info, err := seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), isolated(t))
+	info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), isolated(t))
 	require.NoError(t, err)
-	require.Equal(t, []seal.PageSize{{Width: 612, Height: 792}, {Width: 612, Height: 792}}, info.Pages)
+	require.Equal(t, []admission.PageSize{{Width: 612, Height: 792}, {Width: 612, Height: 792}}, info.Pages)
 
 	bad := classicPDF(layout{catalog: "/ViewerPreferences 5", pages: letterPage("")})
-	info, err = seal.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), isolated(t))
+	info, err = admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), isolated(t))
 	require.NoError(t, err, "the validator advises, our own reader decides")
 	require.Contains(t, objection(info), "does not follow the standard")
 
 	lim := isolated(t)
 	lim.MaxMemory = 1 << 20 // less than the process needs to start
-	info, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	info, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 	require.NoError(t, err)
 	require.Contains(t, objection(info), "too much memory")
 
 	lim = isolated(t)
-	lim.Validators = seal.NewValidators("/nonexistent/validator")
-	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	lim.Validators = sandbox.New("/nonexistent/validator")
+	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 	require.Error(t, err)
-	var refusal *seal.Refusal
-	require.NotErrorAs(t, err, &refusal, "the service's own fault is no refusal")
+	var refused *refusal.Error
+	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
 }
 
 // objection returns what the validator says about a file.
-func objection(info seal.Info) string {
+func objection(info admission.Info) string {
 	for _, w := range info.Warnings {
-		if w.Code == seal.WarnStandard {
+		if w.Code == admission.WarnStandard {
 			return w.Detail
 		}
 	}
@@ -175,9 +178,9 @@ func objection(info seal.Info) string {
 func TestValidatorsAreKept(t *testing.T) {
 	t.Parallel()
 	starts := filepath.Join(t.TempDir(), "starts")
-	validators := seal.NewValidators("/bin/sh", "-c", `echo $$ >> "$0"; exec "$1" validate-pdf`, starts, os.Args[0])
+	validators := sandbox.New("/bin/sh", "-c", `echo $$ >> "$0"; exec "$1" validate-pdf`, starts, os.Args[0])
 	t.Cleanup(validators.Close)
-	lim := seal.DefaultLimits()
+	lim := admission.DefaultLimits()
 	lim.Validators = validators
 	started := func() []string { // their process ids
 		b, err := os.ReadFile(starts)
@@ -187,9 +190,9 @@ func TestValidatorsAreKept(t *testing.T) {
 	good := simplePDF(2)
 	bad := classicPDF(layout{catalog: "/ViewerPreferences 5", pages: letterPage("")})
 	for range 3 {
-		_, err := seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		_, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 		require.NoError(t, err)
-		info, err := seal.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), lim)
+		info, err := admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), lim)
 		require.NoError(t, err)
 		require.NotEmpty(t, objection(info))
 	}
@@ -200,7 +203,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	_, err := fmt.Sscan(started()[0], &pid)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	_, err = seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 	require.NoError(t, err)
 	require.Len(t, started(), 2)
 }
@@ -211,11 +214,11 @@ func TestTimeOfTheProcessor(t *testing.T) {
 	t.Parallel()
 	good := simplePDF(2)
 	admit := func(script string) string {
-		lim := seal.DefaultLimits()
+		lim := admission.DefaultLimits()
 		lim.Timeout = 3 * time.Second
-		lim.Validators = seal.NewValidators("/bin/sh", "-c", script+`; exec "$0" validate-pdf`, os.Args[0])
+		lim.Validators = sandbox.New("/bin/sh", "-c", script+`; exec "$0" validate-pdf`, os.Args[0])
 		t.Cleanup(lim.Validators.Close)
-		info, err := seal.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
 		require.NoError(t, err)
 		return objection(info)
 	}
@@ -228,7 +231,7 @@ func TestAdmitOldVersionNumber(t *testing.T) {
 	t.Parallel()
 	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Contents null/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>"}}})
 	b = bytes.Replace(b, []byte("%PDF-1.4"), []byte("%PDF-1.2"), 1)
-	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 	require.NoError(t, err)
 }
 
@@ -270,10 +273,10 @@ func TestBombs(t *testing.T) {
 	t.Parallel()
 	b := bomb(t, 128<<20)
 	require.Less(t, len(b), 1<<20)
-	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated(t))
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFTooComplex, refusal.Code, refusal.Message)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated(t))
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
 
 	// The validator alone, in a process that may use 96 MB.
 	var out, resident bytes.Buffer
@@ -320,10 +323,10 @@ func TestAddedIsBounded(t *testing.T) {
 	t.Parallel()
 	large := manyContents(250) // 35 MB
 	require.Less(t, len(large), 1<<20)
-	_, err := seal.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), seal.DefaultLimits())
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code)
 
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
@@ -347,20 +350,20 @@ func TestCheckPNG(t *testing.T) {
 		b    []byte
 		code string
 	}{
-		"no picture":     {[]byte("GIF89a"), seal.PNGInvalid},
-		"empty":          {nil, seal.PNGInvalid},
-		"cut off":        {scrawl(t, 100, 50)[:200], seal.PNGInvalid},
-		"too many":       {huge.Bytes(), seal.PNGTooLarge},
-		"wrong claim":    {claims, seal.PNGInvalid},
-		"too many bytes": {make([]byte, 3<<20), seal.PNGTooLarge},
-		"nothing on it":  {blank.Bytes(), seal.PNGInvalid},
+		"no picture":     {[]byte("GIF89a"), refusal.PNGInvalid},
+		"empty":          {nil, refusal.PNGInvalid},
+		"cut off":        {scrawl(t, 100, 50)[:200], refusal.PNGInvalid},
+		"too many":       {huge.Bytes(), refusal.PNGTooLarge},
+		"wrong claim":    {claims, refusal.PNGInvalid},
+		"too many bytes": {make([]byte, 3<<20), refusal.PNGTooLarge},
+		"nothing on it":  {blank.Bytes(), refusal.PNGInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := seal.CheckPNG(tt.b)
-			var refusal *seal.Refusal
-			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, tt.code, refusal.Code)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, tt.code, refused.Code)
 		})
 	}
 	out, err := seal.CheckPNG(scrawl(t, 600, 160))
@@ -387,10 +390,10 @@ func TestCheckText(t *testing.T) {
 	for s, want := range map[string]string{
 		"a \U00030000": "U+30000", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
 	} {
-		var refusal *seal.Refusal
-		require.ErrorAs(t, seal.CheckText(s), &refusal)
-		require.Equal(t, seal.GlyphMissing, refusal.Code)
-		require.Contains(t, refusal.Message, want)
+		var refused *refusal.Error
+		require.ErrorAs(t, seal.CheckText(s), &refused)
+		require.Equal(t, refusal.GlyphMissing, refused.Code)
+		require.Contains(t, refused.Message, want)
 	}
 	require.Error(t, seal.CheckText(strings.Repeat("a", 4001)))
 }

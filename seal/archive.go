@@ -11,6 +11,7 @@ import (
 
 	"countersign/seal/archive1"
 	"countersign/seal/cms"
+	"countersign/seal/verify"
 )
 
 // Renew copies a sealed document into out, an empty file, and adds validation
@@ -22,19 +23,19 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if s.tsa == nil {
 		return Result{}, errors.New("seal: no time-stamp authority is configured")
 	}
-	x, err := Examine(ctx, in, size)
+	x, err := verify.Examine(ctx, in, size)
 	if err != nil {
 		return Result{}, err
 	}
 	// Whether its sealer is trusted is not asked.
-	r := x.Report(VerifyOptions{Now: s.cfg.Now})
-	if r.Verdict != VerdictValid && r.Verdict != VerdictUntrusted {
-		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.firstFailure())
+	r := x.Report(verify.Options{Now: s.cfg.Now})
+	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
+		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
 	}
 	if r.Has("revocation.revoked") {
 		return Result{}, errors.New("seal: the document to renew was sealed with a certificate that was revoked by then")
 	}
-	err = readRange(ctx, in, 0, size, func(at int64, b []byte) error {
+	err = verify.ReadRange(ctx, in, 0, size, func(at int64, b []byte) error {
 		_, err := out.WriteAt(b, at)
 		return err
 	})
@@ -44,22 +45,13 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	return s.extend(ctx, out, x, nil)
 }
 
-func (r *Report) firstFailure() string {
-	for _, f := range r.Findings {
-		if f.Status == Failed {
-			return f.Detail
-		}
-	}
-	return r.Summary
-}
-
 // extend appends one increment with validation data and a document time-stamp
 // to the sealed file in out, which was examined. done, if not nil, is a
 // beginning of it that was read back.
-func (s *Sealer) extend(ctx context.Context, out *os.File, x *Examination, done *prefix) (Result, error) {
-	a := x.archive
-	if a.stamps >= maxArchiveStamps {
-		return Result{}, fmt.Errorf("seal: the document has %d time-stamps, which cannot be renewed any more", a.stamps)
+func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination, done *verify.Prefix) (Result, error) {
+	a := x.Archive
+	if a.Stamps >= verify.MaxArchiveStamps {
+		return Result{}, fmt.Errorf("seal: the document has %d time-stamps, which cannot be renewed any more", a.Stamps)
 	}
 	evidence, err := s.evidence(ctx, &a)
 	if err != nil {
@@ -69,16 +61,16 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *Examination, done 
 	if _, err := io.ReadFull(s.cfg.Rand, nonce[:]); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	inc, stamp, err := s.stampIncrement(ctx, x.whole, a.revision, evidence, nonce)
+	inc, stamp, err := s.stampIncrement(ctx, x.Whole, a.Revision, evidence, nonce)
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	whole, err := cloneHash(x.whole)
+	whole, err := verify.CloneHash(x.Whole)
 	if err != nil {
 		return Result{}, err
 	}
 	whole.Write(inc.Bytes)
-	if err := writeBack(out, inc.Bytes, a.revision.Size); err != nil {
+	if err := writeBack(out, inc.Bytes, a.Revision.Size); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	report, err := s.verifyOwn(ctx, out, inc.Revision.Size, done, done != nil)
@@ -101,7 +93,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 			break
 		}
 		var covered hash.Hash
-		if covered, err = cloneHash(before); err != nil {
+		if covered, err = verify.CloneHash(before); err != nil {
 			break
 		}
 		covered.Write(inc.Bytes[:inc.Contents])
@@ -118,7 +110,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 			err = fmt.Errorf("the time-stamp has %d bytes, but only %d are reserved", len(der), archive1.TokenSize)
 			break
 		}
-		got := issuersOf(token)
+		got := verify.IssuersOf(token)
 		s.issuers.set(got)
 		if got == issuers {
 			hex.Encode(inc.Bytes[inc.Contents+1:], der)
@@ -138,19 +130,19 @@ const maxStampTries = 3
 
 // evidence gathers what the next increment must hold. A certificate that is
 // revoked is an error.
-func (s *Sealer) evidence(ctx context.Context, a *archive) (archive1.Evidence, error) {
-	certs, questions := a.plan()
+func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evidence, error) {
+	certs, questions := a.Plan()
 	e := archive1.Evidence{Certs: certs}
 	size := 0
 	for _, c := range certs {
 		size += len(c)
 	}
 	for _, q := range questions {
-		answer, err := cms.Ask(ctx, s.cfg.HTTPClient, q.certificate, q.issuer)
+		answer, err := cms.Ask(ctx, s.cfg.HTTPClient, q.Certificate, q.Issuer)
 		if err != nil {
 			return e, err
 		}
-		if err := answer.Good(q.certificate, q.issuer, s.cfg.Now()); err != nil {
+		if err := answer.Good(q.Certificate, q.Issuer, s.cfg.Now()); err != nil {
 			return e, err
 		}
 		der := answer.OCSP
@@ -160,8 +152,8 @@ func (s *Sealer) evidence(ctx context.Context, a *archive) (archive1.Evidence, e
 		e.Statements = append(e.Statements, archive1.Statement{CRL: answer.OCSP == nil, DER: der})
 		size += len(der)
 	}
-	if size > a.budget {
-		return e, fmt.Errorf("%d bytes, but a file may have only %d more", size, a.budget)
+	if size > a.Budget {
+		return e, fmt.Errorf("%d bytes, but a file may have only %d more", size, a.Budget)
 	}
 	return e, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 	"countersign/seal/text"
 )
 
@@ -48,8 +49,6 @@ type signaturePlace struct {
 	contents    int64 // of "<"
 	contentsEnd int64 // after ">"
 }
-
-const byteRangeWidth = 3*10 + 2 // three numbers of at most ten digits, and blanks
 
 // A4 and US Letter, in points.
 const (
@@ -134,7 +133,7 @@ func (a *assembly) drawOnPages() error {
 		p.budget = maxContentRehearsed
 	}
 	var err error
-	if p.redrawn, err = redrawsFields(a.file); err != nil {
+	if p.redrawn, err = RedrawsFields(a.file); err != nil {
 		return err
 	}
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
@@ -145,7 +144,7 @@ func (a *assembly) drawOnPages() error {
 	}
 	for page, v := range values {
 		if page < 0 || page >= a.pages {
-			return &Refusal{FieldOffPage, fmt.Sprintf("Field %s is on page %d, but the document has %s.", v[0].FieldID, page+1, plural(a.pages, "page"))}
+			return refusal.New(refusal.FieldOffPage, fmt.Sprintf("Field %s is on page %d, but the document has %s.", v[0].FieldID, page+1, plural(a.pages, "page")))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -143,7 +144,7 @@ func (c *certificate) drawSummary() {
 	d := c.job.Document
 	rows := []row{
 		{c.say.Status, c.say.Completed, false},
-		{c.say.Document, fmt.Sprintf("%s (%s)", or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount)), false},
+		{c.say.Document, fmt.Sprintf("%s (%s)", cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount)), false},
 	}
 	if len(c.job.Documents) > 1 {
 		rows = append(rows, row{"", fmt.Sprintf(c.say.DocumentOf, d.Order, len(c.job.Documents)), false})
@@ -217,8 +218,8 @@ func (c *certificate) drawSigners() {
 			{c.say.ConsentGiven, c.consent(s), false},
 			{c.say.Signed, utc(s.SignedAt), false},
 			{c.say.Shown, c.shown(s), false},
-			{c.say.IPAddress, or(s.IP, "–"), false},
-			{c.say.Device, or(s.UserAgent, "–"), false},
+			{c.say.IPAddress, cmp.Or(s.IP, "–"), false},
+			{c.say.Device, cmp.Or(s.UserAgent, "–"), false},
 		}
 		if s.AuthMethod == "none" {
 			rows = append(rows[:1], rows[2:]...)
@@ -284,7 +285,7 @@ func (c *certificate) shown(s Signer) string {
 	}
 	names := make([]string, 0, len(s.Shown.Signers))
 	for _, id := range s.Shown.Signers {
-		names = append(names, or(c.names["signer:"+id], id))
+		names = append(names, cmp.Or(c.names["signer:"+id], id))
 	}
 	return fmt.Sprintf(c.say.ShownEntries, strings.Join(names, ", "))
 }
@@ -365,13 +366,6 @@ func (c *canvas) qr(x, y, size float64) {
 		}
 	}
 	c.op("f")
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func plural(n int, noun string) string {

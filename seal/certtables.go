@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -35,8 +36,8 @@ func (c *certificate) drawEvents(closing float64) {
 	for i, e := range c.events {
 		p := c.page()
 		what := p.wrap(faceSmall, c.describe(e), eventW-8, 0)
-		who := p.wrap(faceSmall, or(c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
-		ip := p.wrapAt(":.", faceSmall, or(e.IP, "–"), ipW, 0)
+		who := p.wrap(faceSmall, cmp.Or(c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
+		ip := p.wrapAt(":.", faceSmall, cmp.Or(e.IP, "–"), ipW, 0)
 		rows[i] = row{e, [3][]text.Line{what, who, ip}, rowHeight + float64(max(len(what), len(who), len(ip))-1)*9.5}
 		if i >= len(c.events)-minLastEvents {
 			last += rows[i].h
@@ -102,7 +103,7 @@ func (c *certificate) drawValues() {
 		c.room(h)
 		p = c.page()
 		base := c.y + 10.5
-		p.line(faceSmall, certMargin, base, or(c.say.Kinds[string(v.Kind)], string(v.Kind)))
+		p.line(faceSmall, certMargin, base, cmp.Or(c.say.Kinds[string(v.Kind)], string(v.Kind)))
 		for i, l := range who {
 			p.show(faceSmall, certMargin+80, base+float64(i)*9.5, l)
 		}
@@ -138,7 +139,7 @@ func (c *certificate) drawClosing() {
 		for _, d := range c.job.Documents {
 			c.room(26)
 			p := c.page()
-			title := fmt.Sprintf("%d  %s (%s)", d.Order, or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
+			title := fmt.Sprintf("%d  %s (%s)", d.Order, cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
 			for _, l := range p.wrap(faceSmall, title, c.inner(), 1) {
 				p.show(faceSmall, certMargin, c.y+11, l)
 			}

@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
 )
 
 // openEnds is a PDF that refers to what does not exist: from a page, from an
@@ -49,7 +51,7 @@ func TestNothingIsLeftOpen(t *testing.T) {
 			before, _, err := open(t, tt.original).Undefined(t.Context())
 			require.NoError(t, err)
 			require.ElementsMatch(t, tt.want, before)
-			_, err = seal.Admit(t.Context(), bytes.NewReader(tt.original), int64(len(tt.original)), seal.DefaultLimits())
+			_, err = admission.Admit(t.Context(), bytes.NewReader(tt.original), int64(len(tt.original)), admission.DefaultLimits())
 			require.NoError(t, err)
 			k := newKeys(t)
 			file, b := sealed(t, k.sealer(t), job(t, tt.original))
@@ -96,7 +98,7 @@ func TestNewNumbersAreHigher(t *testing.T) {
 func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	t.Parallel()
 	admit := func(b []byte) error {
-		_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 		return err
 	}
 	good := simplePDF(2)
@@ -106,9 +108,9 @@ func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	for _, other := range []string{"1", "9"} {
 		bad := bytes.Clone(good)
 		copy(bad[i:], "/Parent "+other+" 0 R")
-		var refused *seal.Refusal
+		var refused *refusal.Error
 		require.ErrorAs(t, admit(bad), &refused)
-		require.Equal(t, seal.PDFAmbiguous, refused.Code)
+		require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 		require.Contains(t, refused.Message, "names another parent")
 	}
 }
@@ -150,69 +152,69 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		name, code, says string
 		pdf              []byte
 	}{
-		{"a number with two generations", seal.PDFNeedsRepair, "object 70 is used with two generations", withPage("/A[70 2 R 70 3 R]")},
-		{"another generation than the object has", seal.PDFNeedsRepair, "object 1000 is used with two generations", withPage("/A 1000 1 R", "<<>>")},
-		{"thousands of references to nothing", seal.PDFTooComplex, "references to nothing", withPage("/A[" + many.String() + "]")},
-		{"no object number", seal.PDFNeedsRepair, "99999999 is no object number", withPage("/A 99999999 0 R")},
-		{"no generation", seal.PDFNeedsRepair, "65535 is no generation", withPage("/A 80 65535 R")},
-		{"a sign before a reference", seal.PDFNeedsRepair, "R without two numbers", withPage("/A[+5000 0 R]")},
-		{"a reference without a blank", seal.PDFNeedsRepair, "R without two numbers", withPage("/A[5000 0R]")},
-		{"trailer: key twice", seal.PDFAmbiguous, "Root twice", bytes.Replace(simple, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/R#6fot 2 0 R"), 1)},
-		{"catalog: key twice", seal.PDFAmbiguous, "Pages twice", classicPDF(layout{catalog: "/P#61ges 3 0 R", pages: letterPage("")})},
-		{"page tree: key twice", seal.PDFAmbiguous, "Kids twice", classicPDF(layout{tree: "/Kids[]", pages: letterPage("")})},
-		{"page: key twice", seal.PDFAmbiguous, "Contents twice", withPage("/Contents 11 0 R/Cont#65nts 1000 0 R", "<</Length 0>>\nstream\n\nendstream")},
-		{"resources: key twice", seal.PDFAmbiguous, "Font twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font 1 0 R/Font 2 0 R>>"}}})},
-		{"fonts: name twice", seal.PDFAmbiguous, "F1 twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F#31 1 0 R>>>>"}}})},
-		{"stream: key twice", seal.PDFAmbiguous, "object 1000 has the key Filter twice", withPage("", "<</Length 0/Filter/ASCIIHexDecode/F#69lter[]>>\nstream\n\nendstream")},
-		{"font: key twice", seal.PDFAmbiguous, "object 1000 has the key BaseFont twice", withPage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>")},
-		{"annotation: key twice", seal.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
-		{"appearances: key twice", seal.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
-		{"dictionary of many keys: one twice", seal.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
-		{"content: array in an array", seal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "[11 0 R]")},
-		{"content: dictionary", seal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "<<>>")},
-		{"content: what does not exist", seal.PDFAmbiguous, "object 4000, of a page's content, is not a stream", withPage("/Contents[11 0 R 4000 0 R]")},
-		{"content: null", seal.PDFAmbiguous, "page 1 holds a null where a stream", withPage("/Contents[null 11 0 R]")},
-		{"text: no such font", seal.PDFAmbiguous, "content of page 1 writes in the font /FX, which", withContent("BT /FX 18 Tf (a) Tj ET")},
-		{"text: a font that is null", seal.PDFAmbiguous, "content of page 1 writes in the font /F1, which", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 4000 0 R>>>>"}}})},
-		{"text: no size", seal.PDFAmbiguous, "content of page 1 selects a font by /F1 instead", withContent("BT /F1 Tf (a) Tj ET")},
-		{"text: a name for a size", seal.PDFAmbiguous, "selects a font by /F1 /F1 instead", withContent("BT /F1 /F1 Tf (a) Tj ET")},
-		{"text: too many operands", seal.PDFAmbiguous, "selects a font by /F1 0 18 instead", withContent("BT /F1 0 18 Tf (a) Tj ET")},
-		{"text: nothing before Tf", seal.PDFAmbiguous, "selects a font by nothing instead", withContent("BT Tf (a) Tj ET")},
-		{"text: mode 9", seal.PDFAmbiguous, "has the text rendering mode 9, which", withContent("BT /F1 9 Tf 9 Tr (a) Tj ET")},
-		{"text: half a mode", seal.PDFAmbiguous, "has the text rendering mode 2.5, which", withContent("BT /F1 9 Tf 2.5 Tr (a) Tj ET")},
-		{"text: no mode", seal.PDFAmbiguous, "has the text rendering mode nothing, which", withContent("BT /F1 9 Tf Tr (a) Tj ET")},
-		{"text: in the second stream", seal.PDFAmbiguous, "writes in the font /FX", withPage("/Contents[11 0 R 1000 0 R]", "<</Length 22>>\nstream\nBT /FX 18 Tf (a) Tj ET\nendstream")},
-		{"text: in a form", seal.PDFAmbiguous, "stream 1000 writes in the font /FX", withPage("", formOf("/Resources<<>>", "BT /FX 18 Tf (a) Tj ET"))},
-		{"text: in a form that has the page's resources", seal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "BT /FX 18 Tf (a) Tj ET"))},
-		{"text: in a form in that form", seal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "/X1 Do"), formOf("", "BT /FX 18 Tf (a) Tj ET"))},
-		{"data in another file", seal.PDFAmbiguous, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
-		{"Length too small", seal.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
-		{"Length beyond the end", seal.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
-		{"portfolio", seal.PDFAmbiguous, "portfolio", classicPDF(layout{catalog: "/Collection<<>>", pages: letterPage("")})},
-		{"object stream with one object twice", seal.PDFAmbiguous, "twice", twiceInStream()},
-		{"our key", seal.PDFAttachment, "countersign-seal.json", attached("(countersign-seal.json)", "(a)")},
-		{"our key in UTF-16", seal.PDFAttachment, "countersign-seal.json", attached(utf("countersign-seal.json", true), "(a)")},
-		{"our file name", seal.PDFAttachment, "seal.json", attached("(a)", "(seal.json)")},
-		{"our file name in escapes", seal.PDFAttachment, "seal.json", attached("(a)", `(s\145al.json)`)},
-		{"our file name in another case", seal.PDFAttachment, "seal.json", attached("(a)", "(Seal.JSON)")},
-		{"our file name in a folder", seal.PDFAttachment, "seal.json", attached("(a)", "(./x/seal.json)")},
-		{"our file name, little endian", seal.PDFAttachment, "seal.json", attached("(a)", utf("seal.json", false))},
-		{"our file name with an invisible character", seal.PDFAttachment, "seal.json", attached("(a)", utf("seal\u200b.json", true))},
-		{"our file name, full width", seal.PDFAttachment, "seal.json", attached("(a)", utf("ｓｅａｌ.json", true))},
-		{"our file name as UF, by reference", seal.PDFAttachment, "seal.json", classicPDF(layout{
+		{"a number with two generations", refusal.PDFNeedsRepair, "object 70 is used with two generations", withPage("/A[70 2 R 70 3 R]")},
+		{"another generation than the object has", refusal.PDFNeedsRepair, "object 1000 is used with two generations", withPage("/A 1000 1 R", "<<>>")},
+		{"thousands of references to nothing", refusal.PDFTooComplex, "references to nothing", withPage("/A[" + many.String() + "]")},
+		{"no object number", refusal.PDFNeedsRepair, "99999999 is no object number", withPage("/A 99999999 0 R")},
+		{"no generation", refusal.PDFNeedsRepair, "65535 is no generation", withPage("/A 80 65535 R")},
+		{"a sign before a reference", refusal.PDFNeedsRepair, "R without two numbers", withPage("/A[+5000 0 R]")},
+		{"a reference without a blank", refusal.PDFNeedsRepair, "R without two numbers", withPage("/A[5000 0R]")},
+		{"trailer: key twice", refusal.PDFAmbiguous, "Root twice", bytes.Replace(simple, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/R#6fot 2 0 R"), 1)},
+		{"catalog: key twice", refusal.PDFAmbiguous, "Pages twice", classicPDF(layout{catalog: "/P#61ges 3 0 R", pages: letterPage("")})},
+		{"page tree: key twice", refusal.PDFAmbiguous, "Kids twice", classicPDF(layout{tree: "/Kids[]", pages: letterPage("")})},
+		{"page: key twice", refusal.PDFAmbiguous, "Contents twice", withPage("/Contents 11 0 R/Cont#65nts 1000 0 R", "<</Length 0>>\nstream\n\nendstream")},
+		{"resources: key twice", refusal.PDFAmbiguous, "Font twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font 1 0 R/Font 2 0 R>>"}}})},
+		{"fonts: name twice", refusal.PDFAmbiguous, "F1 twice", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F#31 1 0 R>>>>"}}})},
+		{"stream: key twice", refusal.PDFAmbiguous, "object 1000 has the key Filter twice", withPage("", "<</Length 0/Filter/ASCIIHexDecode/F#69lter[]>>\nstream\n\nendstream")},
+		{"font: key twice", refusal.PDFAmbiguous, "object 1000 has the key BaseFont twice", withPage("", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>")},
+		{"annotation: key twice", refusal.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
+		{"appearances: key twice", refusal.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
+		{"dictionary of many keys: one twice", refusal.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
+		{"content: array in an array", refusal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "[11 0 R]")},
+		{"content: dictionary", refusal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "<<>>")},
+		{"content: what does not exist", refusal.PDFAmbiguous, "object 4000, of a page's content, is not a stream", withPage("/Contents[11 0 R 4000 0 R]")},
+		{"content: null", refusal.PDFAmbiguous, "page 1 holds a null where a stream", withPage("/Contents[null 11 0 R]")},
+		{"text: no such font", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX, which", withContent("BT /FX 18 Tf (a) Tj ET")},
+		{"text: a font that is null", refusal.PDFAmbiguous, "content of page 1 writes in the font /F1, which", classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 4000 0 R>>>>"}}})},
+		{"text: no size", refusal.PDFAmbiguous, "content of page 1 selects a font by /F1 instead", withContent("BT /F1 Tf (a) Tj ET")},
+		{"text: a name for a size", refusal.PDFAmbiguous, "selects a font by /F1 /F1 instead", withContent("BT /F1 /F1 Tf (a) Tj ET")},
+		{"text: too many operands", refusal.PDFAmbiguous, "selects a font by /F1 0 18 instead", withContent("BT /F1 0 18 Tf (a) Tj ET")},
+		{"text: nothing before Tf", refusal.PDFAmbiguous, "selects a font by nothing instead", withContent("BT Tf (a) Tj ET")},
+		{"text: mode 9", refusal.PDFAmbiguous, "has the text rendering mode 9, which", withContent("BT /F1 9 Tf 9 Tr (a) Tj ET")},
+		{"text: half a mode", refusal.PDFAmbiguous, "has the text rendering mode 2.5, which", withContent("BT /F1 9 Tf 2.5 Tr (a) Tj ET")},
+		{"text: no mode", refusal.PDFAmbiguous, "has the text rendering mode nothing, which", withContent("BT /F1 9 Tf Tr (a) Tj ET")},
+		{"text: in the second stream", refusal.PDFAmbiguous, "writes in the font /FX", withPage("/Contents[11 0 R 1000 0 R]", "<</Length 22>>\nstream\nBT /FX 18 Tf (a) Tj ET\nendstream")},
+		{"text: in a form", refusal.PDFAmbiguous, "stream 1000 writes in the font /FX", withPage("", formOf("/Resources<<>>", "BT /FX 18 Tf (a) Tj ET"))},
+		{"text: in a form that has the page's resources", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "BT /FX 18 Tf (a) Tj ET"))},
+		{"text: in a form in that form", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "/X1 Do"), formOf("", "BT /FX 18 Tf (a) Tj ET"))},
+		{"data in another file", refusal.PDFAmbiguous, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
+		{"Length too small", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
+		{"Length beyond the end", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
+		{"portfolio", refusal.PDFAmbiguous, "portfolio", classicPDF(layout{catalog: "/Collection<<>>", pages: letterPage("")})},
+		{"object stream with one object twice", refusal.PDFAmbiguous, "twice", twiceInStream()},
+		{"our key", refusal.PDFAttachment, "countersign-seal.json", attached("(countersign-seal.json)", "(a)")},
+		{"our key in UTF-16", refusal.PDFAttachment, "countersign-seal.json", attached(utf("countersign-seal.json", true), "(a)")},
+		{"our file name", refusal.PDFAttachment, "seal.json", attached("(a)", "(seal.json)")},
+		{"our file name in escapes", refusal.PDFAttachment, "seal.json", attached("(a)", `(s\145al.json)`)},
+		{"our file name in another case", refusal.PDFAttachment, "seal.json", attached("(a)", "(Seal.JSON)")},
+		{"our file name in a folder", refusal.PDFAttachment, "seal.json", attached("(a)", "(./x/seal.json)")},
+		{"our file name, little endian", refusal.PDFAttachment, "seal.json", attached("(a)", utf("seal.json", false))},
+		{"our file name with an invisible character", refusal.PDFAttachment, "seal.json", attached("(a)", utf("seal\u200b.json", true))},
+		{"our file name, full width", refusal.PDFAttachment, "seal.json", attached("(a)", utf("ｓｅａｌ.json", true))},
+		{"our file name as UF, by reference", refusal.PDFAttachment, "seal.json", classicPDF(layout{
 			catalog: "/AF[1001 0 R]", pages: letterPage(""),
 			objects: []string{"(seal.json)", "<</F(x)/UF 1000 0 R/EF<</F 1002 0 R>>>>", "<</Length 0>>\nstream\n\nendstream"},
 		})},
-		{"our file name on a page", seal.PDFAttachment, "seal.json", withPage("/Annots[<</Subtype/FileAttachment/Rect[0 0 9 9]/FS<</F(seal.json)/EF<<>>>>>>]")},
+		{"our file name on a page", refusal.PDFAttachment, "seal.json", withPage("/Annots[<</Subtype/FileAttachment/Rect[0 0 9 9]/FS<</F(seal.json)/EF<<>>>>>>]")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := seal.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), seal.DefaultLimits())
-			var refusal *seal.Refusal
-			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, tt.code, refusal.Code, refusal.Message)
-			require.Contains(t, refusal.Message, tt.says)
+			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), admission.DefaultLimits())
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, tt.code, refused.Code, refused.Message)
+			require.Contains(t, refused.Message, tt.says)
 		})
 	}
 	for name, b := range map[string][]byte{
@@ -226,7 +228,7 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		"an attachment with another name":    attached("(a)", "(seals.json)"),
 		"a string that is not a file's name": withPage("/Annots[<</Subtype/Text/Rect[0 0 9 9]/Contents(seal.json)>>]"),
 	} {
-		_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 		require.NoError(t, err, name)
 	}
 }
@@ -281,14 +283,14 @@ func TestFaultsThatAllReadersPassOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+			_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			require.NoError(t, err)
 			k := newKeys(t)
 			file, out := sealed(t, k.sealer(t), job(t, b))
 			words, err := run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
 			require.Contains(t, words, "Ada Lovelace")
-			r := verify(t, out, k.trust())
+			r := verified(t, out, k.trust())
 			require.True(t, r.OK(), textOf(t, r))
 		})
 	}
@@ -337,10 +339,10 @@ func (c *counted) ReadAt(p []byte, at int64) (int, error) {
 func work(t *testing.T, b []byte) (int64, error) {
 	t.Helper()
 	c := &counted{r: bytes.NewReader(b)}
-	lim := seal.DefaultLimits()
-	lim.Validators = seal.NewValidators("/bin/true") // not counted
+	lim := admission.DefaultLimits()
+	lim.Validators = sandbox.New("/bin/true") // not counted
 	t.Cleanup(lim.Validators.Close)
-	_, err := seal.Admit(t.Context(), c, int64(len(b)), lim)
+	_, err := admission.Admit(t.Context(), c, int64(len(b)), lim)
 	return c.n, err
 }
 
@@ -361,9 +363,9 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	once, err := work(t, tree(1))
 	require.NoError(t, err)
 	sixty, err := work(t, tree(60))
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Contains(t, refusal.Message, "object 1000 occurs twice")
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Message, "object 1000 occurs twice")
 	require.Less(t, sixty, once*3/2)
 
 	// 40 trailers lead to one hidden section of 100,000 entries; 40 names of one
@@ -374,8 +376,8 @@ func TestRepeatedPartsCostOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, forty, 2*once)
 	_, err = work(t, repeatedSections(12, true))
-	require.ErrorAs(t, err, &refusal)
-	require.Contains(t, refusal.Message, "circle")
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Message, "circle")
 }
 
 // repeatedSections has n tables, each of which names one stream of 100,000
@@ -415,11 +417,11 @@ func TestContentBombs(t *testing.T) {
 			l.pages[0].extra += "/Contents 1000 0 R"
 		}
 		b := classicPDF(l)
-		_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
-		var refusal *seal.Refusal
-		require.ErrorAs(t, err, &refusal, name)
-		require.Equal(t, seal.PDFTooComplex, refusal.Code, refusal.Message)
-		require.Contains(t, refusal.Message, "64 MB")
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
+		require.Contains(t, refused.Message, "64 MB")
 	}
 }
 

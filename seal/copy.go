@@ -6,14 +6,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 
 	"countersign/seal/pdf"
+	"countersign/seal/verify"
 )
-
-const copyBuffer = 256 << 10
 
 // copier writes the original into the sealed file, reads back what it wrote,
 // and hashes that: the hash is of what the file holds. It takes two threads:
@@ -25,23 +23,12 @@ type copier struct {
 	head    []byte // what precedes the original in the file
 	pieces  chan piece
 	endings chan ending
-	done    prefix // when hash has returned
-	marks   marks  // in what was written
+	done    verify.Prefix // when hash has returned
+	marks   verify.Marks  // in what was written
 	// mentions, if not nil, is given the original while it is copied.
 	mentions *pdf.Mentions
 	// marksByHash tells which of the two threads searches for marks.
 	marksByHash bool
-}
-
-// prefix is the beginning of a file that has been read back and hashed.
-type prefix struct {
-	size     int64
-	hash     hash.Hash
-	original []byte              // hash of the original in it
-	marks    marks               // in it
-	begun    map[int64]hash.Hash // what precedes each signature in it, by where that stands
-	// record is the seal record that was written, read already; nil if it was not.
-	record *record
 }
 
 // joined reads the original and what will follow it as one file.
@@ -77,7 +64,7 @@ type ending struct {
 // what is copied.
 func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.Mentions) *copier {
 	return &copier{
-		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/copyBuffer+1), endings: make(chan ending, 1),
+		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/verify.CopyBuffer+1), endings: make(chan ending, 1),
 		mentions: mentions, marksByHash: mentions != nil || int64(job.Document.PageCount) > job.Size/fewBytes,
 	}
 }
@@ -98,17 +85,17 @@ func (c *copier) copy(ctx context.Context) error {
 		return err
 	}
 	if !c.marksByHash {
-		if err := c.marks.scan(c.head); err != nil {
+		if err := c.marks.Scan(c.head); err != nil {
 			return err
 		}
 	}
-	buf := make([]byte, min(copyBuffer, c.size))
+	buf := make([]byte, min(verify.CopyBuffer, c.size))
 	for at := int64(0); at < c.size; at += int64(len(buf)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		buf = buf[:min(int64(len(buf)), c.size-at)]
-		if err := readFull(c.in, buf, at); err != nil {
+		if err := verify.ReadFull(c.in, buf, at); err != nil {
 			return fmt.Errorf("reading the original: %w", err)
 		}
 		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
@@ -116,7 +103,7 @@ func (c *copier) copy(ctx context.Context) error {
 		}
 		c.pieces <- piece{at, int64(len(buf))} // there is room for all
 		if !c.marksByHash {
-			if err := c.marks.scan(buf); err != nil {
+			if err := c.marks.Scan(buf); err != nil {
 				return err
 			}
 		}
@@ -137,17 +124,17 @@ func (c *copier) hash(ctx context.Context) error {
 		own = sha256.New()
 	}
 	if c.marksByHash {
-		if err := c.marks.scan(c.head); err != nil {
+		if err := c.marks.Scan(c.head); err != nil {
 			return err
 		}
 	}
-	buf := make([]byte, min(copyBuffer, c.size))
+	buf := make([]byte, min(verify.CopyBuffer, c.size))
 	for p := range c.pieces {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		buf = buf[:p.size]
-		if err := readFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
+		if err := verify.ReadFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
 			return fmt.Errorf("reading back: %w", err)
 		}
 		file.Write(buf)
@@ -155,18 +142,18 @@ func (c *copier) hash(ctx context.Context) error {
 			own.Write(buf)
 		}
 		if c.marksByHash {
-			if err := c.marks.scan(buf); err != nil {
+			if err := c.marks.Scan(buf); err != nil {
 				return err
 			}
 		}
 	}
-	c.done = prefix{size: int64(len(c.head)) + c.size, hash: file, original: own.Sum(nil)}
+	c.done = verify.Prefix{Size: int64(len(c.head)) + c.size, Hash: file, Original: own.Sum(nil)}
 	select {
 	case e := <-c.endings:
-		c.done.hash.Write(e.bytes[:e.signature])
-		c.done.marks = c.marks // whichever thread searched has ended
-		c.done.size += e.signature
-		return c.done.marks.scan(e.bytes[:e.signature])
+		c.done.Hash.Write(e.bytes[:e.signature])
+		c.done.Marks = c.marks // whichever thread searched has ended
+		c.done.Size += e.signature
+		return c.done.Marks.Scan(e.bytes[:e.signature])
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -183,24 +170,16 @@ func writeBack(out *os.File, b []byte, at int64) error {
 	if _, err := out.WriteAt(b, at); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
-	back := make([]byte, min(copyBuffer, len(b)))
+	back := make([]byte, min(verify.CopyBuffer, len(b)))
 	for len(b) > 0 {
 		part := back[:min(len(back), len(b))]
-		if err := readFull(out, part, at); err != nil {
+		if err := verify.ReadFull(out, part, at); err != nil {
 			return fmt.Errorf("reading back: %w", err)
 		}
 		if !bytes.Equal(part, b[:len(part)]) {
 			return errors.New("the file does not hold what was written")
 		}
 		b, at = b[len(part):], at+int64(len(part))
-	}
-	return nil
-}
-
-// readFull fills b with what r has at a position.
-func readFull(r io.ReaderAt, b []byte, at int64) error {
-	if n, err := r.ReadAt(b, at); n < len(b) {
-		return errors.Join(err, io.ErrUnexpectedEOF)
 	}
 	return nil
 }

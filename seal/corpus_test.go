@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/admission"
 )
 
 // corpus returns PDFs of every structure that matters, by name.
@@ -181,7 +181,7 @@ func TestCorpus(t *testing.T) {
 	for name, original := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			info, err := seal.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), seal.DefaultLimits())
+			info, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
 			require.NoError(t, err)
 			require.False(t, info.Signed)
 			j := job(t, original)
@@ -189,9 +189,9 @@ func TestCorpus(t *testing.T) {
 			require.True(t, bytes.HasPrefix(b, original), "the original's bytes are the prefix")
 			require.Equal(t, xrefKind(t, original), xrefKind(t, b), "kind of cross-reference section")
 			checkIndependently(t, k, file, b)
-			r := verify(t, b, k.trust())
+			r := verified(t, b, k.trust())
 			require.True(t, r.OK(), textOf(t, r))
-			again, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
+			again, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			require.NoError(t, err)
 			require.True(t, again.Signed)
 			require.Greater(t, len(again.Pages), len(info.Pages))

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"countersign/seal/manifest"
 	"countersign/seal/pdf"
+	"countersign/seal/verify"
 )
 
 // writeCertificate writes the certificate's pages. The first one carries the
@@ -56,7 +58,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 					{Key: "A", Value: append(pdf.AppendText(pdf.Value("<</S/URI/URI"), a.job.VerifyURL), ">>"...)},
 				}.Value()).Value())
 			}
-			d.Set("Annots", joinArray(annots))
+			d.Set("Annots", pdf.JoinArray(annots))
 			a.w.PutDict(field, pdf.Dict{
 				{Key: "Type", Value: pdf.Value("/Annot")},
 				{Key: "Subtype", Value: pdf.Value("/Widget")},
@@ -123,7 +125,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 
 	m := manifestOf(a.job, a.cfg.ServiceName, a.file == nil)
 	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
-	a.record, err = signManifest(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
+	a.record, err = manifest.Sign(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
 	if err != nil {
 		return err
 	}
@@ -132,7 +134,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
-	attached := []attachment{{attachmentKey, recordName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef}}
+	attached := []attachment{{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef}}
 	if original != nil {
 		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
@@ -169,23 +171,23 @@ func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
 	if err != nil {
 		return err
 	}
-	tree, err := insertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value())
+	tree, err := pdf.InsertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value())
 	if err != nil {
 		return err
 	}
 	names.Set("EmbeddedFiles", tree)
 	catalog.Set("Names", names.Value())
-	af, err := arrayOf(a.file, catalog.Get("AF"))
+	af, err := pdf.ArrayIn(a.file, catalog.Get("AF"))
 	if err != nil {
 		return err
 	}
-	catalog.Set("AF", joinArray(append(af, spec.Value())))
+	catalog.Set("AF", pdf.JoinArray(append(af, spec.Value())))
 	return nil
 }
 
 // dict returns a copy of the dictionary that v is or refers to.
 func (a *assembly) dict(v pdf.Value) (pdf.Dict, error) {
-	v, err := resolve(a.file, v)
+	v, err := pdf.ResolveIn(a.file, v)
 	if err != nil || v.IsNull() {
 		return nil, err
 	}
@@ -202,12 +204,12 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	fields, err := arrayOf(a.file, form.Get("Fields"))
+	fields, err := pdf.ArrayIn(a.file, form.Get("Fields"))
 	if err != nil {
 		return err
 	}
 	// An object of its own, so that later increments can write it anew alone.
-	form.Set("Fields", a.w.Add(joinArray(append(fields, field.Value()))).Value())
+	form.Set("Fields", a.w.Add(pdf.JoinArray(append(fields, field.Value()))).Value())
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
 		a.w.PutDict(ref, form)
@@ -221,11 +223,11 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 // range and contents, and records where they are: looking for them in the file
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
-	mark := sealMark{record: a.recordRef, to: a.job.Size, chain: a.chain, stamp: a.stamp, issuers: a.issuers}
+	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.chain, Stamp: a.stamp, Issuers: a.issuers}
 	if a.file == nil {
-		mark.from, mark.to = a.originalAt, a.originalAt+a.job.Size
+		mark.From, mark.To = a.originalAt, a.originalAt+a.job.Size
 	}
-	begin := mark.begin(pdf.AppendText(nil, a.signer), pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName), pdfDate(a.cfg.Now()))
+	begin := mark.Begin(pdf.AppendText(nil, a.signer), pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName), pdfDate(a.cfg.Now()))
 	a.sig = writePlaceholder(a.w, ref, begin, a.contents)
 }
 
@@ -237,7 +239,7 @@ func writePlaceholder(w *pdf.Increment, ref pdf.Ref, begin string, contents int)
 	w.AppendString(begin)
 	w.AppendString("/ByteRange[0 ")
 	p.byteRange = w.Offset()
-	w.AppendString(strings.Repeat(" ", byteRangeWidth))
+	w.AppendString(strings.Repeat(" ", verify.ByteRangeWidth))
 	w.AppendString("]\n/Contents")
 	p.contents = w.Offset()
 	w.AppendString("<" + strings.Repeat("0", 2*contents) + ">")
@@ -255,5 +257,5 @@ func (p signaturePlace) fill(tail []byte, base, total int64) {
 	b = strconv.AppendInt(b, p.contentsEnd, 10)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, total-p.contentsEnd, 10)
-	copy(tail[p.byteRange-base:][:byteRangeWidth], b)
+	copy(tail[p.byteRange-base:][:verify.ByteRangeWidth], b)
 }

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -31,7 +32,7 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 
 // describe says in plain words what happened.
 func (c *certificate) describe(e auditEvent) string {
-	s := or(c.say.EventNames[e.Event], e.Event)
+	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
 		n, ok := e.Detail[key].(float64)
 		return int(n), ok && n >= 0 && n < 1e9

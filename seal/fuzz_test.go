@@ -9,7 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+	"countersign/seal/verify"
 )
 
 // FuzzCheckPNG: whatever is submitted as a picture, what is accepted is small
@@ -20,8 +23,8 @@ func FuzzCheckPNG(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := seal.CheckPNG(b)
 		if err != nil {
-			var refusal *seal.Refusal
-			require.ErrorAs(t, err, &refusal)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
 			return
 		}
 		_, err = seal.CheckPNG(out)
@@ -61,13 +64,13 @@ func FuzzUpload(f *testing.F) {
 	f.Add(hybridPDF())
 	f.Add(openEnds())
 	f.Add(classicPDF(layout{pages: letterPage("/Rotate 90/CropBox[1 2 300 400]")}))
-	lim := seal.DefaultLimits()
+	lim := admission.DefaultLimits()
 	lim.MaxPages, lim.MaxObjects = 50, 500
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, err := seal.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
+		_, err := admission.Admit(context.Background(), bytes.NewReader(b), int64(len(b)), lim)
 		if err != nil {
-			var refusal *seal.Refusal
-			require.ErrorAs(t, err, &refusal)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
 			return
 		}
 		out, err := os.CreateTemp(t.TempDir(), "out")
@@ -103,8 +106,8 @@ func FuzzVerify(f *testing.F) {
 		if bytes.Equal(c, b) {
 			return
 		}
-		r, err := seal.Verify(context.Background(), bytes.NewReader(c), int64(len(c)), trust)
+		r, err := verify.File(context.Background(), bytes.NewReader(c), int64(len(c)), trust)
 		require.NoError(t, err)
-		require.NotEqual(t, seal.VerdictValid, r.Verdict, textOf(t, r))
+		require.NotEqual(t, verify.VerdictValid, r.Verdict, textOf(t, r))
 	})
 }

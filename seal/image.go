@@ -14,6 +14,7 @@ import (
 	xdraw "golang.org/x/image/draw"
 
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 )
 
 // Bounds of a picture.
@@ -26,7 +27,7 @@ const (
 
 // CheckPNG decodes a picture within bounds and returns it encoded anew, with
 // its transparency, scaled down if it has more than a million pixels. The
-// error is a *Refusal that tells what is wrong with it.
+// error is a *refusal.Error that tells what is wrong with it.
 func CheckPNG(b []byte) ([]byte, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
@@ -43,7 +44,7 @@ func CheckPNG(b []byte) ([]byte, error) {
 		img = small
 	}
 	if !visible(img) {
-		return nil, &Refusal{PNGInvalid, "The picture is empty: every pixel is transparent."}
+		return nil, refusal.New(refusal.PNGInvalid, "The picture is empty: every pixel is transparent.")
 	}
 	var out bytes.Buffer
 	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: encoders}
@@ -115,20 +116,20 @@ func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
 
 func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if len(b) > maxPNGBytes {
-		return nil, &Refusal{PNGTooLarge, "The picture is larger than 2 MiB."}
+		return nil, refusal.New(refusal.PNGTooLarge, "The picture is larger than 2 MiB.")
 	}
 	// The size is read before anything is decoded: a small file can claim
 	// billions of pixels.
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
-		return nil, &Refusal{PNGInvalid, "The picture is not a valid PNG."}
+		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
 	}
 	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || cfg.Width*cfg.Height > maxPixels {
-		return nil, &Refusal{PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height)}
+		return nil, refusal.New(refusal.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
 	}
 	img, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
-		return nil, &Refusal{PNGInvalid, "The picture is not a valid PNG."}
+		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
 	}
 	if n, ok := img.(*image.NRGBA); ok && n.Bounds().Min == (image.Point{}) {
 		return n, nil

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
 )
 
 // TestFontsThatAreReplaced: each kind that has its outlines in the file needs them there; others have none.
@@ -33,18 +34,18 @@ func TestFontsThatAreReplaced(t *testing.T) {
 		pdf := classicPDF(layout{pages: letterPage(""), objects: []string{
 			"<</Type/Font/BaseFont/Arial" + font + ">>", "<</Type/FontDescriptor>>", "<</Length 2>>\nstream\n{}\nendstream",
 		}})
-		require.Equal(t, want, warning(t, pdf, seal.WarnFont).Count, font)
+		require.Equal(t, want, warning(t, pdf, admission.WarnFont).Count, font)
 	}
 }
 
-func warning(t *testing.T, pdf []byte, code string) seal.Warning {
+func warning(t *testing.T, pdf []byte, code string) admission.Warning {
 	t.Helper()
 	for _, w := range admitted(t, pdf).Warnings {
 		if w.Code == code {
 			return w
 		}
 	}
-	return seal.Warning{}
+	return admission.Warning{}
 }
 
 // TestAppearances: annotations that bring none, are shown and are more than a place on the page.
@@ -64,11 +65,11 @@ func TestAppearances(t *testing.T) {
 		"/Type/ExtGState/Subtype/Square/Rect[0 0 9 9]": 0,
 	} {
 		pdf := classicPDF(layout{pages: letterPage(""), objects: []string{"<<" + annotation + ">>"}})
-		require.Equal(t, want, warning(t, pdf, seal.WarnAppearance).Count, annotation)
+		require.Equal(t, want, warning(t, pdf, admission.WarnAppearance).Count, annotation)
 	}
 	for state, want := range map[string]int{"/op true": 1, "/OP true": 1, "/OP false/op true": 1, "/op false": 0, "": 0} {
 		pdf := classicPDF(layout{pages: letterPage(""), objects: []string{"<</Type/ExtGState" + state + ">>"}})
-		require.Equal(t, want, warning(t, pdf, seal.WarnOverprint).Count, state)
+		require.Equal(t, want, warning(t, pdf, admission.WarnOverprint).Count, state)
 	}
 	both := classicPDF(layout{pages: letterPage(""), objects: []string{"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Type/ExtGState/op true>>", "<</S/Hide>>"}})
 	var codes []string
@@ -85,16 +86,16 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	detail := func(name string) string {
 		// Without the font of every test file: the first one is quoted.
 		pdf := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Resources<<>>"}}, objects: []string{"<</Subtype/" + name + "/Rect[0 0 9 9]>>"}})
-		return warning(t, pdf, seal.WarnAppearance).Detail
+		return warning(t, pdf, admission.WarnAppearance).Detail
 	}
 	require.Equal(t, "a ~b in object 1000", detail("a#20#7Eb"))
 	require.Equal(t, "ab in object 1000", detail("a#1F#7F#0A#C3#A4#1Bb"))
 	const rest = len(" in object 1000")
 	require.Equal(t, strings.Repeat("x", 200-rest)+" in object 1000", detail(strings.Repeat("x", 200-rest)))
 	require.Equal(t, strings.Repeat("x", 120)+strings.Repeat("y", 80), detail(strings.Repeat("x", 120)+strings.Repeat("y", 100)))
-	_, err := seal.Admit(t.Context(), bytes.NewReader(nil), 0, seal.DefaultLimits())
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(nil), 0, admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
 }
 
 // TestLimitsOfUploads: what is just allowed is admitted, and one more is refused.
@@ -103,19 +104,19 @@ func TestLimitsOfUploads(t *testing.T) {
 	pdf := classicPDF(layout{pages: append(append(letterPage(""), letterPage("")...), letterPage("")...)})
 	objects := bytes.Count(pdf, []byte(" obj\n")) + bytes.Count(pdf, []byte(" obj<<"))
 	require.Greater(t, objects, 5)
-	for name, set := range map[string]func(lim *seal.Limits, n int){
-		"bytes":   func(lim *seal.Limits, n int) { lim.MaxBytes = int64(len(pdf) + n) },
-		"pages":   func(lim *seal.Limits, n int) { lim.MaxPages = 3 + n },
-		"objects": func(lim *seal.Limits, n int) { lim.MaxObjects = objects + n },
+	for name, set := range map[string]func(lim *admission.Limits, n int){
+		"bytes":   func(lim *admission.Limits, n int) { lim.MaxBytes = int64(len(pdf) + n) },
+		"pages":   func(lim *admission.Limits, n int) { lim.MaxPages = 3 + n },
+		"objects": func(lim *admission.Limits, n int) { lim.MaxObjects = objects + n },
 	} {
-		lim := seal.DefaultLimits()
+		lim := admission.DefaultLimits()
 		set(&lim, 0)
-		_, err := seal.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
+		_, err := admission.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
 		require.NoError(t, err, name)
 		set(&lim, -1)
-		_, err = seal.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
-		var refusal *seal.Refusal
-		require.ErrorAs(t, err, &refusal, name)
-		require.Equal(t, map[string]string{"bytes": seal.PDFTooLarge, "pages": seal.PDFTooManyPages, "objects": seal.PDFTooComplex}[name], refusal.Code)
+		_, err = admission.Admit(t.Context(), bytes.NewReader(pdf), int64(len(pdf)), lim)
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, map[string]string{"bytes": refusal.PDFTooLarge, "pages": refusal.PDFTooManyPages, "objects": refusal.PDFTooComplex}[name], refused.Code)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/seal/fonts"
+	"countersign/seal/refusal"
 	"countersign/seal/text"
 )
 
@@ -22,7 +23,7 @@ const maxText = 4000
 // font can draw, and names the character. Line feeds are allowed.
 func CheckText(s string) error {
 	if utf8.RuneCountInString(s) > maxText {
-		return &Refusal{TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText)}
+		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))
 	}
 	err := library().Check(s)
 	var missing *text.MissingGlyphError
@@ -32,9 +33,9 @@ func CheckText(s string) error {
 	return err
 }
 
-func glyphMissing(e *text.MissingGlyphError) *Refusal {
+func glyphMissing(e *text.MissingGlyphError) *refusal.Error {
 	if e.Rune == utf8.RuneError {
-		return &Refusal{GlyphMissing, "The text is not valid Unicode."}
+		return refusal.New(refusal.GlyphMissing, "The text is not valid Unicode.")
 	}
-	return &Refusal{GlyphMissing, fmt.Sprintf("The character “%c” (U+%04X) cannot be drawn into the document.", e.Rune, e.Rune)}
+	return refusal.New(refusal.GlyphMissing, fmt.Sprintf("The character “%c” (U+%04X) cannot be drawn into the document.", e.Rune, e.Rune))
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"countersign/seal/cms"
+	"countersign/seal/verify"
 )
 
 // issuers remembers the hash of the certificates that a time-stamp authority
@@ -39,8 +40,8 @@ func (i *issuers) of(ctx context.Context, a *cms.Authority) ([sha256.Size]byte, 
 	if err != nil {
 		return last, err
 	}
-	i.set(issuersOf(t))
-	return issuersOf(t), nil
+	i.set(verify.IssuersOf(t))
+	return verify.IssuersOf(t), nil
 }
 
 func (i *issuers) set(h [sha256.Size]byte) {

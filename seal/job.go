@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"time"
+
+	"countersign/seal/manifest"
 )
 
 // Kind is what a field holds.
-type Kind string
+type Kind = manifest.Kind
 
 // The kinds of fields.
 const (

@@ -10,6 +10,7 @@ import (
 
 	"countersign/seal/lang"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 	"countersign/seal/text"
 )
 
@@ -90,7 +91,7 @@ func (p *painter) page(page *pdf.Page) error {
 		// between q and Q: the content stays as it is, and all is drawn by annotations,
 		// which do not depend on it.
 		if p.rehearsal && look.Marked > 0 {
-			return ambiguous("the content of page %d is broken, and some of it may be hidden", page.Index+1)
+			return refusal.Ambiguous("the content of page %d is broken, and some of it may be hidden", page.Index+1)
 		}
 		for i := range over.values {
 			over.values[i] = true
@@ -125,7 +126,7 @@ func (p *painter) write(page pdf.Ref, d pdf.Dict, over *overlay) {
 	}
 	if over.changed {
 		b = append(b, "/Annots"...)
-		b = append(b, joinArray(over.annots)...)
+		b = append(b, pdf.JoinArray(over.annots)...)
 	}
 	b = append(b, ">>"...)
 	p.w.Put(page, b)
@@ -263,7 +264,7 @@ func (p *painter) value(c *canvas, v Value, dark bool, id int) (mark, error) {
 	err := drawValue(c, v, p.signers[v.SignerID])
 	var missing *text.MissingGlyphError
 	if errors.As(err, &missing) {
-		return m, &Refusal{GlyphMissing, "Field " + v.FieldID + ": " + glyphMissing(missing).Message}
+		return m, refusal.New(refusal.GlyphMissing, "Field "+v.FieldID+": "+glyphMissing(missing).Message)
 	}
 	if err != nil {
 		return m, fmt.Errorf("field %s: %w", v.FieldID, err)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"image/png"
+
+	"countersign/seal/refusal"
 )
 
 // maxAllPixels bounds the pictures of one submission together: two of the
@@ -22,7 +24,7 @@ type checkedPicture struct {
 	err error
 }
 
-// Check returns a picture encoded anew. The error is a *Refusal.
+// Check returns a picture encoded anew. The error is a *refusal.Error.
 func (p *Pictures) Check(b []byte) ([]byte, error) {
 	if len(b) > maxPNGBytes { // not worth a hash
 		return CheckPNG(b)
@@ -34,7 +36,7 @@ func (p *Pictures) Check(b []byte) ([]byte, error) {
 	// Whatever it claims counts, also if it is refused in the end.
 	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
 		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
-			return nil, &Refusal{PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields."}
+			return nil, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
 		}
 	}
 	var c checkedPicture

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/refusal"
 )
 
 // plain is a grey picture 4,000 pixels wide.
@@ -37,14 +38,14 @@ func TestPicturesTogether(t *testing.T) {
 	accepted := 0
 	for i := range 60 {
 		_, err := different.Check(plain(t, 2000-i))
-		var refusal *seal.Refusal
+		var refused *refusal.Error
 		if err == nil {
 			accepted++
 			continue
 		}
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, seal.PNGTooLarge, refusal.Code)
-		require.Contains(t, refusal.Message, "altogether")
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, refusal.PNGTooLarge, refused.Code)
+		require.Contains(t, refused.Message, "altogether")
 	}
 	require.Equal(t, 2, accepted)
 

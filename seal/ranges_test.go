@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
 
 // largePDF has one page and more than n bytes, which the page does not show.
@@ -28,21 +30,21 @@ func TestLargeFiles(t *testing.T) {
 	k := newKeys(t)
 	_, b := sealed(t, k.sealer(t), job(t, largePDF(101<<20)))
 	require.Greater(t, len(b), 100<<20)
-	validators := seal.NewValidators("/bin/sh", "-c", fmt.Sprintf(`COUNTERSIGN_ADMIT_MEMORY=%d exec "$0" validate-pdf`, memory), os.Args[0])
+	validators := sandbox.New("/bin/sh", "-c", fmt.Sprintf(`COUNTERSIGN_ADMIT_MEMORY=%d exec "$0" validate-pdf`, memory), os.Args[0])
 	t.Cleanup(validators.Close)
-	examined := func(b []byte) seal.Report {
+	examined := func(b []byte) verify.Report {
 		t.Helper()
-		x, err := validators.Examine(t.Context(), bytes.NewReader(b), int64(len(b)))
+		x, err := verify.ExamineIn(t.Context(), validators, bytes.NewReader(b), int64(len(b)))
 		require.NoError(t, err)
 		return x.Report(k.trust())
 	}
 	r := examined(b)
-	require.Equal(t, seal.VerdictValid, r.Verdict, textOf(t, r))
-	require.Equal(t, textOf(t, verify(t, b, k.trust())), textOf(t, r), "as in this process")
+	require.Equal(t, verify.VerdictValid, r.Verdict, textOf(t, r))
+	require.Equal(t, textOf(t, verified(t, b, k.trust())), textOf(t, r), "as in this process")
 	b[80<<20] ^= 1
-	require.Equal(t, seal.VerdictBroken, examined(b).Verdict, "a byte in the middle")
+	require.Equal(t, verify.VerdictBroken, examined(b).Verdict, "a byte in the middle")
 	b[80<<20] ^= 1
-	require.Equal(t, seal.VerdictAltered, examined(append(b, "more"...)).Verdict)
+	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
 // TestPartsAreOfTheFile: a process that was taken over gets nothing by asking for
@@ -57,18 +59,18 @@ func TestPartsAreOfTheFile(t *testing.T) {
 		"too much":        `r\000\000\000\000\000\000\000\000\377\377\377\377`,
 		"half a question": `r\000\000'; exit; '`,
 	} {
-		validators := seal.NewValidators("/bin/sh", "-c", `head -c 9 >/dev/null; printf '`+ask+`'; [ "$(head -c 1 | wc -c)" = 0 ] || echo '{"report":{}}'`)
+		validators := sandbox.New("/bin/sh", "-c", `head -c 9 >/dev/null; printf '`+ask+`'; [ "$(head -c 1 | wc -c)" = 0 ] || echo '{"report":{}}'`)
 		t.Cleanup(validators.Close)
-		_, err := validators.Examine(t.Context(), zeros{}, size)
-		var refusal *seal.Refusal
-		require.ErrorAs(t, err, &refusal, name)
-		require.Equal(t, seal.PDFTooComplex, refusal.Code, name)
+		_, err := verify.ExamineIn(t.Context(), validators, zeros{}, size)
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, refusal.PDFTooComplex, refused.Code, name)
 	}
-	validators := seal.NewValidators(os.Args[0], "validate-pdf")
+	validators := sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(validators.Close)
-	_, err := validators.Examine(t.Context(), strings.NewReader("%PDF-1.7\n"), size)
+	_, err := verify.ExamineIn(t.Context(), validators, strings.NewReader("%PDF-1.7\n"), size)
 	require.NoError(t, err, "it was cut off meanwhile: what is read there is not the file, which is no error of reading")
-	_, err = validators.Examine(t.Context(), unreadable{}, size)
+	_, err = verify.ExamineIn(t.Context(), validators, unreadable{}, size)
 	require.ErrorIs(t, err, errDisk)
 }
 

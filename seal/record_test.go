@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // TestRecord: the report says what the seal says, and nothing that is not
@@ -17,7 +17,7 @@ func TestRecord(t *testing.T) {
 	j := job(t, simplePDF(3))
 	j.Envelope.Sender = "Acme Ltd"
 	_, b := sealed(t, k.sealer(t), j)
-	r := verify(t, b, k.trust())
+	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
 	require.NotNil(t, r.Record)
 	require.True(t, r.Record.Confirmed)
@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 	require.Equal(t, "acme", r.Record.TenantID)
 	require.Equal(t, envelopeID, r.Record.EnvelopeID)
 	require.Equal(t, j.Envelope.Subject, r.Record.Subject)
-	require.Equal(t, seal.RecordDocument{ID: documentID, Name: "agreement.pdf", Order: 1, Of: 1, PageCount: 3, SHA256: j.OriginalSHA256}, r.Record.Document)
+	require.Equal(t, verify.RecordDocument{ID: documentID, Name: "agreement.pdf", Order: 1, Of: 1, PageCount: 3, SHA256: j.OriginalSHA256}, r.Record.Document)
 	require.Equal(t, pagesOf(b), r.Record.Pages.Total)
 	require.Equal(t, 4, r.Record.Pages.Certificate)
 	require.Len(t, r.Record.Signers, 2)
@@ -36,10 +36,10 @@ func TestRecord(t *testing.T) {
 	require.Equal(t, "envelope.created", r.Record.Events[0].Event)
 	require.Equal(t, "Ada Lovelace", r.Record.Values[1].Text)
 
-	unknown := verify(t, b, seal.VerifyOptions{Now: clock})
-	require.Equal(t, seal.VerdictUntrusted, unknown.Verdict)
+	unknown := verified(t, b, verify.Options{Now: clock})
+	require.Equal(t, verify.VerdictUntrusted, unknown.Verdict)
 	require.False(t, unknown.Record.Confirmed)
 	changed := bytes.Clone(b)
 	changed[100] ^= 1
-	require.Nil(t, verify(t, changed, k.trust()).Record)
+	require.Nil(t, verified(t, changed, k.trust()).Record)
 }

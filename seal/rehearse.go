@@ -12,11 +12,11 @@ import (
 	"countersign/seal/pdf"
 )
 
-// rehearse builds what sealing will add to a file, and reads the result: what
+// Rehearse builds what sealing will add to a file, and reads the result: what
 // cannot be continued is noticed at the upload and not when all have signed.
 // Nothing of it is kept but the facts.
-func rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
-	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, p256Bytes-1), 1)) // nobody sees what it signs
+func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // nobody sees what it signs
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}

@@ -16,14 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 	"countersign/seal/cms"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
 
 // TestExaminedInAnotherProcess: what a process of its own finds is judged as
 // what is found here.
 func TestExaminedInAnotherProcess(t *testing.T) {
 	t.Parallel()
-	validators := seal.NewValidators(os.Args[0], "validate-pdf")
+	validators := sandbox.New(os.Args[0], "validate-pdf")
 	t.Cleanup(validators.Close)
 	a := newAuthority(t)
 	k := a.keys(t)
@@ -33,20 +37,20 @@ func TestExaminedInAnotherProcess(t *testing.T) {
 	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
 	for name, tt := range map[string]struct {
 		bytes []byte
-		opt   seal.VerifyOptions
-		want  seal.Verdict
+		opt   verify.Options
+		want  verify.Verdict
 	}{
-		"B-LTA":      {archived, k.trust(), seal.VerdictValid},
-		"B-B":        {b, plain.trust(), seal.VerdictValid},
-		"untrusted":  {b, seal.VerifyOptions{Now: clock}, seal.VerdictUntrusted},
-		"altered":    {append(bytes.Clone(archived), "more"...), k.trust(), seal.VerdictAltered},
-		"broken":     {append(append([]byte{}, b[:200]...), append([]byte("x"), b[201:]...)...), plain.trust(), seal.VerdictBroken},
-		"not sealed": {simplePDF(1), plain.trust(), seal.VerdictNotSealed},
-		"no PDF":     {[]byte("hello"), plain.trust(), seal.VerdictNotSealed},
+		"B-LTA":      {archived, k.trust(), verify.VerdictValid},
+		"B-B":        {b, plain.trust(), verify.VerdictValid},
+		"untrusted":  {b, verify.Options{Now: clock}, verify.VerdictUntrusted},
+		"altered":    {append(bytes.Clone(archived), "more"...), k.trust(), verify.VerdictAltered},
+		"broken":     {append(append([]byte{}, b[:200]...), append([]byte("x"), b[201:]...)...), plain.trust(), verify.VerdictBroken},
+		"not sealed": {simplePDF(1), plain.trust(), verify.VerdictNotSealed},
+		"no PDF":     {[]byte("hello"), plain.trust(), verify.VerdictNotSealed},
 	} {
-		x, err := validators.Examine(t.Context(), bytes.NewReader(tt.bytes), int64(len(tt.bytes)))
+		x, err := verify.ExamineIn(t.Context(), validators, bytes.NewReader(tt.bytes), int64(len(tt.bytes)))
 		require.NoError(t, err, name)
-		there, here := x.Report(tt.opt), verify(t, tt.bytes, tt.opt)
+		there, here := x.Report(tt.opt), verified(t, tt.bytes, tt.opt)
 		require.Equal(t, tt.want, there.Verdict, "%s\n%s", name, textOf(t, there))
 		is, err := json.Marshal(there)
 		require.NoError(t, err)
@@ -60,19 +64,19 @@ func TestExaminedInAnotherProcess(t *testing.T) {
 // that examines it, and is refused.
 func TestExaminingIsBounded(t *testing.T) {
 	t.Parallel()
-	validators := seal.NewValidators("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0])
+	validators := sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0])
 	t.Cleanup(validators.Close)
 	b := simplePDF(1)
-	_, err := validators.Examine(t.Context(), bytes.NewReader(b), int64(len(b)))
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFTooComplex, refusal.Code)
+	_, err := verify.ExamineIn(t.Context(), validators, bytes.NewReader(b), int64(len(b)))
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = validators.Examine(ctx, bytes.NewReader(b), int64(len(b)))
+	_, err = verify.ExamineIn(ctx, validators, bytes.NewReader(b), int64(len(b)))
 	require.Error(t, err)
-	_, err = seal.Examine(ctx, bytes.NewReader(b), int64(len(b)))
+	_, err = verify.Examine(ctx, bytes.NewReader(b), int64(len(b)))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -88,7 +92,7 @@ func TestAdditionsByOthers(t *testing.T) {
 	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
 	for _, file := range []struct {
 		bytes []byte
-		opt   seal.VerifyOptions
+		opt   verify.Options
 		level string
 	}{{b, plain.trust(), "B-B"}, {archived, k.trust(), "B-LTA"}} {
 		for _, tt := range []struct {
@@ -104,12 +108,12 @@ func TestAdditionsByOthers(t *testing.T) {
 			{"a byte", "unknown", append(bytes.Clone(file.bytes), ' ')},
 			{"an object that nobody lists", "unknown", append(bytes.Clone(file.bytes), "3 0 obj\n<</Type/Page>>\nendobj\n"...)},
 		} {
-			r := verify(t, tt.bytes, file.opt)
-			require.Equal(t, seal.VerdictAltered, r.Verdict, "%s\n%s", tt.name, textOf(t, r))
-			require.True(t, r.Has(seal.Code("later_changes."+tt.kind)), "%s\n%s", tt.name, textOf(t, r))
-			require.Equal(t, &seal.Additions{From: int64(len(file.bytes)), Bytes: int64(len(tt.bytes) - len(file.bytes)), Kind: tt.kind}, r.Additions, tt.name)
+			r := verified(t, tt.bytes, file.opt)
+			require.Equal(t, verify.VerdictAltered, r.Verdict, "%s\n%s", tt.name, textOf(t, r))
+			require.True(t, r.Has(verify.Code("later_changes."+tt.kind)), "%s\n%s", tt.name, textOf(t, r))
+			require.Equal(t, &verify.Additions{From: int64(len(file.bytes)), Bytes: int64(len(tt.bytes) - len(file.bytes)), Kind: tt.kind}, r.Additions, tt.name)
 			require.Nil(t, r.Record, "no signers are shown")
-			extracted := verify(t, tt.bytes[:r.Additions.From], file.opt)
+			extracted := verified(t, tt.bytes[:r.Additions.From], file.opt)
 			require.True(t, extracted.OK(), textOf(t, extracted))
 			require.Equal(t, file.level, extracted.Level)
 			require.NotNil(t, extracted.Record)
@@ -131,8 +135,8 @@ func TestSignaturesByOthers(t *testing.T) {
 		1: "<</Type/Catalog/Pages 2 0 R/AcroForm<</SigFlags 3/Fields[50 0 R]>>>>", 50: "<</FT/Sig/T(Approved)/V 51 0 R>>",
 		51: fmt.Sprintf("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/M(D:20260102030405+01'00')/ByteRange[0 100 200 %d]/Contents<%s>>>", 300, hex.EncodeToString(der)),
 	})
-	r := verify(t, b, k.trust())
-	require.Equal(t, seal.VerdictNotSealed, r.Verdict)
+	r := verified(t, b, k.trust())
+	require.Equal(t, verify.VerdictNotSealed, r.Verdict)
 	at := time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)
 	require.Len(t, r.Signatures, 1)
 	require.Contains(t, r.Signatures[0].By, "Countersign")
@@ -191,21 +195,21 @@ func TestTextOfTheMark(t *testing.T) {
 		b := classicPDF(layout{pages: letterPage(""), objects: []string{fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content)}})
 		require.Contains(t, string(b), mark)
 		_, file := sealed(t, s, job(t, b))
-		r := verify(t, file, k.trust())
+		r := verified(t, file, k.trust())
 		require.True(t, r.OK(), textOf(t, r))
 	}
 	many := "% " + strings.Repeat(mark+" ", 8) + "\n"
 	b := classicPDF(layout{pages: letterPage(""), objects: []string{fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(many), many)}})
-	_, err := seal.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), seal.DefaultLimits())
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 
 	_, file := sealed(t, s, job(t, simplePDF(1)))
 	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is gone, its seal is not
-	_, err = seal.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), seal.DefaultLimits())
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.PDFAmbiguous, refusal.Code)
+	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 }
 
 // TestSealedInASeal: a sealed file that is sent out again is embedded, and its
@@ -217,7 +221,7 @@ func TestSealedInASeal(t *testing.T) {
 	_, inner := sealed(t, s, job(t, simplePDF(1)))
 	for range 3 {
 		_, outer := sealed(t, s, job(t, inner))
-		r := verify(t, outer, k.trust())
+		r := verified(t, outer, k.trust())
 		require.True(t, r.OK(), textOf(t, r))
 		sum := sha256.Sum256(inner)
 		require.Equal(t, hex.EncodeToString(sum[:]), r.OriginalSHA256)

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/sha256"
@@ -15,8 +16,11 @@ import (
 	"time"
 
 	"countersign/seal/cms"
+	"countersign/seal/manifest"
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // Config is what a Sealer needs. All of it is validated by New.
@@ -71,20 +75,20 @@ func New(cfg Config) (*Sealer, error) {
 	if err := trust.CheckUsage(signer.Certificate(), true); err != nil { // no verification would trust its seals
 		return nil, fmt.Errorf("seal: the certificate may not seal: %w", err)
 	}
-	s := &Sealer{cfg: cfg, signer: signer, name: or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
+	s := &Sealer{cfg: cfg, signer: signer, name: cmp.Or(signer.Certificate().Subject.CommonName, cfg.ServiceName), contents: 4096}
 	for _, c := range cfg.Chain {
 		s.contents += len(c.Raw)
 	}
-	s.chain, s.stamp = upperHex(chainHash(cfg.Chain)), stampNone
+	s.chain, s.stamp = verify.UpperHex(verify.ChainHash(cfg.Chain)), verify.StampNone
 	if cfg.TSAURL != "" {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
 		}
 		s.tsa = &cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}
 		s.contents += 12 << 10
-		s.stamp = stampRequired
+		s.stamp = verify.StampRequired
 		if cfg.TSAOptional {
-			s.stamp = stampOptional
+			s.stamp = verify.StampOptional
 		}
 	}
 	if cfg.LongTerm && s.tsa == nil {
@@ -113,11 +117,11 @@ func (s *Sealer) Trial() error {
 	if err := signed.Verify(digest[:]); err != nil {
 		return fmt.Errorf("seal: trial signature: %w", err)
 	}
-	b, err := signManifest(Manifest{Type: ManifestType}, s.cfg.ManifestSigner, s.cfg.ManifestKeyID, s.cfg.Rand)
+	b, err := manifest.Sign(manifest.Manifest{Type: manifest.Type}, s.cfg.ManifestSigner, s.cfg.ManifestKeyID, s.cfg.Rand)
 	if err != nil {
 		return err
 	}
-	_, _, _, err = openManifest(b)
+	_, _, _, err = manifest.Open(b)
 	return err
 }
 
@@ -151,9 +155,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if !f.Trailer().Get("Encrypt").IsNull() { // what is added would have to be encrypted, too
-		return Result{}, &Refusal{PDFEncrypted, "The PDF is encrypted."}
+		return Result{}, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
 	}
-	signed, err := isSigned(f)
+	signed, err := verify.IsSigned(f)
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
@@ -195,7 +199,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, &job, head, mentions)
-	hashed, record := make(chan error, 1), make(chan *record, 1)
+	hashed, record := make(chan error, 1), make(chan *verify.OpenedRecord, 1)
 	go func() { hashed <- c.hash(ctx) }()
 	err = c.copy(ctx)
 	if err == nil && mentions != nil {
@@ -208,7 +212,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		err = a.build(original)
 	}
 	if err == nil {
-		go func() { record <- readRecord(a.record) }()
+		go func() { record <- verify.OpenRecord(a.record) }()
 		err = c.end(a.ending())
 	}
 	if err == nil {
@@ -221,10 +225,10 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err := <-hashed; err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	if hex.EncodeToString(c.done.original) != job.OriginalSHA256 {
-		return Result{}, &Refusal{OriginalChanged, "The original is not the file that was uploaded: its hash differs."}
+	if hex.EncodeToString(c.done.Original) != job.OriginalSHA256 {
+		return Result{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
 	}
-	c.done.record = <-record
+	c.done.Record = <-record
 	return s.finish(ctx, out, a, c.done)
 }
 
@@ -280,17 +284,17 @@ func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 }
 
 // finish signs what has been written, and verifies the file.
-func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done prefix) (Result, error) {
+func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
 	total := a.w.Offset()
-	if done.size != a.sig.contents {
+	if done.Size != a.sig.contents {
 		return Result{}, errors.New("seal: the parts of the file do not meet")
 	}
 	tail := a.w.Bytes()
-	rest := tail[int64(len(tail))-(total-done.size):] // from the signature on
+	rest := tail[int64(len(tail))-(total-done.Size):] // from the signature on
 	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
 	// What precedes the signature begins the hash of what it covers and that of
 	// the whole file.
-	covered, err := cloneHash(done.hash)
+	covered, err := verify.CloneHash(done.Hash)
 	if err != nil {
 		return Result{}, err
 	}
@@ -307,14 +311,14 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done pre
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if s.cfg.LongTerm && stamped {
-		x, err := examineFrom(ctx, out, total, &done)
+		x, err := verify.ExamineFrom(ctx, out, total, &done)
 		if err != nil {
 			return Result{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 		}
 		if _, err := s.judgeOwn(x, true); err != nil {
 			return Result{}, err
 		}
-		res, err := s.extend(ctx, out, x, &prefix{size: total, hash: x.whole, original: done.original, marks: x.marks, begun: x.begun, record: done.record})
+		res, err := s.extend(ctx, out, x, &verify.Prefix{Size: total, Hash: x.Whole, Original: done.Original, Marks: x.Marks, Begun: x.Begun, Record: done.Record})
 		res.Stamped = true
 		return res, err
 	}
@@ -330,9 +334,9 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	issuers, err := s.issuers.of(ctx, s.tsa)
 	switch {
 	case err == nil:
-		a.issuers = upperHex(issuers)
+		a.issuers = verify.UpperHex(issuers)
 	case s.cfg.TSAOptional && ctx.Err() == nil:
-		a.stamp = stampNone
+		a.stamp = verify.StampNone
 	default:
 		return fmt.Errorf("%w: %w", errNoStamp, err)
 	}
@@ -341,12 +345,12 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 
 // sign makes the signature, with a time-stamp if its dictionary tells of one.
 func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
-	if a.stamp == stampRequired || a.stamp == stampOptional {
+	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional {
 		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })
 		if err == nil {
 			return der, true, nil
 		}
-		if a.stamp == stampRequired || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
+		if a.stamp == verify.StampRequired || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
 			return nil, false, fmt.Errorf("seal: %w", err)
 		}
 	}
@@ -371,9 +375,9 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
 	}
-	got := issuersOf(token)
+	got := verify.IssuersOf(token)
 	s.issuers.set(got)
-	if upperHex(got) != issuers {
+	if verify.UpperHex(got) != issuers {
 		return nil, fmt.Errorf("%w: %w", errNoStamp, errIssuers)
 	}
 	return der, nil
@@ -383,26 +387,26 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 // A time-stamp authority need not be trusted here to be asked; a document that
 // was sealed before, perhaps with other keys (just is false), need only be
 // sound. The beginning may have been read back and hashed already.
-func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *prefix, just bool) (Report, error) {
-	x, err := examineFrom(ctx, out, size, done)
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, just bool) (verify.Report, error) {
+	x, err := verify.ExamineFrom(ctx, out, size, done)
 	if err != nil {
-		return Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
+		return verify.Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
-	if x.embedded { // others have been read already
+	if x.Embedded { // others have been read already
 		if err := readPages(ctx, out, size); err != nil {
-			return Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
+			return verify.Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
 		}
 	}
 	return s.judgeOwn(x, just)
 }
 
-func (s *Sealer) judgeOwn(x *Examination, just bool) (Report, error) {
-	report := x.Report(VerifyOptions{Now: s.cfg.Now, Trust: trust.Policy{
+func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, error) {
+	report := x.Report(verify.Options{Now: s.cfg.Now, Trust: trust.Policy{
 		Sealers:    []trust.Sealer{trust.Pin(s.signer.Certificate())},
 		RecordKeys: map[string]trust.RecordKey{s.cfg.ManifestKeyID: {Key: s.cfg.ManifestSigner.Public()}},
 	}})
 	for _, f := range report.Findings {
-		if f.Status == Failed || f.Status == Untrusted && just {
+		if f.Status == verify.Failed || f.Status == verify.Untrusted && just {
 			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	pkcs12 "software.sslmate.com/src/go-pkcs12"
 
 	"countersign/seal"
+	"countersign/seal/refusal"
 )
 
 // opaque hides the key's type, as a key management service does.
@@ -66,7 +67,7 @@ func TestKeys(t *testing.T) {
 			require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
 			file, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 			checkIndependently(t, k, file, b)
-			r := verify(t, b, k.trust())
+			r := verified(t, b, k.trust())
 			require.True(t, r.OK(), textOf(t, r))
 		})
 	}
@@ -129,7 +130,7 @@ func TestAlreadySigned(t *testing.T) {
 	file, b := sealed(t, s, job(t, original))
 	require.True(t, bytes.Contains(b, original), "the original is embedded as it is")
 	checkIndependently(t, k, file, b)
-	r := verify(t, b, k.trust())
+	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
 	dir := t.TempDir()
 	out, err := run(t, "pdfdetach", "-saveall", "-o", dir, file)
@@ -159,18 +160,18 @@ func TestSealRefusesAChangedOriginal(t *testing.T) {
 	j := job(t, simplePDF(1))
 	j.OriginalSHA256 = strings.Repeat("ab", 32)
 	err := sealError(t, j)
-	var refusal *seal.Refusal
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, seal.OriginalChanged, refusal.Code)
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.OriginalChanged, refused.Code)
 }
 
 func TestSealRefusesAFieldBeyondThePages(t *testing.T) {
 	t.Parallel()
 	j := job(t, simplePDF(1))
 	j.Values[0].Page = 2
-	var refusal *seal.Refusal
-	require.ErrorAs(t, sealError(t, j), &refusal)
-	require.Equal(t, seal.FieldOffPage, refusal.Code)
+	var refused *refusal.Error
+	require.ErrorAs(t, sealError(t, j), &refused)
+	require.Equal(t, refusal.FieldOffPage, refused.Code)
 }
 
 func sealError(t *testing.T, j seal.Job) error {
@@ -190,7 +191,7 @@ func TestSealIsSafeForConcurrentUse(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			_, b := sealed(t, s, job(t, simplePDF(2)))
-			require.True(t, verify(t, b, k.trust()).OK())
+			require.True(t, verified(t, b, k.trust()).OK())
 		})
 	}
 	wg.Wait()

@@ -58,12 +58,12 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if nums, err := arrayOf(f, d.Get("Nums")); err != nil {
+		if nums, err := pdf.ArrayIn(f, d.Get("Nums")); err != nil {
 			return 0, err
 		} else if len(nums) >= 2 {
 			return f.Int(nums[len(nums)-2])
 		}
-		kids, err := arrayOf(f, d.Get("Kids"))
+		kids, err := pdf.ArrayIn(f, d.Get("Kids"))
 		if err != nil {
 			return 0, err
 		}
@@ -129,7 +129,7 @@ func (t *tagger) add(number int64, page pdf.Ref, stream *pdf.Ref, marks []mark) 
 		elements[i] = t.w.Add(d.Value()).Value()
 	}
 	t.kids = append(t.kids, elements...)
-	t.parents = append(t.parents, pdf.Value(strconv.FormatInt(number, 10)), joinArray(elements))
+	t.parents = append(t.parents, pdf.Value(strconv.FormatInt(number, 10)), pdf.JoinArray(elements))
 }
 
 // finish hangs our elements into the tree.
@@ -145,7 +145,7 @@ func (t *tagger) finish() error {
 		{Key: "Type", Value: pdf.Value("/StructElem")},
 		{Key: "S", Value: pdf.Value("/Sect")},
 		{Key: "P", Value: parent.Value()},
-		{Key: "K", Value: joinArray(t.kids)},
+		{Key: "K", Value: pdf.JoinArray(t.kids)},
 	})
 	if err := t.finishParents(); err != nil {
 		return err
@@ -170,13 +170,13 @@ func (t *tagger) hang() (pdf.Ref, error) {
 					return ref, err
 				}
 				element = element.Clone()
-				element.Set("K", joinArray(append(kids, t.section.Value())))
+				element.Set("K", pdf.JoinArray(append(kids, t.section.Value())))
 				t.w.PutDict(ref, element)
 				return ref, nil
 			}
 		}
 	}
-	t.root.Set("K", joinArray(append(top, t.section.Value())))
+	t.root.Set("K", pdf.JoinArray(append(top, t.section.Value())))
 	return t.ref, nil
 }
 
@@ -210,15 +210,15 @@ func (t *tagger) finishParents() error {
 		}
 		leaf := t.w.Add(pdf.Dict{
 			{Key: "Limits", Value: fmt.Appendf(nil, "[%d %d]", t.first, t.key-1)},
-			{Key: "Nums", Value: joinArray(t.parents)},
+			{Key: "Nums", Value: pdf.JoinArray(t.parents)},
 		}.Value())
-		tree.Set("Kids", joinArray(append(kids, leaf.Value())))
+		tree.Set("Kids", pdf.JoinArray(append(kids, leaf.Value())))
 	} else {
-		nums, err := arrayOf(t.f, tree.Get("Nums"))
+		nums, err := pdf.ArrayIn(t.f, tree.Get("Nums"))
 		if err != nil {
 			return err
 		}
-		tree.Set("Nums", joinArray(append(nums, t.parents...)))
+		tree.Set("Nums", pdf.JoinArray(append(nums, t.parents...)))
 	}
 	if ref, ok := t.root.Get("ParentTree").Ref(); ok {
 		t.w.PutDict(ref, tree)

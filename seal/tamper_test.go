@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // TestTampering changes a sealed file in every way that matters: each is
@@ -45,33 +46,33 @@ func TestTampering(t *testing.T) {
 		bytes []byte
 		check string // must have failed
 		sound string // must not have failed
-		want  seal.Verdict
+		want  verify.Verdict
 	}{
-		{"original", flip(text + 1), seal.CheckOriginal, seal.CheckAuditChain, seal.VerdictBroken},
-		{"original, as a change of the file", flip(text + 1), seal.CheckDigest, seal.CheckSignature, seal.VerdictBroken},
-		{"stamp", flip(after("/SMask ") + 200), seal.CheckDigest, seal.CheckOriginal, seal.VerdictBroken},
-		{"manifest", flip(after("application#2Fjose+json") + 200), seal.CheckManifest, seal.CheckOriginal + "-", seal.VerdictBroken},
-		{"signature value", flip(signatureValueAt(t, b, gap)), seal.CheckSignature, seal.CheckDigest, seal.VerdictBroken},
-		{"byte range", bytes.Replace(b, m[0], bytes.Replace(m[0], []byte("/ByteRange[0"), []byte("/ByteRange[1"), 1), 1), seal.CheckSignature, "", seal.VerdictBroken},
-		{"truncated", b[:len(b)-200], seal.CheckByteRange, "", seal.VerdictBroken},
-		{"bytes appended", append(bytes.Clone(b), "% more\n%%EOF\n"...), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
-		{"increment that hides a page", hidePage(t, b), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
-		{"increment that changes the form", changeForm(t, b), seal.CheckLaterChanges, seal.CheckDigest, seal.VerdictAltered},
-		{"no seal", original, seal.CheckSignature, "", seal.VerdictNotSealed},
-		{"no PDF", []byte("hello"), seal.CheckStructure, "", seal.VerdictNotSealed},
+		{"original", flip(text + 1), verify.CheckOriginal, verify.CheckAuditChain, verify.VerdictBroken},
+		{"original, as a change of the file", flip(text + 1), verify.CheckDigest, verify.CheckSignature, verify.VerdictBroken},
+		{"stamp", flip(after("/SMask ") + 200), verify.CheckDigest, verify.CheckOriginal, verify.VerdictBroken},
+		{"manifest", flip(after("application#2Fjose+json") + 200), verify.CheckManifest, verify.CheckOriginal + "-", verify.VerdictBroken},
+		{"signature value", flip(signatureValueAt(t, b, gap)), verify.CheckSignature, verify.CheckDigest, verify.VerdictBroken},
+		{"byte range", bytes.Replace(b, m[0], bytes.Replace(m[0], []byte("/ByteRange[0"), []byte("/ByteRange[1"), 1), 1), verify.CheckSignature, "", verify.VerdictBroken},
+		{"truncated", b[:len(b)-200], verify.CheckByteRange, "", verify.VerdictBroken},
+		{"bytes appended", append(bytes.Clone(b), "% more\n%%EOF\n"...), verify.CheckLaterChanges, verify.CheckDigest, verify.VerdictAltered},
+		{"increment that hides a page", hidePage(t, b), verify.CheckLaterChanges, verify.CheckDigest, verify.VerdictAltered},
+		{"increment that changes the form", changeForm(t, b), verify.CheckLaterChanges, verify.CheckDigest, verify.VerdictAltered},
+		{"no seal", original, verify.CheckSignature, "", verify.VerdictNotSealed},
+		{"no PDF", []byte("hello"), verify.CheckStructure, "", verify.VerdictNotSealed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := verify(t, tt.bytes, k.trust())
+			r := verified(t, tt.bytes, k.trust())
 			require.Equal(t, tt.want, r.Verdict, textOf(t, r))
 			require.False(t, r.OK())
 			require.Nil(t, r.Record, "nothing is shown of a document that is not sound")
-			if tt.want != seal.VerdictNotSealed {
-				require.Equal(t, seal.Failed, r.Status(tt.check), textOf(t, r))
+			if tt.want != verify.VerdictNotSealed {
+				require.Equal(t, verify.Failed, r.Status(tt.check), textOf(t, r))
 			}
 			if tt.sound != "" {
-				require.NotEqual(t, seal.Failed, r.Status(tt.sound), textOf(t, r))
+				require.NotEqual(t, verify.Failed, r.Status(tt.sound), textOf(t, r))
 			}
 		})
 	}
@@ -138,9 +139,9 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 	trust := k.trust()
 	trust.Trust.RecordKeys = other.trust().Trust.RecordKeys // the same kid, another key
-	r := verify(t, b, trust)
-	require.Equal(t, seal.Failed, r.Status(seal.CheckManifestKey))
-	require.Equal(t, seal.VerdictBroken, r.Verdict)
+	r := verified(t, b, trust)
+	require.Equal(t, verify.Failed, r.Status(verify.CheckManifestKey))
+	require.Equal(t, verify.VerdictBroken, r.Verdict)
 }
 
 // forgeLast changes the last event, and all hashes with it, as who knows how they are made would.

@@ -27,6 +27,7 @@ import (
 
 	"countersign/internal/testkit"
 	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // authority is a certificate authority that answers for its certificates, and
@@ -136,17 +137,17 @@ func TestTimestamp(t *testing.T) {
 	k := a.keys(t)
 	file, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 	checkIndependently(t, k, file, b)
-	r := verify(t, b, k.trust())
+	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
 	require.Equal(t, "B-T", r.Level)
-	require.Equal(t, seal.Passed, r.Status(seal.CheckTimestamp))
+	require.Equal(t, verify.Passed, r.Status(verify.CheckTimestamp))
 	require.WithinDuration(t, time.Now(), *r.StampedAt, time.Minute)
 
 	other := k.trust()
 	other.Trust.Stampers = x509.NewCertPool()
-	r = verify(t, b, other)
-	require.Equal(t, seal.Untrusted, r.Status(seal.CheckTimestamp), textOf(t, r))
-	require.Equal(t, seal.VerdictUntrusted, r.Verdict)
+	r = verified(t, b, other)
+	require.Equal(t, verify.Untrusted, r.Status(verify.CheckTimestamp), textOf(t, r))
+	require.Equal(t, verify.VerdictUntrusted, r.Verdict)
 }
 
 func TestTimestampAuthorityDown(t *testing.T) {
@@ -169,9 +170,9 @@ func TestTimestampAuthorityDown(t *testing.T) {
 
 	a.tsa.Down.Store(false)
 	b := renewed(t, s, readAll(t, out, res.Size))
-	r := verify(t, b, k.trust())
+	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
-	require.Equal(t, seal.Passed, r.Status(seal.CheckArchive))
+	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
 func readAll(t *testing.T, r io.ReaderAt, size int64) []byte {
@@ -205,11 +206,11 @@ func TestLongTerm(t *testing.T) {
 				s := k.sealer(t)
 				_, b := sealed(t, s, job(t, original))
 				for range 3 {
-					r := verify(t, b, k.trust())
+					r := verified(t, b, k.trust())
 					require.True(t, r.OK(), textOf(t, r))
 					require.Equal(t, "B-LTA", r.Level, textOf(t, r))
-					require.Equal(t, seal.Passed, r.Status(seal.CheckRevocation))
-					require.Equal(t, seal.Passed, r.Status(seal.CheckArchive))
+					require.Equal(t, verify.Passed, r.Status(verify.CheckRevocation))
+					require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 					checkLongTerm(t, k, b)
 					later := renewed(t, s, b)
 					require.True(t, bytes.HasPrefix(later, b))
@@ -217,9 +218,9 @@ func TestLongTerm(t *testing.T) {
 				}
 				changed := bytes.Clone(b)
 				changed[len(b)-len(b)/64] ^= 1
-				require.NotEqual(t, seal.VerdictValid, verify(t, changed, k.trust()).Verdict)
+				require.NotEqual(t, verify.VerdictValid, verified(t, changed, k.trust()).Verdict)
 				more := append(bytes.Clone(b), "% more\n"...)
-				require.Equal(t, seal.VerdictAltered, verify(t, more, k.trust()).Verdict)
+				require.Equal(t, verify.VerdictAltered, verified(t, more, k.trust()).Verdict)
 			})
 		}
 	}

@@ -7,29 +7,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
-func (k keys) trust() seal.VerifyOptions {
+func (k keys) trust() verify.Options {
 	sealer := trust.Pin(k.cfg.Chain[0])
 	if k.ca != nil {
 		sealer = trust.Under(k.ca, "")
 	}
-	return seal.VerifyOptions{Now: k.cfg.Now, Trust: trust.Policy{
+	return verify.Options{Now: k.cfg.Now, Trust: trust.Policy{
 		Sealers: []trust.Sealer{sealer}, Stampers: k.tsa,
 		RecordKeys: map[string]trust.RecordKey{k.cfg.ManifestKeyID: {Key: k.cfg.ManifestSigner.Public()}},
 	}}
 }
 
-func verify(t testing.TB, b []byte, opt seal.VerifyOptions) seal.Report {
+func verified(t testing.TB, b []byte, opt verify.Options) verify.Report {
 	t.Helper()
-	r, err := seal.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), opt)
+	r, err := verify.File(context.Background(), bytes.NewReader(b), int64(len(b)), opt)
 	require.NoError(t, err)
 	return r
 }
 
-func textOf(t testing.TB, r seal.Report) string {
+func textOf(t testing.TB, r verify.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, r.WriteText(&b))
@@ -40,19 +40,19 @@ func TestVerifySealed(t *testing.T) {
 	t.Parallel()
 	k := newKeys(t)
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(3)))
-	r := verify(t, b, k.trust())
+	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
 	require.Equal(t, envelopeID, r.EnvelopeID)
 	require.Equal(t, "B-B", r.Level)
 
 	pinned := k.trust()
 	pinned.Trust.Sealers, pinned.Trust.RecordKeys = []trust.Sealer{trust.Pin(k.cfg.Chain[0])}, nil
-	alone := verify(t, b, pinned) // without the published keys
+	alone := verified(t, b, pinned) // without the published keys
 	require.True(t, alone.OK(), textOf(t, alone))
 
-	untrusted := verify(t, b, seal.VerifyOptions{})
-	require.Equal(t, seal.VerdictUntrusted, untrusted.Verdict, textOf(t, untrusted))
-	require.Equal(t, seal.Untrusted, untrusted.Status(seal.CheckCertificate))
-	require.Equal(t, seal.Untrusted, untrusted.Status(seal.CheckManifestKey))
-	require.Equal(t, seal.Passed, untrusted.Status(seal.CheckDigest))
+	untrusted := verified(t, b, verify.Options{})
+	require.Equal(t, verify.VerdictUntrusted, untrusted.Verdict, textOf(t, untrusted))
+	require.Equal(t, verify.Untrusted, untrusted.Status(verify.CheckCertificate))
+	require.Equal(t, verify.Untrusted, untrusted.Status(verify.CheckManifestKey))
+	require.Equal(t, verify.Passed, untrusted.Status(verify.CheckDigest))
 }

@@ -24,7 +24,8 @@ import (
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
-	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/sandbox"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -49,7 +50,7 @@ type app struct {
 	metrics *metrics.Metrics
 	sealer  *sealer // of a process that has workers
 	// validators are of a process that has the API.
-	validators *seal.Validators
+	validators *sandbox.Pool
 }
 
 // keysLimit bounds how long a request waits for keys that were rotated.
@@ -131,14 +132,14 @@ func (a *app) close() error {
 
 // api puts the HTTP handler together.
 func (a *app) api() (http.Handler, error) {
-	admission := seal.DefaultLimits()
-	admission.MaxBytes = a.cfg.UploadLimit
+	admitted_ := admission.DefaultLimits()
+	admitted_.MaxBytes = a.cfg.UploadLimit
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
 	}
-	a.validators = seal.NewValidators(self, "validate-pdf")
-	admission.Validators = a.validators
+	a.validators = sandbox.New(self, "validate-pdf")
+	admitted_.Validators = a.validators
 	others, err := settingsTrust(a.cfg)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (a *app) api() (http.Handler, error) {
 		Scanner: scanner,
 		Store:   a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
-		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: admission,
+		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: admitted_,
 		RateLimit: a.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(a.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: a.cfg.DefaultExpiryDays, ReminderInterval: a.cfg.ReminderInterval, ConsoleIdle: a.cfg.ConsoleIdle, ConsoleTOTP: a.cfg.ConsoleTOTP,
 		DeclineNeedsCode: a.cfg.DeclineNeedsCode, CodeBeforeReading: !a.cfg.ReadBeforeCode, AllowPrivateHooks: a.cfg.WebhookAllowPrivate,

@@ -6,35 +6,37 @@ import (
 	"fmt"
 	"os"
 
-	"countersign/seal"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
 
 // bounded verifies files in a process of its own, as the API does: a hostile file
 // can end that one, or use up what it may take, and nothing else.
 type bounded struct {
-	validators *seal.Validators
-	opt        seal.VerifyOptions
+	validators *sandbox.Pool
+	opt        verify.Options
 }
 
-func newBounded(opt seal.VerifyOptions) (*bounded, error) {
+func newBounded(opt verify.Options) (*bounded, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that examines PDFs: %w", err)
 	}
-	return &bounded{seal.NewValidators(self, "validate-pdf"), opt}, nil
+	return &bounded{sandbox.New(self, "validate-pdf"), opt}, nil
 }
 
 func (b *bounded) close() { b.validators.Close() }
 
-// verify is seal.Verify. What takes more than the process may has no verdict.
-func (b *bounded) verify(ctx context.Context, f *os.File, size int64) (seal.Report, error) {
-	x, err := b.validators.Examine(ctx, f, size)
-	var refusal *seal.Refusal
-	if errors.As(err, &refusal) {
-		return seal.Report{}, errTooComplex
+// verify is verify.File. What takes more than the process may has no verdict.
+func (b *bounded) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
+	x, err := verify.ExamineIn(ctx, b.validators, f, size)
+	var refused *refusal.Error
+	if errors.As(err, &refused) {
+		return verify.Report{}, errTooComplex
 	}
 	if err != nil {
-		return seal.Report{}, err
+		return verify.Report{}, err
 	}
 	return x.Report(b.opt), nil
 }

@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
 
 // TestMain lets the test program be the process that examines files.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "validate-pdf" {
-		os.Exit(seal.RunValidator(context.Background(), os.Stdin, os.Stdout))
+		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
 	}
 	os.Exit(m.Run())
 }
@@ -31,15 +33,15 @@ func TestVerifyIsBounded(t *testing.T) {
 	info, err := f.Stat()
 	require.NoError(t, err)
 
-	in, err := newBounded(seal.VerifyOptions{Now: now})
+	in, err := newBounded(verify.Options{Now: now})
 	require.NoError(t, err)
 	defer in.close()
 	got, err := in.verify(t.Context(), f, info.Size())
 	require.NoError(t, err)
-	want, err := seal.Verify(t.Context(), f, info.Size(), in.opt)
+	want, err := verify.File(t.Context(), f, info.Size(), in.opt)
 	require.NoError(t, err)
 	require.Equal(t, want, got, "as in this process")
-	require.Equal(t, seal.VerdictNotSealed, got.Verdict)
+	require.Equal(t, verify.VerdictNotSealed, got.Verdict)
 
 	// A file of any size is examined.
 	large := filepath.Join(t.TempDir(), "large.pdf")
@@ -50,12 +52,12 @@ func TestVerifyIsBounded(t *testing.T) {
 	defer func() { require.NoError(t, l.Close()) }()
 	got, err = in.verify(t.Context(), l, 101<<20)
 	require.NoError(t, err)
-	want, err = seal.Verify(t.Context(), l, 101<<20, in.opt)
+	want, err = verify.File(t.Context(), l, 101<<20, in.opt)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
 	// The same with less memory than the process itself needs.
-	small := &bounded{seal.NewValidators("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
+	small := &bounded{sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
 	defer small.close()
 	_, err = small.verify(t.Context(), f, info.Size())
 	require.ErrorIs(t, err, errTooComplex)

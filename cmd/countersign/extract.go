@@ -7,23 +7,23 @@ import (
 	"io"
 	"os"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // verdictError makes the exit code tell what the report says.
-type verdictError seal.Verdict
+type verdictError verify.Verdict
 
 func (e verdictError) Error() string { return "the document is " + string(e) }
 
 // ExitCode is a number of its own for each verdict; 1 means that there is none.
 func (e verdictError) ExitCode() int {
 	return map[verdictError]int{
-		verdictError(seal.VerdictAltered): 2, verdictError(seal.VerdictUntrusted): 3, verdictError(seal.VerdictBroken): 4, verdictError(seal.VerdictNotSealed): 5,
+		verdictError(verify.VerdictAltered): 2, verdictError(verify.VerdictUntrusted): 3, verdictError(verify.VerdictBroken): 4, verdictError(verify.VerdictNotSealed): 5,
 	}[e]
 }
 
 // errOf returns nil if the document is valid.
-func errOf(r seal.Report) error {
+func errOf(r verify.Report) error {
 	if r.OK() {
 		return nil
 	}
@@ -32,8 +32,8 @@ func errOf(r seal.Report) error {
 
 // extract writes the longest beginning of a file that its service wrote, the
 // seal and the time-stamps after it, into a new file, and verifies that.
-func extract(ctx context.Context, in *os.File, size int64, r seal.Report, to string, again *bounded) (seal.Report, error) {
-	if r.Verdict == seal.VerdictBroken || r.Verdict == seal.VerdictNotSealed {
+func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *bounded) (verify.Report, error) {
+	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
 		return r, fmt.Errorf("there is nothing to extract: %w", verdictError(r.Verdict))
 	}
 	if r.Additions != nil {
@@ -48,7 +48,7 @@ func extract(ctx context.Context, in *os.File, size int64, r seal.Report, to str
 		r, err = again.verify(ctx, out, size)
 	}
 	err = errors.Join(err, out.Close())
-	if err == nil && !r.OK() && r.Verdict != seal.VerdictUntrusted {
+	if err == nil && !r.OK() && r.Verdict != verify.VerdictUntrusted {
 		err = fmt.Errorf("what was extracted does not verify: %s", r.Summary)
 	}
 	if err != nil {

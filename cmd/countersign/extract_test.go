@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // TestExitCodes: each verdict but valid ends the program with a number of its own.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	seen := map[int]seal.Verdict{0: seal.VerdictValid, 1: "an error"}
-	for _, v := range seal.Verdicts() {
-		err := errOf(seal.Report{Verdict: v})
-		if v == seal.VerdictValid {
+	seen := map[int]verify.Verdict{0: verify.VerdictValid, 1: "an error"}
+	for _, v := range verify.Verdicts() {
+		err := errOf(verify.Report{Verdict: v})
+		if v == verify.VerdictValid {
 			require.NoError(t, err)
 			continue
 		}
@@ -24,7 +24,7 @@ func TestExitCodes(t *testing.T) {
 		require.NotContains(t, seen, coded.ExitCode(), v)
 		seen[coded.ExitCode()] = v
 	}
-	require.Equal(t, map[int]seal.Verdict{
-		0: "valid", 1: "an error", 2: seal.VerdictAltered, 3: seal.VerdictUntrusted, 4: seal.VerdictBroken, 5: seal.VerdictNotSealed,
+	require.Equal(t, map[int]verify.Verdict{
+		0: "valid", 1: "an error", 2: verify.VerdictAltered, 3: verify.VerdictUntrusted, 4: verify.VerdictBroken, 5: verify.VerdictNotSealed,
 	}, seen)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"os"
 
-	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/sandbox"
 )
 
 type validatorCommand struct{}
@@ -12,6 +13,6 @@ type validatorCommand struct{}
 // Run examines an uploaded PDF on behalf of the API, in a process of its own: a
 // hostile file can end this one, and nothing else.
 func (validatorCommand) Run(ctx context.Context) error {
-	os.Exit(seal.RunValidator(ctx, os.Stdin, os.Stdout))
+	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, admission.Tasks()))
 	return nil
 }

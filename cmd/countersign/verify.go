@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"os"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 type verifyCommand struct {
@@ -28,7 +28,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := newBounded(seal.VerifyOptions{Trust: policy, Now: now})
+	in, err := newBounded(verify.Options{Trust: policy, Now: now})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -265,14 +265,14 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	}
 	defer func() { _ = f.Close() }() // read only
 	r.Sealed++
-	rep, err := seal.Verify(ctx, f, f.Size, seal.VerifyOptions{Trust: trust.Policy{RecordKeys: keys}, Now: v.Now})
+	rep, err := verify.File(ctx, f, f.Size, verify.Options{Trust: trust.Policy{RecordKeys: keys}, Now: v.Now})
 	if err != nil {
 		return fmt.Errorf("read sealed document %s: %w", d.ID, err)
 	}
 	// Whether the certificate is trusted is another question: the record inside
 	// is signed with a key of ours.
 	for _, c := range rep.Findings {
-		if c.Status == seal.Failed || c.Check == seal.CheckManifestKey && c.Status != seal.Passed {
+		if c.Status == verify.Failed || c.Check == verify.CheckManifestKey && c.Status != verify.Passed {
 			r.add("sealed document %s: %s", d.ID, c.Detail)
 		}
 	}

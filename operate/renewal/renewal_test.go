@@ -27,6 +27,7 @@ import (
 	"countersign/operate/renewal"
 	"countersign/seal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -165,7 +166,7 @@ func (h *house) holds(e *models.Envelope, level string) {
 	h.t.Helper()
 	for _, d := range e.Sealed() {
 		b := h.file(d.BlobKey)
-		r, err := seal.Verify(h.t.Context(), bytes.NewReader(b), int64(len(b)), seal.VerifyOptions{Trust: h.trust, Now: h.Now})
+		r, err := verify.File(h.t.Context(), bytes.NewReader(b), int64(len(b)), verify.Options{Trust: h.trust, Now: h.Now})
 		require.NoError(h.t, err)
 		require.True(h.t, r.OK(), r.Findings)
 		assert.Equal(h.t, d.SHA256, r.SHA256)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 )
 
 func main() {
@@ -183,7 +184,7 @@ func uploaded(ctx context.Context, in *os.File) (seal.Job, time.Duration, error)
 		return seal.Job{}, 0, err
 	}
 	start := time.Now()
-	info, err := seal.Admit(ctx, in, size, seal.DefaultLimits())
+	info, err := admission.Admit(ctx, in, size, admission.DefaultLimits())
 	if err != nil {
 		return seal.Job{}, 0, err
 	}

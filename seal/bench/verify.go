@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // measureVerify compares verifying a sealed file with hashing it, which anyone
@@ -31,8 +32,8 @@ func measureVerify(ctx context.Context, w io.Writer, dir string, s *sealer, job 
 			return err
 		}},
 		{name: "Countersign verify", run: func(*os.File) error {
-			report, err := seal.Verify(ctx, out, res.Size, seal.VerifyOptions{Now: time.Now})
-			if err == nil && report.Verdict != seal.VerdictUntrusted { // nobody is trusted here
+			report, err := verify.File(ctx, out, res.Size, verify.Options{Now: time.Now})
+			if err == nil && report.Verdict != verify.VerdictUntrusted { // nobody is trusted here
 				err = fmt.Errorf("the sealed file is %s", report.Verdict)
 			}
 			return err

@@ -26,14 +26,17 @@ import (
 	"github.com/gowebpki/jcs"
 
 	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // checker has what every file is sealed and verified with.
 type checker struct {
 	sealer *seal.Sealer
-	verify seal.VerifyOptions
-	limits seal.Limits
+	verify verify.Options
+	limits admission.Limits
 	dir    string // for files
 	caFile string
 	ink    []byte
@@ -53,7 +56,7 @@ func newChecker() (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{dir: dir, limits: seal.DefaultLimits(), caFile: filepath.Join(dir, "ca.pem"), ink: scrawl()}
+	c := &checker{dir: dir, limits: admission.DefaultLimits(), caFile: filepath.Join(dir, "ca.pem"), ink: scrawl()}
 	ca, cert, key, err := seal.SelfSigned("Corpus", time.Now(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func newChecker() (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.verify = seal.VerifyOptions{Now: time.Now, Trust: trust.Policy{
+	c.verify = verify.Options{Now: time.Now, Trust: trust.Policy{
 		Sealers: []trust.Sealer{trust.Pin(chain[0])}, RecordKeys: map[string]trust.RecordKey{"k1": {Key: record.Public()}},
 	}}
 	return c, os.WriteFile(c.caFile, ca, 0o600)
@@ -123,12 +126,12 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 	if in.seed != 0 {
 		kind = "damaged"
 	}
-	info, err := seal.Admit(ctx, bytes.NewReader(b), int64(len(b)), c.limits)
-	var refusal *seal.Refusal
+	info, err := admission.Admit(ctx, bytes.NewReader(b), int64(len(b)), c.limits)
+	var refused *refusal.Error
 	switch {
-	case errors.As(err, &refusal):
-		r.count("%s: refused: %s", kind, refusal.Code)
-		c.refused(ctx, &r, original, refusal)
+	case errors.As(err, &refused):
+		r.count("%s: refused: %s", kind, refused.Code)
+		c.refused(ctx, &r, original, refused)
 		return r
 	case err != nil:
 		r.fail("admission: %v", err)
@@ -144,14 +147,14 @@ func (c *checker) check(ctx context.Context, in input) (r result) {
 
 // refused compares with what other programs say: a file that all three read
 // without complaint is not damaged.
-func (c *checker) refused(ctx context.Context, r *result, original string, refusal *seal.Refusal) {
-	switch refusal.Code {
-	case seal.PDFNeedsRepair, seal.PDFTruncated, seal.NotAPDF, seal.PDFTooComplex:
+func (c *checker) refused(ctx context.Context, r *result, original string, refused *refusal.Error) {
+	switch refused.Code {
+	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
 	default:
 		return // a matter of what is allowed
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
-		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refusal.Message)
+		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refused.Message)
 	}
 }
 
@@ -186,7 +189,7 @@ func tool(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-func (c *checker) seal(ctx context.Context, r *result, kind, dir, original string, b []byte, info seal.Info) {
+func (c *checker) seal(ctx context.Context, r *result, kind, dir, original string, b []byte, info admission.Info) {
 	job := c.job(b, info)
 	name := filepath.Join(dir, "sealed.pdf")
 	out, err := os.Create(name) //nolint:gosec // in our own folder
@@ -201,8 +204,8 @@ func (c *checker) seal(ctx context.Context, r *result, kind, dir, original strin
 		return
 	}
 	r.count("%s: sealed", kind)
-	report, err := seal.Verify(ctx, out, sealed.Size, c.verify)
-	if err != nil || report.Verdict != seal.VerdictValid {
+	report, err := verify.File(ctx, out, sealed.Size, c.verify)
+	if err != nil || report.Verdict != verify.VerdictValid {
 		r.fail("our own verification: %s %v %v", report.Verdict, err, report.Findings)
 	} else {
 		r.count("%s: verified by countersign", kind)
@@ -297,7 +300,7 @@ func signature(b []byte) (covered, der []byte, err error) {
 }
 
 // job is an envelope with a signature and a text on the first and the last page.
-func (c *checker) job(b []byte, info seal.Info) seal.Job {
+func (c *checker) job(b []byte, info admission.Info) seal.Job {
 	const envelope, document, signer = "3f0c1f6e-9f5d-4c4c-8b1f-2a6d0f3f7b11", "9a2f4c5e-0b1d-4b7a-9e55-6d1c2b3a4f50", "b5a7a1de-6a53-4c1e-9f3b-0c8d2e4f6a10"
 	sum := sha256.Sum256(b)
 	hash := hex.EncodeToString(sum[:])

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 )
 
 // TestSample checks the seal's own test files, what other programs make of them,
@@ -64,7 +65,7 @@ func TestSample(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	blank := func() picture { return picture{100, 100, make([]byte, 100*100*3)} }
-	info := seal.Info{Pages: []seal.PageSize{{Width: 200, Height: 200}}}
+	info := admission.Info{Pages: []admission.PageSize{{Width: 200, Height: 200}}}
 	job := seal.Job{Values: []seal.Value{{Page: 1, X: 20, Y: 40, W: 40, H: 20}}}
 	for _, tt := range []struct{ x, y, outside, inside int }{
 		{0, 0, 1, 0},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"countersign/seal"
+	"countersign/seal/admission"
 )
 
 // dpi is what pages are rendered at, foot how high above a page's end the line
@@ -19,7 +20,7 @@ const (
 )
 
 // pixels renders the first and the last page before and after sealing.
-func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, sealed string, job seal.Job, info seal.Info) {
+func (c *checker) pixels(ctx context.Context, r *result, kind, dir, original, sealed string, job seal.Job, info admission.Info) {
 	pages := []int{1}
 	if n := len(info.Pages); n > 1 {
 		pages = append(pages, n)
@@ -95,7 +96,7 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 
 // compare counts the pixels that differ outside the fields and the line at the
 // foot, and within the fields.
-func compare(a, b picture, page int, job seal.Job, info seal.Info) (outside, inside int) {
+func compare(a, b picture, page int, job seal.Job, info admission.Info) (outside, inside int) {
 	if a.w != b.w || a.h != b.h || bytes.Equal(a.rgb, b.rgb) {
 		return 0, 0
 	}

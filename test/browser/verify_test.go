@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to change what the service has on record
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // annotated adds to a file what a PDF reader adds for a comment: a new annotation and a new version of the page.
@@ -166,7 +166,7 @@ func TestWordsForEveryFinding(t *testing.T) {
 		return string(raw)
 	}
 	page := read("words.ts")
-	for _, code := range seal.Codes() {
+	for _, code := range verify.Codes() {
 		require.Contains(t, page, fmt.Sprintf("%q: ", code), "a sentence for people in web/src/verify/words.ts")
 		check, _, _ := strings.Cut(string(code), ".")
 		require.Regexp(t, `(?s)export const checks.*\b`+check+`: "`, page)

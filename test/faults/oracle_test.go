@@ -19,8 +19,8 @@ import (
 
 	"countersign/internal/inbox"
 	"countersign/models"
-	"countersign/seal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // told are the events that webhooks hear of.
@@ -154,7 +154,7 @@ func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.E
 	require.NoError(t, err)
 	authorities, err := trust.Authorities(pem)
 	require.NoError(t, err)
-	report, err := seal.Verify(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), seal.VerifyOptions{
+	report, err := verify.File(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), verify.Options{
 		Now: clock, Trust: trust.Policy{Sealers: []trust.Sealer{trust.Under(authorities[0], "")}},
 	})
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ import (
 	"countersign/seal"
 	"countersign/seal/pdf"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // When everything happens: sealed, given a later time-stamp twice, and judged.
@@ -58,12 +59,12 @@ func newHouse() *house {
 }
 
 // trust is what somebody who knows the service trusts.
-func (h *house) trust() seal.VerifyOptions {
+func (h *house) trust() verify.Options {
 	return h.trusting(trust.Under(h.sealRoot.cert, ""))
 }
 
-func (h *house) trusting(sealer trust.Sealer) seal.VerifyOptions {
-	return seal.VerifyOptions{Now: func() time.Time { return judgeTime }, Trust: trust.Policy{
+func (h *house) trusting(sealer trust.Sealer) verify.Options {
+	return verify.Options{Now: func() time.Time { return judgeTime }, Trust: trust.Policy{
 		Sealers: []trust.Sealer{sealer}, Stampers: h.tsaRoot.pool(), RecordKeys: map[string]trust.RecordKey{"k1": {Key: h.record.Public()}},
 	}}
 }
@@ -274,21 +275,21 @@ var (
 	})
 )
 
-func verify(b []byte, opt seal.VerifyOptions) seal.Report {
-	return must(seal.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), opt))
+func verified(b []byte, opt verify.Options) verify.Report {
+	return must(verify.File(context.Background(), bytes.NewReader(b), int64(len(b)), opt))
 }
 
-func explain(r seal.Report) string {
+func explain(r verify.Report) string {
 	var b bytes.Buffer
 	check(r.WriteText(&b))
 	return b.String()
 }
 
 // victimless trusts nobody: enough to see what a verification costs.
-func victimless() seal.VerifyOptions {
-	return seal.VerifyOptions{Now: func() time.Time { return judgeTime }}
+func victimless() verify.Options {
+	return verify.Options{Now: func() time.Time { return judgeTime }}
 }
 
-func verifyReader(r io.ReaderAt, size int64, opt seal.VerifyOptions) (seal.Report, error) {
-	return seal.Verify(context.Background(), r, size, opt)
+func verifyReader(r io.ReaderAt, size int64, opt verify.Options) (verify.Report, error) {
+	return verify.File(context.Background(), r, size, opt)
 }

@@ -7,8 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/refusal"
 	pin "countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // forgery is one attack: how its file is made from a genuine one, the verdict
@@ -19,10 +20,10 @@ type forgery struct {
 	levels []level
 	// original is what the forger had sealed; nil: the agreement.
 	original func() []byte
-	want     seal.Verdict
+	want     verify.Verdict
 	make     func(g *genuine) []byte
 	shows    effect
-	trust    func(h *house) seal.VerifyOptions // nil: the house's
+	trust    func(h *house) verify.Options // nil: the house's
 }
 
 func (f forgery) at() []level {
@@ -34,17 +35,17 @@ func (f forgery) at() []level {
 
 // The verdicts.
 const (
-	altered   = seal.Verdict("altered")
-	broken    = seal.VerdictBroken
-	untrusted = seal.VerdictUntrusted
-	notSealed = seal.Verdict("not_sealed")
-	valid     = seal.VerdictValid
+	altered   = verify.Verdict("altered")
+	broken    = verify.VerdictBroken
+	untrusted = verify.VerdictUntrusted
+	notSealed = verify.Verdict("not_sealed")
+	valid     = verify.VerdictValid
 )
 
 var archived = []level{levelLT, levelLTA}
 
 // refused says that there is no such file: the original is refused.
-const refused = seal.Verdict("refused")
+const refused = verify.Verdict("refused")
 
 func all() []forgery {
 	return slices.Concat(savings(), wrappings(), universal(), shadows(), annotations(), detours(), archives(), holesOfSeal(), holesOfStamps(),
@@ -75,7 +76,7 @@ func TestGenuine(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
 		g := genuineFiles()[l]
-		r := verify(g.bytes, g.house.trust())
+		r := verified(g.bytes, g.house.trust())
 		require.Equal(t, valid, r.Verdict, "%s: %s", l, explain(r))
 		require.Len(t, g.later(), map[level]int{levelB: 0, levelT: 0, levelLT: 1, levelLTA: 2}[l])
 	}
@@ -90,8 +91,8 @@ func TestForgeries(t *testing.T) {
 			t.Run(f.name+"/"+string(l), func(t *testing.T) {
 				t.Parallel()
 				g, err := f.base(l)
-				var refusal *seal.Refusal
-				if errors.As(err, &refusal) && f.want == refused {
+				var objection *refusal.Error
+				if errors.As(err, &objection) && f.want == refused {
 					return
 				}
 				require.NoError(t, err)
@@ -101,14 +102,14 @@ func TestForgeries(t *testing.T) {
 				if f.trust != nil {
 					trust = f.trust(g.house)
 				}
-				r := verify(b, trust)
+				r := verified(b, trust)
 				if r.Verdict != f.want {
 					t.Errorf("verdict %s, want %s:\n%s", r.Verdict, f.want, explain(r))
 				}
 				checkReport(t, b, r, trust)
 				if f.trust == nil { // nobody is trusted more who is named more closely
 					for _, s := range []pin.Sealer{pin.Pin(g.house.sealer.cert), pin.Under(g.house.sealRoot.cert, "Countersign")} {
-						require.NotEqual(t, valid, verify(b, g.house.trusting(s)).Verdict)
+						require.NotEqual(t, valid, verified(b, g.house.trusting(s)).Verdict)
 					}
 				}
 				if !*long && l != f.at()[0] && l != levelLTA {
@@ -124,7 +125,7 @@ func TestForgeries(t *testing.T) {
 
 // checkReport: whatever is not valid shows nobody's name as a signer, and what
 // is altered has a beginning that is valid.
-func checkReport(t require.TestingT, b []byte, r seal.Report, trust seal.VerifyOptions) {
+func checkReport(t require.TestingT, b []byte, r verify.Report, trust verify.Options) {
 	switch r.Verdict {
 	case valid:
 		require.NotNil(t, r.Record)
@@ -135,7 +136,7 @@ func checkReport(t require.TestingT, b []byte, r seal.Report, trust seal.VerifyO
 	case altered:
 		require.Nil(t, r.Record)
 		require.NotNil(t, r.Additions)
-		require.Equal(t, valid, verify(b[:r.Additions.From], trust).Verdict)
+		require.Equal(t, valid, verified(b[:r.Additions.From], trust).Verdict)
 		require.EqualValues(t, len(b), r.Additions.From+r.Additions.Bytes)
 	case broken, notSealed:
 		require.Nil(t, r.Record)

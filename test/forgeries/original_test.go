@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
 )
 
 // prepared is an original that its author made in order to deceive once it is
@@ -260,10 +262,10 @@ func TestPreparedOriginals(t *testing.T) {
 			t.Run(p.name+"/"+string(l), func(t *testing.T) {
 				t.Parallel()
 				original := p.bytes()
-				var refusal *seal.Refusal
-				_, err := seal.Admit(context.Background(), bytes.NewReader(original), int64(len(original)), seal.DefaultLimits())
-				if errors.As(err, &refusal) {
-					t.Logf("refused: %s", refusal.Message)
+				var refused *refusal.Error
+				_, err := admission.Admit(context.Background(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
+				if errors.As(err, &refused) {
+					t.Logf("refused: %s", refused.Message)
 					return
 				}
 				require.NoError(t, err)
@@ -274,7 +276,7 @@ func TestPreparedOriginals(t *testing.T) {
 					inEnvelope(j, otherID, j.Document)
 				})
 				require.NoError(t, err, "what is admitted can be sealed")
-				r := verify(g.bytes, h.trust())
+				r := verified(g.bytes, h.trust())
 				require.Equal(t, valid, r.Verdict, explain(r))
 				require.Equal(t, otherID, r.EnvelopeID)
 				require.Equal(t, "The right one", r.Subject)

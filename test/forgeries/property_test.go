@@ -121,7 +121,7 @@ func propertyAppended(name string) func(t *rapid.T) {
 	return func(t *rapid.T) {
 		w := written()[name]
 		b := appended(t, w)
-		r := verify(b, w.house.trust())
+		r := verified(b, w.house.trust())
 		if genuine := w.genuineRevision(b); genuine != (r.Verdict == valid) {
 			t.Fatalf("genuine: %v, verdict %s\n%s", genuine, r.Verdict, explain(r))
 		}
@@ -156,7 +156,7 @@ func FuzzBytesAppended(f *testing.F) {
 		for _, l := range []level{levelB, levelLT} {
 			w := written()[string(l)]
 			b := slices.Concat(w.bytes, more)
-			r := verify(b, w.house.trust())
+			r := verified(b, w.house.trust())
 			require.Equal(t, w.genuineRevision(b), r.Verdict == valid, explain(r))
 		}
 	})
@@ -192,7 +192,7 @@ func TestPropertyEdited(t *testing.T) {
 						}
 					}
 				}
-				r := verify(b, w.house.trust())
+				r := verified(b, w.house.trust())
 				if genuine := w.genuineRevision(b); genuine != (r.Verdict == valid) {
 					t.Fatalf("genuine: %v, verdict %s\n%s", genuine, r.Verdict, explain(r))
 				}
@@ -237,7 +237,7 @@ func TestEveryByte(t *testing.T) {
 				for at := part * step; at < len(b); at += parts * step {
 					for _, mask := range []byte{0x01, 0x20} { // 0x20: the other case, or a blank
 						b[at] ^= mask
-						r := verify(b, g.house.trust())
+						r := verified(b, g.house.trust())
 						require.NotEqual(t, valid, r.Verdict, "byte %d of %d, mask %x: %s", at, len(b), mask, explain(r))
 						b[at] ^= mask
 					}
@@ -266,7 +266,7 @@ func TestEveryBeginning(t *testing.T) {
 				if n > len(w.bytes) {
 					continue
 				}
-				r := verify(w.bytes[:n], w.house.trust())
+				r := verified(w.bytes[:n], w.house.trust())
 				require.Equal(t, w.genuineRevision(w.bytes[:n]), r.Verdict == valid, "%d bytes: %s", n, explain(r))
 			}
 		})
@@ -297,7 +297,7 @@ func TestPropertySignature(t *testing.T) {
 				if bytes.Equal(b, w.bytes) {
 					return
 				}
-				if r := verify(b, w.house.trust()); r.Verdict == valid {
+				if r := verified(b, w.house.trust()); r.Verdict == valid {
 					t.Fatalf("valid with the signature %s\n%s", hex.EncodeToString(der), explain(r))
 				}
 			})

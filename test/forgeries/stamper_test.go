@@ -4,14 +4,14 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 
-	"countersign/seal"
+	"countersign/seal/verify"
 )
 
 // stampers are time-stamps by those who must not give them, or of times that
 // cannot be.
 func stampers() []forgery {
 	const class = "look-alike time-stamp authorities"
-	by := func(name string, want seal.Verdict, who func(h *house) *identity) forgery {
+	by := func(name string, want verify.Verdict, who func(h *house) *identity) forgery {
 		return forgery{name: "stamper-" + name, class: class, want: want, shows: nothing("a time that nobody trustworthy confirms"), make: func(g *genuine) []byte {
 			signer := who(g.house)
 			return g.rearchived(func(*increment) {}, func(t *token) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"countersign/seal"
 	"countersign/seal/trust"
+	"countersign/seal/verify"
 )
 
 // sealers are seals by those who must not: everything about them is sound.
@@ -17,7 +17,7 @@ func sealers() []forgery {
 	const class = "look-alike sealers"
 	// sealedBy is a file that somebody seals with this software and keys of their
 	// own, with the same names.
-	sealedBy := func(name string, want seal.Verdict, who func(h *house) *identity) forgery {
+	sealedBy := func(name string, want verify.Verdict, who func(h *house) *identity) forgery {
 		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forged), make: func(g *genuine) []byte {
 			h := newHouseLike(g.house)
 			h.sealer = who(h)
@@ -43,7 +43,7 @@ func sealers() []forgery {
 			forSealing(c)
 			c.Subject = subject
 		}))
-		f.trust = func(h *house) seal.VerifyOptions { return h.trusting(trust.Under(h.sealRoot.cert, "Countersign")) }
+		f.trust = func(h *house) verify.Options { return h.trusting(trust.Under(h.sealRoot.cert, "Countersign")) }
 		return f
 	}
 	foreign := func(*house) *identity { return newRoot("Sealing root") }
@@ -65,7 +65,7 @@ func sealers() []forgery {
 		{
 			name: "sealer-revoked-by-who-pins-it", class: class, want: untrusted, shows: nothing("a key that was stolen before the document was sealed"),
 			make: func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
-			trust: func(h *house) seal.VerifyOptions {
+			trust: func(h *house) verify.Options {
 				s := trust.Pin(h.sealer.cert)
 				s.Revoked = &trust.Revocation{At: sealTime.AddDate(0, 0, -1), Reason: "stolen"}
 				return h.trusting(s)
@@ -138,7 +138,7 @@ func sealers() []forgery {
 		{
 			name: "sealer-trust-in-nobody", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who trusts nobody"),
 			make:  func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
-			trust: func(*house) seal.VerifyOptions { return seal.VerifyOptions{} },
+			trust: func(*house) verify.Options { return verify.Options{} },
 		},
 		{
 			name: "sealer-record-key-unknown", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who knows other keys"),
@@ -148,7 +148,7 @@ func sealers() []forgery {
 				g = h.make(g.level, agreement())
 				return g.bytes
 			},
-			trust: func(h *house) seal.VerifyOptions {
+			trust: func(h *house) verify.Options {
 				opt := h.trust()
 				opt.Trust.RecordKeys = map[string]trust.RecordKey{"k2": opt.Trust.RecordKeys["k1"]}
 				return opt

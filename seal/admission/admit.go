@@ -1,0 +1,222 @@
+// Package admission decides which uploaded PDFs are accepted: those that can be
+// sealed, and that programs read in one way.
+package admission
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/seal"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+	"countersign/seal/verify"
+)
+
+// Limits bound what Admit accepts and what it may cost.
+type Limits struct {
+	MaxBytes   int64
+	MaxPages   int
+	MaxObjects int
+	Timeout    time.Duration // of reading a file, and of the processors' time for examining it in full
+	MaxMemory  int64         // bytes that examining one file may take
+	// Validators make the full examination in processes of their own, which are
+	// ended when they exceed Timeout or MaxMemory. Nil: it is made in this
+	// process, bounded by the limits of the parsers alone.
+	Validators *sandbox.Pool
+}
+
+// patience is how often Timeout may pass by the clock while a file is examined
+// in full: on a busy machine much of that belongs to others.
+const patience = 6
+
+// DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
+func DefaultLimits() Limits {
+	return Limits{MaxBytes: 25 << 20, MaxPages: 5000, MaxObjects: 300_000, Timeout: 20 * time.Second, MaxMemory: 512 << 20}
+}
+
+// Info is what Admit learnt about a PDF.
+type Info struct {
+	Pages []PageSize `json:"pages"`
+	// Signed tells that the PDF carries a signature already. It will not be
+	// drawn on: it is embedded in a fresh audit PDF, which is sealed.
+	Signed bool `json:"signed"`
+	// Warnings are what programs may show differently, by code.
+	Warnings []Warning `json:"warnings,omitempty"`
+	// Facts make sealing the PDF quicker; nil if it is signed already.
+	Facts *seal.Facts `json:"-"`
+}
+
+// PageSize is a page's size in points as a reader shows it: CropBox within
+// MediaBox, Rotate and UserUnit applied.
+type PageSize struct {
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
+
+// Admit examines an uploaded PDF. The error is a *refusal.Error when the file is at
+// fault: what Admit lets through can be sealed.
+func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
+	if size > lim.MaxBytes {
+		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
+	}
+	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
+	defer cancel()
+	info, err := examine(reading, r, size, lim)
+	if err != nil {
+		return Info{}, refusalOf(err)
+	}
+	validating, cancel := context.WithTimeout(ctx, patience*lim.Timeout)
+	defer cancel()
+	if lim.Validators != nil {
+		err = validateIn(validating, lim.Validators, r, size, lim)
+	} else {
+		err = validateHere(validating, r, size, lim)
+	}
+	var objection *refusal.Error
+	if errors.As(err, &objection) && ctx.Err() == nil {
+		// It knows the standard, but neither all of it nor what all other programs
+		// read; our own reader, which writes the seal, has decided already.
+		info.Warnings = append(info.Warnings, Warning{Code: WarnStandard, Count: 1, Detail: objection.Message})
+		err = nil
+	}
+	return info, err
+}
+
+// refusalOf turns errors of the reader into refusals; others stay as they are.
+func refusalOf(err error) error {
+	var r *refusal.Error
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.Is(err, context.DeadlineExceeded):
+		return refusal.TooLong()
+	case errors.Is(err, pdf.ErrLimit):
+		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
+	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
+		return refusal.New(refusal.PDFNeedsRepair, "The PDF is damaged"+reason(err)+". Opening it in a PDF program and saving it anew may help.")
+	}
+	return err
+}
+
+// reason returns what the reader says about a file, in brackets: object numbers,
+// places, and what was expected there.
+func reason(err error) string {
+	s := safeText(err.Error())
+	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
+		s = strings.ReplaceAll(s, prefix.Error()+": ", "")
+	}
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "pdf: ", ""), "seal: ", "")
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// safeText makes text of a file fit for a message: ASCII, and not too much.
+func safeText(s string) string {
+	const most = 200
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+	return s[:min(len(s), most)]
+}
+
+// examine reads the file with our own reader, which later writes the seal.
+func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
+	if err := checkEnds(r, size); err != nil {
+		return Info{}, err
+	}
+	limits := pdf.DefaultLimits()
+	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
+	f, err := pdf.Open(r, size, limits)
+	if err != nil {
+		return Info{}, err
+	}
+	if !f.Trailer().Get("Encrypt").IsNull() {
+		return Info{}, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first.")
+	}
+	if err := checkForm(f); err != nil {
+		return Info{}, err
+	}
+	signed, err := verify.IsSigned(f)
+	if err != nil {
+		return Info{}, err
+	}
+	if resembles, err := verify.ResemblesSeal(ctx, r, size, signed); err != nil || resembles {
+		return Info{}, cmp.Or(err, error(refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")))
+	}
+	n := newInspector(f, lim, signed)
+	if err := n.document(); err != nil {
+		return Info{}, err
+	}
+	pages, err := n.pages(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	if len(pages) == 0 {
+		return Info{}, refusal.New(refusal.PDFNoPages, "The PDF has no pages.")
+	}
+	if err := n.objects(ctx); err != nil {
+		return Info{}, err
+	}
+	info := Info{Pages: pages, Signed: signed, Warnings: n.found()}
+	if signed { // nothing is drawn on it
+		return info, nil
+	}
+	info.Facts, err = seal.Rehearse(ctx, f, r, size, len(pages))
+	return info, err
+}
+
+// checkEnds tells what is no PDF at all from a PDF that is cut off.
+func checkEnds(r io.ReaderAt, size int64) error {
+	const near = 1024
+	head := make([]byte, min(size, near))
+	tail := make([]byte, min(size, near))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("seal: reading: %w", err)
+	}
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("seal: reading: %w", err)
+	}
+	switch {
+	case !bytes.Contains(head, []byte("%PDF-")):
+		return refusal.New(refusal.NotAPDF, "The file is not a PDF.")
+	case !bytes.HasPrefix(head, []byte("%PDF-")):
+		return refusal.New(refusal.PDFNeedsRepair, "The PDF begins with bytes that do not belong to it. Opening it in a PDF program and saving it anew may help.")
+	case !bytes.Contains(tail, []byte("%%EOF")):
+		return refusal.New(refusal.PDFTruncated, "The PDF is incomplete: its end is missing.")
+	}
+	return nil
+}
+
+// checkForm refuses XFA forms: their content is not in the pages.
+func checkForm(f *pdf.File) error {
+	cat, _, err := f.Catalog()
+	if err != nil {
+		return err
+	}
+	form, err := f.Resolve(cat.Get("AcroForm"))
+	if err != nil {
+		return err
+	}
+	if form.IsDict() {
+		d, err := form.Dict()
+		if err != nil {
+			return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
+		}
+		if !d.Get("XFA").IsNull() {
+			return refusal.New(refusal.PDFXFA, "The PDF holds an XFA form. Print it into a new PDF first.")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"countersign/seal"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// pages reads the page tree, and refuses what in it would be read in two ways.
+func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
+	var sizes []PageSize
+	checked := map[pdf.Ref]bool{} // resources
+	_, err := n.f.WalkTree(n.node, func(p *pdf.Page) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		g, err := n.f.Geometry(p)
+		if err != nil {
+			return where(err, "page %d", p.Index+1)
+		}
+		contents, err := n.f.Contents(p.Dict)
+		if err != nil {
+			return where(err, "page %d", p.Index+1)
+		}
+		for _, c := range contents {
+			ref, ok := c.Ref()
+			if !ok { // poppler shows nothing of such a page, others what remains
+				return refusal.Ambiguous("the content of page %d holds a null where a stream was expected", p.Index+1)
+			}
+			if _, ok := n.contents[ref]; !ok {
+				n.contents[ref] = false
+			}
+		}
+		if err := n.resources(p.Resources, checked, 0); err != nil {
+			return where(err, "resources of page %d", p.Index+1)
+		}
+		if err := n.pageText(p, contents); err != nil {
+			return where(err, "content of page %d", p.Index+1)
+		}
+		w, h := g.Size()
+		sizes = append(sizes, PageSize{w, h})
+		return nil
+	})
+	if errors.Is(err, pdf.ErrLimit) && len(sizes) >= n.lim.MaxPages {
+		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", n.lim.MaxPages))
+	}
+	if err != nil {
+		return nil, err
+	}
+	catalog, _, err := n.f.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	root, _ := catalog.Get("Pages").Ref() // it has been walked
+	_, err = n.tree(ctx, root, nil)
+	return sizes, err
+}
+
+// where adds to an error of the reader where in the document it was met.
+func where(err error, format string, args ...any) error {
+	var r *refusal.Error
+	if errors.As(err, &r) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
+// node refuses a page, or a node of the page tree, with a key twice.
+func (n *inspector) node(ref pdf.Ref) error {
+	o, err := n.f.Object(ref)
+	if err != nil {
+		return err
+	}
+	return onlyOnce(o.Value, "object %d", ref.Num)
+}
+
+func onlyOnce(v pdf.Value, format string, args ...any) error {
+	key, err := v.RepeatedKey()
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		return refusal.Ambiguous("%s has the key %s twice", fmt.Sprintf(format, args...), safeText(key))
+	}
+	return nil
+}
+
+// resources looks at a resource dictionary and those in it.
+func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) error {
+	name := "a resource dictionary"
+	if ref, ok := v.Ref(); ok {
+		if checked[ref] {
+			return nil
+		}
+		checked[ref] = true
+		name = fmt.Sprintf("object %d", ref.Num)
+	}
+	v, err := n.f.Resolve(v)
+	if err != nil || !v.IsDict() {
+		return err
+	}
+	if err := onlyOnce(v, "%s", name); err != nil {
+		return err
+	}
+	if depth == 1 { // by kind of resource, by name
+		return nil
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return err
+	}
+	for _, e := range d {
+		if err := n.resources(e.Value, checked, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document looks at the trailers and at the catalog.
+func (n *inspector) document() error {
+	for i, t := range n.f.Trailers() {
+		if d, err := t.Dict(); err == nil {
+			if info, ok := d.Get("Info").Ref(); ok {
+				n.info[info] = true
+			}
+		}
+		if err := onlyOnce(t, "the trailer of revision %d from the end", i+1); err != nil {
+			return err
+		}
+	}
+	catalog, root, err := n.f.Catalog()
+	if err != nil {
+		return err
+	}
+	if err := n.node(root); err != nil {
+		return err
+	}
+	if n.f.Hybrid() {
+		n.warn(WarnHybrid, "parts of the file are hidden from old programs")
+	}
+	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil || !v.IsNull() {
+		return errors.Join(err, refusal.Ambiguous("it is a portfolio, a collection of files"))
+	}
+	if !n.signed {
+		if err := attachmentKeys(n.f, catalog); err != nil {
+			return err
+		}
+	}
+	redrawn, err := seal.RedrawsFields(n.f)
+	if err != nil {
+		return err
+	}
+	if redrawn {
+		n.warn(WarnRedrawn, "NeedAppearances is true")
+	}
+	return n.layers(catalog)
+}

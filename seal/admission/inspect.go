@@ -1,0 +1,267 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// Warning is something in a PDF that programs may show differently, and that
+// honest files have, too.
+type Warning struct {
+	Code   string `json:"code"`
+	Count  int    `json:"count"`
+	Detail string `json:"detail,omitempty"` // of the first one
+}
+
+// The codes of warnings.
+const (
+	WarnFont       = "font_not_embedded"
+	WarnAppearance = "annotation_without_appearance"
+	WarnOverprint  = "overprint"
+	WarnHybrid     = "hybrid_file"
+	WarnStandard   = "not_standard" // the validator has an objection
+	WarnActions    = "shows_and_hides"
+	WarnExtends    = "object_stream_extends"
+	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
+	WarnRedrawn    = "fields_redrawn" // programs are asked to make the looks of form fields anew
+	WarnContent    = "content_unread" // not all of the content could be read
+)
+
+// inspector looks at every object of an upload once.
+type inspector struct {
+	f        *pdf.File
+	lim      Limits
+	signed   bool
+	contents map[pdf.Ref]bool // of pages; true: it is a stream
+	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
+	budget   int64            // bytes of content whose text may still be looked at
+	warnings map[string]*Warning
+	streams  []extent // of object streams
+}
+
+type extent struct{ start, end int64 }
+
+// maxContent bounds what the content of a page, or of a form, becomes when it is
+// decoded, in bytes: no program shows more.
+const maxContent = 64 << 20
+
+func newInspector(f *pdf.File, lim Limits, signed bool) *inspector {
+	return &inspector{f: f, lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
+}
+
+func (n *inspector) warn(code, format string, args ...any) {
+	if w := n.warnings[code]; w != nil {
+		w.Count++
+		return
+	}
+	n.warnings[code] = &Warning{Code: code, Count: 1, Detail: safeText(fmt.Sprintf(format, args...))}
+}
+
+// found returns the warnings by code.
+func (n *inspector) found() []Warning {
+	var out []Warning
+	for _, w := range n.warnings {
+		out = append(out, *w)
+	}
+	slices.SortFunc(out, func(a, b Warning) int { return bytes.Compare([]byte(a.Code), []byte(b.Code)) })
+	return out
+}
+
+// objects looks at every object.
+func (n *inspector) objects(ctx context.Context) error {
+	count := 0
+	err := n.f.Objects(func(o pdf.Object) error {
+		if count++; count > n.lim.MaxObjects {
+			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF has more than %d objects.", n.lim.MaxObjects))
+		}
+		if count%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := n.object(o); err != nil {
+			var r *refusal.Error
+			if errors.As(err, &r) || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) {
+				return err
+			}
+			return fmt.Errorf("%w: object %d: %w", pdf.ErrDamaged, o.Ref.Num, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for ref, isStream := range n.contents {
+		if !isStream {
+			return refusal.Ambiguous("object %d, of a page's content, is not a stream", ref.Num)
+		}
+	}
+	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
+	for i := 1; i < len(n.streams); i++ {
+		if n.streams[i].start < n.streams[i-1].end {
+			return refusal.Ambiguous("object streams overlap at byte %d", n.streams[i].start)
+		}
+	}
+	return nil
+}
+
+func (n *inspector) object(o pdf.Object) error {
+	if err := activeContent(o.Value); err != nil {
+		return err
+	}
+	if o.IsStream() {
+		if err := n.stream(o); err != nil {
+			return err
+		}
+	}
+	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
+		if repeated != "" && !n.info[o.Ref] {
+			return refusal.Ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
+		}
+		return n.dict(o, d)
+	})
+}
+
+// activeContent refuses actions that would run something.
+func activeContent(v pdf.Value) error {
+	if !bytes.Contains(v, []byte("JavaScript")) && !bytes.Contains(v, []byte("Launch")) && bytes.IndexByte(v, '#') < 0 {
+		return nil
+	}
+	var refused error
+	err := v.Names(func(name string) {
+		switch name { // values of an action's S (ISO 32000-2, 12.6.2)
+		case "JavaScript":
+			refused = refusal.New(refusal.PDFJavaScript, "The PDF holds JavaScript. Remove it first.")
+		case "Launch":
+			refused = refusal.New(refusal.PDFLaunch, "The PDF holds an action that starts a program. Remove it first.")
+		}
+	})
+	return errors.Join(err, refused)
+}
+
+func (n *inspector) stream(o pdf.Object) error {
+	d, err := o.Value.Dict()
+	if err != nil {
+		return err
+	}
+	if d.Get("F") != nil {
+		return refusal.Ambiguous("the data of stream %d are in another file", o.Ref.Num)
+	}
+	ends, err := n.f.EndsAsSaid(o)
+	if err != nil {
+		return err
+	}
+	if !ends {
+		return refusal.Ambiguous("stream %d, at byte %d, does not end where its Length says", o.Ref.Num, o.Data)
+	}
+	switch {
+	case d.Get("Type").IsName("ObjStm"):
+		size, err := n.f.StreamLength(o)
+		if err != nil {
+			return err
+		}
+		n.streams = append(n.streams, extent{o.Data, o.Data + size})
+		if !d.Get("Extends").IsNull() {
+			n.warn(WarnExtends, "object %d", o.Ref.Num)
+		}
+		problem, err := n.f.ObjectStreamProblem(o)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
+		}
+	case n.isContent(o.Ref), d.Get("Subtype").IsName("Form"), d.Get("PatternType") != nil:
+		large, err := n.f.Inflates(o, maxContent)
+		if err != nil {
+			return err
+		}
+		if large {
+			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
+		}
+		if !n.isContent(o.Ref) {
+			return n.formText(o)
+		}
+	}
+	return nil
+}
+
+func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
+	if !n.signed && d.Get("EF") != nil {
+		if err := n.fileSpec(d); err != nil {
+			return err
+		}
+	}
+	switch kind, _ := d.Get("Type").Name(); kind {
+	case "ExtGState":
+		if d.Get("OP").Bool() || d.Get("op").Bool() {
+			n.warn(WarnOverprint, "object %d", o.Ref.Num)
+		}
+		return nil
+	case "Font":
+		return n.font(o, d)
+	case "StructElem", "Page", "Pages", "FontDescriptor", "XObject":
+		return nil
+	}
+	if kind, ok := d.Get("Subtype").Name(); ok && d.Get("Rect") != nil {
+		return n.annotation(o, d, kind)
+	}
+	action := d.Get("S")
+	if action == nil {
+		return nil
+	}
+	action, err := n.f.Resolve(action)
+	if err != nil {
+		return err
+	}
+	switch name, _ := action.Name(); name { // 12.6.4
+	case "Hide", "SetOCGState", "ImportData", "GoTo3DView", "Rendition", "RichMediaExecute":
+		n.warn(WarnActions, "%s in object %d", name, o.Ref.Num)
+	}
+	return nil
+}
+
+// font warns of a font that each program replaces by one of its own.
+func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
+	switch kind, _ := d.Get("Subtype").Name(); kind {
+	case "Type1", "MMType1", "TrueType", "CIDFontType0", "CIDFontType2":
+	default:
+		return nil
+	}
+	desc, err := n.f.Resolve(d.Get("FontDescriptor"))
+	if err != nil {
+		return err
+	}
+	if desc.IsDict() {
+		dd, err := desc.Dict()
+		if err != nil {
+			return err
+		}
+		if !dd.Get("FontFile").IsNull() || !dd.Get("FontFile2").IsNull() || !dd.Get("FontFile3").IsNull() {
+			return nil
+		}
+	}
+	name, _ := d.Get("BaseFont").Name()
+	n.warn(WarnFont, "%s in object %d", name, o.Ref.Num)
+	return nil
+}
+
+// annotation warns of one that each program draws in its own way.
+func (n *inspector) annotation(o pdf.Object, d pdf.Dict, kind string) error {
+	const hidden = 1<<1 | 1<<5 // Hidden, NoView (12.5.3)
+	if flags, _ := d.Get("F").Int(); flags&hidden != 0 {
+		return nil
+	}
+	switch kind {
+	case "Link", "Popup", "Form", "Image":
+		return nil
+	}
+	if d.Get("AP").IsNull() {
+		n.warn(WarnAppearance, "%s in object %d", kind, o.Ref.Num)
+	}
+	return nil
+}

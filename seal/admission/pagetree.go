@@ -1,0 +1,65 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// inheritable are the entries that a page takes over from the nodes above it (7.7.3.4).
+func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
+
+// tree refuses a page tree that programs read in several ways, so that signers
+// would see other pages than those that are sealed: a count that is not that of
+// the pages, since some show as many and the seal has to write the true one; a
+// page that names another parent than the node that lists it, since some
+// inherit through the one and some through the other; and a null where
+// something could be inherited. It returns how many pages are below a node,
+// whose tree has been walked.
+func (n *inspector) tree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	d, err := n.f.Dict(ref.Value())
+	if err != nil {
+		return 0, err
+	}
+	if parent != nil {
+		if named, ok := d.Get("Parent").Ref(); !ok || named != *parent {
+			return 0, refusal.Ambiguous("object %d is a kid of object %d, but names another parent", ref.Num, parent.Num)
+		}
+	}
+	for _, e := range d {
+		if !slices.Contains(inheritable(), e.Key) {
+			continue
+		}
+		v, err := n.f.Resolve(e.Value)
+		if err != nil {
+			return 0, err
+		}
+		if v.IsNull() {
+			return 0, refusal.Ambiguous("object %d has a %s that is null", ref.Num, e.Key)
+		}
+	}
+	if d.Get("Kids") == nil {
+		return 1, nil
+	}
+	kids, err := n.f.Array(d.Get("Kids"))
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range kids {
+		kid, _ := k.Ref() // it has been walked
+		below, err := n.tree(ctx, kid, &ref)
+		if err != nil {
+			return 0, err
+		}
+		pages += below
+	}
+	if count, err := n.f.Int(d.Get("Count")); err != nil || count != int64(pages) {
+		return 0, refusal.Ambiguous("object %d, a node of the page tree, has %d pages but another Count", ref.Num, pages)
+	}
+	return pages, nil
+}

@@ -1,0 +1,93 @@
+package admission
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/seal/manifest"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+func reserved(name string) *refusal.Error {
+	return refusal.New(refusal.PDFAttachment, fmt.Sprintf("The PDF has an attachment with the name %s, which the record of the seal will have. "+
+		"Remove the attachment or give it another name.", name))
+}
+
+// isReserved compares as people and file systems would: letter case, look-alike
+// widths, invisible characters, folders and blanks at the ends do not matter.
+func isReserved(name string) bool {
+	name = norm.NFKC.String(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
+			return -1
+		}
+		return r
+	}, name))
+	if i := strings.LastIndexAny(name, `/\:`); i >= 0 {
+		name = name[i+1:]
+	}
+	name = strings.Trim(name, " .")
+	return strings.EqualFold(name, manifest.FileName) || strings.EqualFold(name, manifest.AttachmentKey)
+}
+
+// fileSpec refuses a file specification (7.11.3) with the name of our record.
+func (n *inspector) fileSpec(d pdf.Dict) error {
+	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
+		v, err := n.f.Resolve(d.Get(key))
+		if err != nil {
+			return err
+		}
+		if name, ok := textOfString(v); ok && slices.ContainsFunc(name, isReserved) {
+			return reserved(manifest.FileName)
+		}
+	}
+	return nil
+}
+
+// attachmentKeys refuses a name tree of embedded files with our key.
+func attachmentKeys(f *pdf.File, catalog pdf.Dict) error {
+	names, err := f.Resolve(catalog.Get("Names"))
+	if err != nil || !names.IsDict() {
+		return err
+	}
+	d, err := names.Dict()
+	if err != nil {
+		return err
+	}
+	return pdf.WalkNames(f, d.Get("EmbeddedFiles"), func(key, _ pdf.Value) error {
+		if name, ok := textOfString(key); ok && slices.ContainsFunc(name, isReserved) {
+			return reserved(manifest.AttachmentKey)
+		}
+		return nil
+	})
+}
+
+// textOfString returns what a string may say: a text string has a mark that
+// tells its encoding (7.9.2.2), which some programs heed and others do not.
+func textOfString(v pdf.Value) ([]string, bool) {
+	b, ok := v.Bytes()
+	if !ok {
+		return nil, false
+	}
+	plain := make([]rune, 0, len(b)) // PDFDocEncoding and Latin-1 agree on what our names consist of
+	for _, c := range b {
+		plain = append(plain, rune(c))
+	}
+	all := []string{string(plain), string(b)}
+	if len(b) >= 2 && len(b)%2 == 0 {
+		for _, order := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
+			u := make([]uint16, 0, len(b)/2)
+			for i := 0; i < len(b); i += 2 {
+				u = append(u, order.Uint16(b[i:]))
+			}
+			all = append(all, string(utf16.Decode(u)))
+		}
+	}
+	return all, true
+}

@@ -1,0 +1,53 @@
+package admission
+
+import (
+	"fmt"
+
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// isContent reports whether a stream is content of a page.
+func (n *inspector) isContent(ref pdf.Ref) bool {
+	_, ok := n.contents[ref]
+	if ok {
+		n.contents[ref] = true
+	}
+	return ok
+}
+
+// pageText looks at the text of a page.
+func (n *inspector) pageText(p *pdf.Page, contents []pdf.Value) error {
+	faults, size, err := n.f.PageTextFaults(contents, p.Resources, n.budget)
+	if err != nil {
+		return err
+	}
+	n.budget -= size
+	return n.text(faults, fmt.Sprintf("the content of page %d", p.Index+1))
+}
+
+// formText looks at the text of a form, an annotation's appearance or a pattern.
+func (n *inspector) formText(o pdf.Object) error {
+	faults, size, err := n.f.StreamTextFaults(o, n.budget)
+	if err != nil {
+		return err
+	}
+	n.budget -= size
+	return n.text(faults, fmt.Sprintf("stream %d", o.Ref.Num))
+}
+
+// text refuses text that some programs show and others do not.
+func (n *inspector) text(t pdf.TextFaults, of string) error {
+	switch {
+	case t.Font != "":
+		return refusal.Ambiguous("%s writes in the font %s, which its resources lack", of, safeText(t.Font))
+	case t.Operands != "":
+		return refusal.Ambiguous("%s selects a font by %s instead of a name and a size", of, safeText(t.Operands))
+	case t.Mode != "":
+		return refusal.Ambiguous("%s has the text rendering mode %s, which is none of 0 to 7", of, safeText(t.Mode))
+	}
+	if t.Unread {
+		n.warn(WarnContent, "%s", of)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Check looks for contradictions within the record.
+func (m *Manifest) Check() error {
+	switch {
+	case m.Version != 1:
+		return fmt.Errorf("its version is %d", m.Version)
+	case m.Envelope.ID == "" || m.Document == "":
+		return fmt.Errorf("it names no envelope or no document")
+	case m.SealedAt.IsZero():
+		return fmt.Errorf("it does not say when the document was sealed")
+	case m.CertificatePage < 1 || m.Pages < m.CertificatePage:
+		return fmt.Errorf("its pages")
+	}
+	hashes, own := "", 0
+	for i, d := range m.All {
+		if d.Order != i+1 {
+			return fmt.Errorf("document %d has number %d", i+1, d.Order)
+		}
+		if d.ID == m.Document {
+			own++
+			if d.SHA256 != m.Original.SHA256 {
+				return fmt.Errorf("the original's hash")
+			}
+			if m.Original.As == "prefix" && m.CertificatePage != d.PageCount+1 {
+				return fmt.Errorf("how many pages the original has")
+			}
+		}
+		hashes += d.SHA256
+	}
+	if own != 1 {
+		return fmt.Errorf("the document in this file is named %d times", own)
+	}
+	all := hashes
+	if len(m.All) > 1 {
+		sum := sha256.Sum256([]byte(hashes))
+		all = hex.EncodeToString(sum[:])
+	}
+	if m.Envelope.OriginalHash != all {
+		return fmt.Errorf("the hash over all originals")
+	}
+	return m.checkEvents()
+}
+
+// event is what the record's other parts are compared with.
+type event struct {
+	Event     string    `json:"event"`
+	Actor     string    `json:"actor"`
+	Timestamp time.Time `json:"timestamp"`
+	Detail    struct {
+		DocumentID string `json:"documentId"`
+		SHA256     string `json:"sha256"`
+		Order      int    `json:"order"`
+	} `json:"detail"`
+}
+
+// checkEvents compares documents and signers with what the audit chain says of them.
+func (m *Manifest) checkEvents() error {
+	added, signed := 0, map[string]time.Time{}
+	for i, raw := range m.Audit.Events {
+		var ev event
+		if err := json.Unmarshal(raw, &ev); err != nil {
+			return fmt.Errorf("event %d cannot be read", i+1)
+		}
+		switch ev.Event {
+		case "document.added":
+			if added++; added > len(m.All) {
+				return fmt.Errorf("more documents were added than it names")
+			}
+			d := m.All[added-1]
+			if ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
+				return fmt.Errorf("document %d is not the one that was added", added)
+			}
+		case "signer.signed":
+			id, ok := strings.CutPrefix(ev.Actor, "signer:")
+			if _, twice := signed[id]; !ok || twice {
+				return fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
+			}
+			signed[id] = ev.Timestamp
+		}
+	}
+	if added != len(m.All) {
+		return fmt.Errorf("%d documents were added, but it names %d", added, len(m.All))
+	}
+	for _, s := range m.Signers {
+		at, ok := signed[s.ID]
+		if ok != (s.SignedAt != nil) || ok && !at.Equal(*s.SignedAt) {
+			return fmt.Errorf("whether and when signer %s signed", s.ID)
+		}
+		delete(signed, s.ID)
+	}
+	if len(signed) > 0 {
+		return fmt.Errorf("somebody signed who is not among the signers")
+	}
+	return nil
+}
+
+// CheckChain recomputes each event's hash: SHA-256 over its RFC 8785 form
+// without the hash, the previous event's hash included. A chain without a
+// beginning or a signature is not that of a completed envelope.
+func CheckChain(events []json.RawMessage, head, envelopeID string) error {
+	prev, signatures := hex.EncodeToString(make([]byte, sha256.Size)), 0
+	for i, raw := range events {
+		n := i + 1
+		var e map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("event %d cannot be read", n)
+		}
+		var link struct {
+			EnvelopeID string `json:"envelopeId"`
+			Event      string `json:"event"`
+			Seq        int    `json:"seq"`
+			PrevHash   string `json:"prevHash"`
+			Hash       string `json:"hash"`
+		}
+		if err := json.Unmarshal(raw, &link); err != nil {
+			return fmt.Errorf("event %d cannot be read", n)
+		}
+		switch {
+		case link.Seq != n:
+			return fmt.Errorf("event %d has number %d", n, link.Seq)
+		case link.PrevHash != prev:
+			return fmt.Errorf("event %d does not follow on the one before it", n)
+		case link.EnvelopeID != envelopeID:
+			return fmt.Errorf("event %d is of another envelope", n)
+		case n == 1 && link.Event != "envelope.created":
+			return fmt.Errorf("it does not begin with the envelope's creation")
+		}
+		if link.Event == "signer.signed" {
+			signatures++
+		}
+		delete(e, "hash")
+		plain, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("event %d cannot be read", n)
+		}
+		canonical, err := jcs.Transform(plain)
+		if err != nil {
+			return fmt.Errorf("event %d cannot be read", n)
+		}
+		sum := sha256.Sum256(canonical)
+		if link.Hash != hex.EncodeToString(sum[:]) {
+			return fmt.Errorf("event %d was changed", n)
+		}
+		prev = link.Hash
+	}
+	switch {
+	case prev != head:
+		return fmt.Errorf("it does not end where the seal record says")
+	case signatures == 0:
+		return fmt.Errorf("its %d events are not those of an envelope that was completed", len(events))
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package manifest is the seal record: its form, its signature, and what can be
+// checked in it alone.
+package manifest
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"time"
+)
+
+// Type is the value of the manifest's type member.
+const Type = "countersign-seal"
+
+// The names under which the seal attaches its record. A PDF that has an
+// attachment of such a name, in whatever spelling, is not accepted: somebody
+// could take that one for ours.
+const (
+	AttachmentKey = "countersign-seal.json" // in the name tree of embedded files
+	FileName      = "seal.json"             // of the file
+)
+
+// Manifest is the machine-readable record inside a sealed PDF: the payload of
+// the JWS in the attachment seal.json.
+type Manifest struct {
+	Type     string    `json:"type"`
+	Version  int       `json:"version"`
+	Service  string    `json:"service"`
+	SealedAt time.Time `json:"sealedAt"`
+	Envelope Envelope  `json:"envelope"`
+	Document string    `json:"documentId"` // the one that this PDF is
+	All      []File    `json:"documents"`  // all of the envelope, in order
+	Signers  []Signer  `json:"signers"`
+	Values   []Value   `json:"values"`
+	Audit    Audit     `json:"audit"`
+	Verify   string    `json:"verifyUrl,omitempty"`
+	Original Placement `json:"original"`
+	// Pages is how many pages the sealed file has; CertificatePage, the first
+	// one of the certificate, which reaches to the last.
+	Pages           int `json:"pages"`
+	CertificatePage int `json:"certificatePage"`
+}
+
+// Placement says how the original is contained in the sealed PDF.
+type Placement struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// As is "prefix" (the file begins with the original's bytes) or
+	// "embedded" (it is the attachment named original.pdf).
+	As string `json:"as"`
+}
+
+// Envelope is the envelope.
+type Envelope struct {
+	ID           string     `json:"id"`
+	TenantID     string     `json:"tenantId"`
+	Sender       string     `json:"sender,omitempty"` // on whose behalf it was sent
+	Subject      string     `json:"subject,omitempty"`
+	CreatedAt    *time.Time `json:"createdAt,omitempty"`
+	SentAt       *time.Time `json:"sentAt,omitempty"`
+	OriginalHash string     `json:"documentHashOriginal,omitempty"`
+}
+
+// File is one document of the envelope.
+type File struct {
+	ID        string `json:"id"`
+	Name      string `json:"name,omitempty"`
+	Order     int    `json:"order"`
+	SHA256    string `json:"sha256"`
+	PageCount int    `json:"pageCount"`
+}
+
+// Signer is one signer.
+type Signer struct {
+	ID             string     `json:"id"`
+	Name           string     `json:"name"`
+	Email          string     `json:"email"`
+	AuthMethod     string     `json:"authMethod"`
+	RoutingOrder   int        `json:"routingOrder"`
+	VerifiedAt     *time.Time `json:"verifiedAt,omitempty"`
+	ConsentAt      *time.Time `json:"consentAt,omitempty"`
+	ConsentVersion string     `json:"consentVersion,omitempty"`
+	SignedAt       *time.Time `json:"signedAt,omitempty"`
+	IP             string     `json:"ip,omitempty"`
+	// Shown is what the signer was shown of others' values; absent if it is not known.
+	Shown *Shown `json:"shown,omitempty"`
+}
+
+// Shown is what a signer was shown of others' values. The digest is
+// recomputed from the events signer.signed of those signers.
+type Shown struct {
+	Digest    string   `json:"digest"`
+	Signers   []string `json:"signers"`
+	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
+}
+
+// Kind is what a field holds.
+type Kind string
+
+// Value is what one field was given. A picture is named by its hash.
+type Value struct {
+	FieldID  string     `json:"fieldId"`
+	SignerID string     `json:"signerId"`
+	Kind     Kind       `json:"kind"`
+	Page     int        `json:"page"`
+	Box      [4]float64 `json:"box"` // x, y, w, h; points from the top left of the page as shown
+	Text     string     `json:"text,omitempty"`
+	Checked  bool       `json:"checked,omitempty"`
+	Image    string     `json:"imageSha256,omitempty"`
+}
+
+// Audit is the audit chain.
+type Audit struct {
+	Head   string            `json:"head"`
+	Events []json.RawMessage `json:"events"`
+}
+
+// jws is the flattened JSON serialization (RFC 7515, 7.2.2).
+type jws struct {
+	Payload   string `json:"payload"`
+	Protected string `json:"protected"`
+	Signature string `json:"signature"`
+}
+
+type jwsHeader struct {
+	Alg string `json:"alg"`
+	Kid string `json:"kid"`
+	Typ string `json:"typ"`
+	JWK *jwk   `json:"jwk,omitempty"` // so that the record can be read years later, offline
+}
+
+type jwk struct {
+	Kty string `json:"kty"`
+	Crv string `json:"crv"`
+	X   string `json:"x"`
+	Y   string `json:"y"`
+}
+
+const p256Bytes = 32
+
+// Sign returns seal.json: the manifest as a JWS signed with ES256.
+func Sign(m Manifest, key crypto.Signer, kid string, rand io.Reader) ([]byte, error) {
+	pub, ok := key.Public().(*ecdsa.PublicKey)
+	if !ok || pub.Curve != elliptic.P256() {
+		return nil, errors.New("seal: the manifest key must be a P-256 key")
+	}
+	point, err := pub.Bytes() // 4, X, Y
+	if err != nil {
+		return nil, err
+	}
+	b64 := base64.RawURLEncoding
+	header, err := json.Marshal(jwsHeader{Alg: "ES256", Kid: kid, Typ: Type + "+json", JWK: &jwk{
+		Kty: "EC", Crv: "P-256", X: b64.EncodeToString(point[1 : 1+p256Bytes]), Y: b64.EncodeToString(point[1+p256Bytes:]),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	payload, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("seal: manifest: %w", err)
+	}
+	out := jws{Payload: b64.EncodeToString(payload), Protected: b64.EncodeToString(header)}
+	sum := sha256.Sum256([]byte(out.Protected + "." + out.Payload))
+	der, err := key.Sign(rand, sum[:], crypto.SHA256)
+	if err != nil {
+		return nil, fmt.Errorf("seal: signing the manifest: %w", err)
+	}
+	var rs struct{ R, S *big.Int }
+	if _, err := asn1.Unmarshal(der, &rs); err != nil {
+		return nil, fmt.Errorf("seal: signing the manifest: %w", err)
+	}
+	sig := make([]byte, 2*p256Bytes) // RFC 7518, 3.4
+	rs.R.FillBytes(sig[:p256Bytes])
+	rs.S.FillBytes(sig[p256Bytes:])
+	out.Signature = b64.EncodeToString(sig)
+	return json.MarshalIndent(out, "", "  ")
+}
+
+// ErrMalformed is wrapped by errors about a manifest that cannot be read.
+var ErrMalformed = errors.New("malformed manifest")
+
+// Open checks the signature of seal.json and returns the manifest,
+// the key id and the key that it was signed with.
+func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
+	var j jws
+	if err := json.Unmarshal(b, &j); err != nil {
+		return m, "", nil, fmt.Errorf("%w: not a JWS", ErrMalformed)
+	}
+	b64 := base64.RawURLEncoding
+	rawHeader, err1 := b64.DecodeString(j.Protected)
+	payload, err2 := b64.DecodeString(j.Payload)
+	sig, err3 := b64.DecodeString(j.Signature)
+	if errors.Join(err1, err2, err3) != nil || len(sig) != 2*p256Bytes {
+		return m, "", nil, fmt.Errorf("%w: not a JWS", ErrMalformed)
+	}
+	var h jwsHeader
+	if err := json.Unmarshal(rawHeader, &h); err != nil || h.Alg != "ES256" || h.Typ != Type+"+json" || h.JWK == nil || h.JWK.Kty != "EC" || h.JWK.Crv != "P-256" {
+		return m, "", nil, fmt.Errorf("%w: unexpected header", ErrMalformed)
+	}
+	x, err1 := b64.DecodeString(h.JWK.X)
+	y, err2 := b64.DecodeString(h.JWK.Y)
+	if errors.Join(err1, err2) != nil || len(x) != p256Bytes || len(y) != p256Bytes {
+		return m, "", nil, fmt.Errorf("%w: unexpected key", ErrMalformed)
+	}
+	point := append(append([]byte{4}, x...), y...)
+	if key, err = ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point); err != nil {
+		return m, "", nil, fmt.Errorf("%w: unexpected key", ErrMalformed)
+	}
+	sum := sha256.Sum256([]byte(j.Protected + "." + j.Payload))
+	r, s := new(big.Int).SetBytes(sig[:p256Bytes]), new(big.Int).SetBytes(sig[p256Bytes:])
+	if !ecdsa.Verify(key, sum[:], r, s) {
+		return m, h.Kid, key, errors.New("the manifest's signature is wrong")
+	}
+	if err := json.Unmarshal(payload, &m); err != nil || m.Type != Type {
+		return m, h.Kid, key, fmt.Errorf("%w: unexpected payload", ErrMalformed)
+	}
+	// Two readers of one JSON text can see two things in it: keys that stand
+	// twice or differ in case, members that one does not know. So only the text
+	// that Sign writes is accepted.
+	header, err1 := json.Marshal(h)
+	again, err2 := json.Marshal(m)
+	outer, err3 := json.MarshalIndent(j, "", "  ")
+	if errors.Join(err1, err2, err3) != nil || !bytes.Equal(header, rawHeader) || !bytes.Equal(again, payload) || !bytes.Equal(outer, b) {
+		return m, h.Kid, key, fmt.Errorf("%w: it is not written as the seal writes it", ErrMalformed)
+	}
+	return m, h.Kid, key, nil
+}

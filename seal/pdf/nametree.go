@@ -1,0 +1,247 @@
+package pdf
+
+import (
+	"fmt"
+	"slices"
+)
+
+// InsertName puts a key into a name tree (ISO 32000-2, 7.9.6) and returns the
+// new root node. Nodes that are objects of their own are written anew.
+func InsertName(f *File, w *Increment, root Value, key string, v Value) (Value, error) {
+	t := treeWriter{treeReader: treeReader{f: f, seen: map[Ref]bool{}}, w: w, key: key, written: AppendHex(nil, []byte(key)), value: v}
+	d, err := t.node(root)
+	if err != nil {
+		return nil, err
+	}
+	return t.insert(root, d, 0)
+}
+
+// treeWriter inserts one key.
+type treeWriter struct {
+	treeReader
+	w              *Increment
+	key            string
+	written, value Value
+}
+
+// insert puts the key below a node that has been read.
+func (t *treeWriter) insert(node Value, d Dict, depth int) (Value, error) {
+	if depth > maxNameDepth {
+		return nil, fmt.Errorf("%w: name tree", ErrLimit)
+	}
+	d = d.Clone()
+	var err error
+	switch {
+	case d.Get("Kids") != nil:
+		err = t.intoKids(&d, depth)
+	case d.Get("Names") != nil:
+		err = t.intoLeaf(&d)
+	default:
+		d.Set("Names", JoinArray([]Value{t.written, t.value}))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if limits, err := ArrayIn(t.f, d.Get("Limits")); err == nil && len(limits) == 2 {
+		if lo, ok := limits[0].Bytes(); ok && t.key < string(lo) {
+			limits[0] = t.written
+		}
+		if hi, ok := limits[1].Bytes(); ok && t.key > string(hi) {
+			limits[1] = t.written
+		}
+		d.Set("Limits", JoinArray(limits))
+	}
+	if ref, ok := node.Ref(); ok {
+		t.w.PutDict(ref, d)
+		return node, nil
+	}
+	return d.Value(), nil
+}
+
+func (t *treeWriter) intoLeaf(d *Dict) error {
+	names, err := t.list(d.Get("Names"))
+	if err != nil {
+		return err
+	}
+	at := len(names) / 2 * 2 // a key without a value at the end is not one
+	for i := 0; i+1 < len(names); i += 2 {
+		if k, ok := names[i].Bytes(); ok && string(k) > t.key {
+			at = i
+			break
+		}
+	}
+	d.Set("Names", JoinArray(slices.Insert(names[:len(names)/2*2], at, t.written, t.value)))
+	return nil
+}
+
+func (t *treeWriter) intoKids(d *Dict, depth int) error {
+	kids, err := t.list(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	if len(kids) == 0 {
+		return fmt.Errorf("%w: name tree", ErrDamaged)
+	}
+	var kid Dict
+	at := len(kids) - 1
+	for i, k := range kids {
+		if kid, err = t.node(k); err != nil {
+			return err
+		}
+		limits, err := ArrayIn(t.f, kid.Get("Limits"))
+		if err != nil || len(limits) != 2 {
+			continue
+		}
+		if hi, ok := limits[1].Bytes(); ok && t.key <= string(hi) {
+			at = i
+			break
+		}
+	}
+	if kids[at], err = t.insert(kids[at], kid, depth+1); err != nil {
+		return err
+	}
+	d.Set("Kids", JoinArray(kids))
+	return nil
+}
+
+// ResolveIn follows references; a document in the making (nil) has none to follow.
+func ResolveIn(f *File, v Value) (Value, error) {
+	if f == nil {
+		return v, nil
+	}
+	return f.Resolve(v)
+}
+
+// ArrayIn returns the elements of an array, none for null.
+func ArrayIn(f *File, v Value) ([]Value, error) {
+	v, err := ResolveIn(f, v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	return v.Array()
+}
+
+// OptionalDict returns the dictionary that v is or refers to, nil if it is none.
+func OptionalDict(f *File, v Value) (Dict, error) {
+	v, err := f.Resolve(v)
+	if err != nil || !v.IsDict() {
+		return nil, err
+	}
+	return v.Dict()
+}
+
+// WalkNames calls visit for each key of a name tree (ISO 32000-2, 7.9.6).
+func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
+	t := treeReader{f: f}
+	return t.walk(root, visit)
+}
+
+// treeReader reads name trees within a budget: each node once, and so many bytes
+// of nodes in all.
+type treeReader struct {
+	f    *File
+	seen map[Ref]bool
+	cost int // bytes of the nodes so far
+}
+
+const (
+	maxNameDepth = 32
+	maxNameBytes = 16 << 20
+)
+
+// read resolves a part of a tree and counts it.
+func (t *treeReader) read(v Value) (Value, error) {
+	if ref, ok := v.Ref(); ok {
+		if t.seen[ref] {
+			return nil, fmt.Errorf("%w: name tree: object %d occurs twice", ErrDamaged, ref.Num)
+		}
+		if t.seen == nil {
+			t.seen = map[Ref]bool{}
+		}
+		t.seen[ref] = true
+	}
+	v, err := ResolveIn(t.f, v)
+	if err != nil {
+		return nil, err
+	}
+	if t.cost += len(v); t.cost > maxNameBytes {
+		return nil, fmt.Errorf("%w: name tree", ErrLimit)
+	}
+	return v, nil
+}
+
+// node returns a node of a tree.
+func (t *treeReader) node(v Value) (Dict, error) {
+	v, err := t.read(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil, fmt.Errorf("%w: name tree: %w", ErrDamaged, err)
+	}
+	return d, nil
+}
+
+// list returns the elements of an array in a node.
+func (t *treeReader) list(v Value) ([]Value, error) {
+	v, err := t.read(v)
+	if err != nil || v.IsNull() {
+		return nil, err
+	}
+	list, err := v.Array()
+	if err != nil {
+		return nil, fmt.Errorf("%w: name tree: %w", ErrDamaged, err)
+	}
+	return list, nil
+}
+
+// walk calls visit for each key of a tree, in its order.
+func (t *treeReader) walk(root Value, visit func(key, value Value) error) error {
+	return t.walkNode(root, visit, 0)
+}
+
+func (t *treeReader) walkNode(v Value, visit func(key, value Value) error, depth int) error {
+	if depth > maxNameDepth {
+		return fmt.Errorf("%w: name tree", ErrLimit)
+	}
+	d, err := t.node(v)
+	if err != nil {
+		return err
+	}
+	names, err := t.list(d.Get("Names"))
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(names); i += 2 {
+		key, err := ResolveIn(t.f, names[i])
+		if err != nil {
+			return err
+		}
+		if err := visit(key, names[i+1]); err != nil {
+			return err
+		}
+	}
+	kids, err := t.list(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	for _, k := range kids {
+		if err := t.walkNode(k, visit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// JoinArray writes an array.
+func JoinArray(v []Value) Value {
+	b := []byte{'['}
+	for i, e := range v {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, e...)
+	}
+	return append(b, ']')
+}

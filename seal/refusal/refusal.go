@@ -1,0 +1,53 @@
+// Package refusal says why a PDF, a picture or a text is not accepted.
+package refusal
+
+import "fmt"
+
+// Error says that a PDF, a picture or a text is not accepted, and why.
+// It is the caller's input that is at fault: trying again cannot help.
+type Error struct {
+	// Code is stable and made for programs: not_a_pdf, pdf_encrypted, …
+	Code string
+	// Message is made for people and safe to show to them.
+	Message string
+}
+
+// New makes a refusal.
+func New(code, message string) *Error { return &Error{code, message} }
+
+// Error returns the message.
+func (r *Error) Error() string { return r.Message }
+
+// The codes of refusals.
+const (
+	NotAPDF         = "not_a_pdf"
+	PDFTooLarge     = "pdf_too_large"
+	PDFTruncated    = "pdf_truncated"
+	PDFNeedsRepair  = "pdf_needs_repair"
+	PDFEncrypted    = "pdf_encrypted"
+	PDFXFA          = "pdf_xfa"
+	PDFJavaScript   = "pdf_javascript"
+	PDFLaunch       = "pdf_launch"
+	PDFNoPages      = "pdf_no_pages"
+	PDFTooManyPages = "pdf_too_many_pages"
+	PDFTooComplex   = "pdf_too_complex"
+	PDFAmbiguous    = "pdf_ambiguous"
+	PDFAttachment   = "pdf_attachment_name"
+	GlyphMissing    = "glyph_missing"
+	TextTooLong     = "text_too_long"
+	PNGInvalid      = "png_invalid"
+	PNGTooLarge     = "png_too_large"
+	FieldOffPage    = "field_off_page"
+	OriginalChanged = "original_changed"
+)
+
+// Ambiguous refuses a PDF that programs would read in several ways.
+func Ambiguous(format string, args ...any) *Error {
+	return &Error{PDFAmbiguous, "Programs would not agree on what this PDF shows: " + fmt.Sprintf(format, args...) +
+		". Opening it in a PDF program and saving it anew may help."}
+}
+
+// TooLong refuses a PDF that took too long.
+func TooLong() *Error {
+	return &Error{PDFTooComplex, "The PDF is too complex: examining it took too long."}
+}

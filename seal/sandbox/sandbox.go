@@ -1,0 +1,382 @@
+// Package sandbox examines files of strangers in processes of their own.
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"countersign/seal/refusal"
+)
+
+// Pool examines files in processes of their own, which hostile files can
+// end and nothing else. A process examines one file at a time; it is kept for a
+// moment, because starting one takes longer than examining a usual file.
+//
+// Each file goes to the process's standard input as an octet that says what is to
+// be done with it, its size, eight octets, big endian, and its content or, of a
+// large one, the parts that are asked for; the answer comes as a line of JSON.
+type Pool struct {
+	command []string
+
+	mu   sync.Mutex
+	idle []*validator
+	shut bool
+}
+
+// How processes are kept.
+const (
+	keptIdle   = 2                // at most
+	idleTime   = 10 * time.Second // each
+	maxFiles   = 100              // examined by one process
+	reuseBytes = 1 << 20          // a larger file may leave much behind: its process ends with it
+	maxFile    = 100 << 20        // bytes of a file
+)
+
+// What a process may take for one file, unless it is told otherwise.
+const (
+	DefaultMemory = 512 << 20
+	DefaultCPU    = 20 * time.Second
+)
+
+// Task is what a process does with a file, within the bounds of the process. The
+// answer is sent as JSON.
+type Task func(ctx context.Context, file io.ReaderAt, size int64, b Bounds) (answer any)
+
+// inParts marks a task that gets of its file only the parts that it asks for.
+const inParts = 0x80
+
+// InParts is the same task, of which only the parts of the file are sent that it
+// asks for.
+func InParts(task byte) byte { return task | inParts }
+
+// New makes processes by a command line that calls Serve: the
+// full path of the program with its arguments.
+func New(command ...string) *Pool { return &Pool{command: command} }
+
+// Close ends the processes that wait.
+func (v *Pool) Close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shut = true
+	for _, p := range v.idle {
+		p.end()
+	}
+	v.idle = nil
+}
+
+// Run has one file examined, and reads the answer, a line of at most so many bytes.
+func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
+	p, err := v.take(ctx, b)
+	if err != nil {
+		return err
+	}
+	known := p.files > 0
+	line, err := p.ask(ctx, task, r, size, most)
+	if errors.Is(err, errValidatorEnded) && known && ctx.Err() == nil { // perhaps not by this file
+		if p, err = v.start(ctx, p.bounds); err != nil {
+			return err
+		}
+		line, err = p.ask(ctx, task, r, size, most)
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return refusal.TooLong()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errValidatorTime):
+		return refusal.TooLong()
+	case errors.Is(err, errValidatorEnded): // it died of the file: too much memory, or a stack without end
+		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex: examining it took too much memory.")
+	case err != nil:
+		return err
+	}
+	v.give(p, size)
+	if err := json.Unmarshal(line, answer); err != nil {
+		return fmt.Errorf("seal: answer of the validator: %w", err)
+	}
+	return nil
+}
+
+// take finds a process that waits, or starts one.
+func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
+	v.mu.Lock()
+	for i := len(v.idle) - 1; i >= 0; i-- {
+		if p := v.idle[i]; p.bounds == b {
+			v.idle = append(v.idle[:i], v.idle[i+1:]...)
+			v.mu.Unlock()
+			p.expiry.Stop()
+			return p, nil
+		}
+	}
+	v.mu.Unlock()
+	return v.start(ctx, b)
+}
+
+// give keeps a process for the next file, or ends it.
+func (v *Pool) give(p *validator, size int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p.files++
+	if v.shut || len(v.idle) >= keptIdle || p.files >= maxFiles || size > reuseBytes {
+		p.end()
+		return
+	}
+	v.idle = append(v.idle, p)
+	p.expiry = time.AfterFunc(idleTime, func() { v.expire(p) })
+}
+
+func (v *Pool) expire(p *validator) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range v.idle {
+		if v.idle[i] == p {
+			v.idle = append(v.idle[:i], v.idle[i+1:]...)
+			p.end()
+			return
+		}
+	}
+}
+
+// validator is one process.
+type validator struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	bounds Bounds
+	files  int
+	expiry *time.Timer // while it waits
+}
+
+// Bounds are what a process may take for one file.
+type Bounds struct {
+	Memory int64         // bytes
+	CPU    time.Duration // of all processors
+}
+
+// The environment variables that tell a process its bounds.
+const (
+	validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
+	validatorCPU    = "COUNTERSIGN_ADMIT_CPU"
+)
+
+// The exit codes of a process that has exceeded its bounds.
+const (
+	exitMemory = 3
+	exitCPU    = 4
+)
+
+func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
+	// Not bound to ctx: it outlives the file.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), v.command[0], v.command[1:]...) //nolint:gosec // the service's own program, from its configuration
+	cmd.Env = []string{validatorMemory + "=" + strconv.FormatInt(b.Memory, 10), validatorCPU + "=" + b.CPU.String(), "GOTRACEBACK=none"}
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("seal: starting the validator: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("seal: starting the validator: %w", err)
+	}
+	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), bounds: b}, nil
+}
+
+// end lets the process end and removes what is left of it.
+func (p *validator) end() {
+	_ = p.in.Close() // which tells it to end
+	go func() { _ = p.cmd.Wait() }()
+}
+
+// A process ended without an answer; because of the time it took.
+var (
+	errValidatorEnded = errors.New("seal: the validator has ended")
+	errValidatorTime  = errors.New("seal: the validator took too long")
+)
+
+// ask has one file examined. After an error the process is gone.
+func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int64, most int) (line []byte, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer func() {
+		if !stop() && err == nil {
+			err = errValidatorEnded // it is being killed
+		}
+		if err != nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.in.Close()
+			_ = p.cmd.Wait()
+			if errors.Is(err, errValidatorEnded) && p.cmd.ProcessState.ExitCode() == exitCPU {
+				err = errValidatorTime
+			}
+		}
+	}()
+	head := binary.BigEndian.AppendUint64([]byte{task}, uint64(size)) //nolint:gosec // a size
+	file := &source{r: io.NewSectionReader(r, 0, size)}
+	if task&inParts != 0 {
+		if _, err = p.in.Write(head); err == nil {
+			err = serveRanges(p.out, p.in, file, r, size)
+		}
+	} else {
+		_, err = io.Copy(p.in, io.MultiReader(bytes.NewReader(head), file))
+	}
+	if err != nil {
+		if file.err != nil {
+			return nil, file.err
+		}
+		return nil, errValidatorEnded
+	}
+	if line, err = readLine(p.out, most); err != nil {
+		return nil, errValidatorEnded
+	}
+	return line, nil
+}
+
+// source tells an error of reading the file from one of writing to the process.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+// Read is of io.Reader.
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > most {
+			return nil, bufio.ErrTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// Answer is how a task ended; tasks that find out more embed it.
+type Answer struct {
+	Refusal *refusal.Error `json:"refusal,omitempty"`
+	Error   string         `json:"error,omitempty"`
+}
+
+// Err returns what the task ended with.
+func (a *Answer) Err() error {
+	if a.Refusal != nil {
+		return a.Refusal
+	}
+	if a.Error != "" {
+		return fmt.Errorf("seal: validator: %s", a.Error)
+	}
+	return nil
+}
+
+// Set keeps an error of the file or of reading it.
+func (a *Answer) Set(err error) {
+	if err != nil && !errors.As(err, &a.Refusal) {
+		a.Error = "the file could not be read"
+	}
+}
+
+// Serve is the other side of Pool: it examines the PDFs that come
+// on in, writes an answer to each on out, and returns the exit status when in
+// ends. It ends the process when a file takes more memory or time of the
+// processors than its environment allows.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task) int {
+	b := Bounds{DefaultMemory, DefaultCPU}
+	if n, err := strconv.ParseInt(os.Getenv(validatorMemory), 10, 64); err == nil && n > 0 {
+		b.Memory = n
+	}
+	if d, err := time.ParseDuration(os.Getenv(validatorCPU)); err == nil && d > 0 {
+		b.CPU = d
+	}
+	debug.SetMaxStack(int(b.Memory / 4))
+	debug.SetMemoryLimit(b.Memory / 4 * 3)
+	spent := &spending{bounds: b}
+	go spent.watch()
+	runtime.Gosched()
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return 0
+		}
+		size := binary.BigEndian.Uint64(head[1:])
+		task := tasks[head[0]&^inParts]
+		if task == nil {
+			return 1
+		}
+		var file io.ReaderAt
+		if head[0]&inParts != 0 {
+			file = newRanges(in, out, int64(size)) //nolint:gosec // as it was sent
+		} else {
+			if size > maxFile {
+				return 1
+			}
+			content := make([]byte, size)
+			if _, err := io.ReadFull(in, content); err != nil {
+				return 1
+			}
+			file = bytes.NewReader(content)
+		}
+		answer := task(ctx, file, int64(size), b) //nolint:gosec // as it was sent
+		spent.check()
+		spent.before.Store(int64(cpuTime()))
+		if json.NewEncoder(out).Encode(answer) != nil {
+			return 1
+		}
+	}
+}
+
+// spending is what this process takes.
+type spending struct {
+	bounds Bounds
+	before atomic.Int64 // nanoseconds of the processors that went into earlier files
+}
+
+// watch ends the process once it exceeds its limits.
+func (s *spending) watch() {
+	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
+		s.check()
+	}
+}
+
+// check ends the process if heap and stacks, or this file's time of the
+// processors, exceed the limits.
+func (s *spending) check() {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(s.bounds.Memory) { //nolint:gosec // positive
+		os.Exit(exitMemory)
+	}
+	if cpuTime()-time.Duration(s.before.Load()) > s.bounds.CPU {
+		os.Exit(exitCPU)
+	}
+}
+
+// cpuTime is what the process has had of all processors.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

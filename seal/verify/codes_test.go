@@ -1,0 +1,76 @@
+package verify
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCodesAreDocumented: docs/verify.md lists every code with its status and
+// sentence.
+func TestCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/verify.md")
+	require.NoError(t, err)
+	var table strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.code, f.status, f.text)
+	}
+	if !strings.Contains(string(page), table.String()) {
+		t.Fatalf("the table of docs/verify.md must be:\n%s", table.String())
+	}
+}
+
+// TestCodesAreUsed: every code that the verifier names is in the table, and the
+// other way round.
+func TestCodesAreUsed(t *testing.T) {
+	t.Parallel()
+	known, used := map[Code]bool{}, map[Code]bool{}
+	for _, f := range findings {
+		require.False(t, known[f.code], "%s stands twice", f.code)
+		known[f.code] = true
+	}
+	named := regexp.MustCompile(`(?:add|stop)\("([a-z_]+\.[a-z_]+)"`)
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, m := range named.FindAllStringSubmatch(string(source), -1) {
+			require.True(t, known[Code(m[1])], "%s in %s is not in the table", m[1], name)
+			used[Code(m[1])] = true
+		}
+	}
+	for _, kind := range []string{additionAnnotations, additionForm, additionSignature, additionPages, additionSaved, additionUnknown} {
+		used[Code(CheckLaterChanges+"."+kind)] = true
+	}
+	for code := range known {
+		switch check, _, _ := strings.Cut(string(code), "."); check {
+		case CheckCertificate, CheckManifestKey, CheckTimestamp, CheckArchive, CheckRevocation: // package trust names these
+		default:
+			require.True(t, used[code], "%s is never found", code)
+		}
+	}
+}
+
+// TestSentencesAreComplete: no value is missing in a sentence, and none from a
+// file breaks the line that it stands in.
+func TestSentencesAreComplete(t *testing.T) {
+	t.Parallel()
+	for _, f := range findings {
+		v := values{}
+		for _, m := range regexp.MustCompile(`\{([a-z0-9]+)\}`).FindAllStringSubmatch(f.text, -1) {
+			v[m[1]] = "x\n\x1b[31m\u202e{reason}" + strings.Repeat("y", 1000)
+		}
+		detail := makeFinding(f.code, v).Detail
+		require.NotContains(t, detail, "\n")
+		require.NotContains(t, detail, "\x1b")
+		require.NotContains(t, detail, "\u202e")
+		require.Less(t, len(detail), 3000)
+	}
+}

@@ -1,0 +1,212 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"countersign/seal/manifest"
+	"countersign/seal/pdf"
+)
+
+// maxMarks bounds how many places of a file may look like a seal's signature.
+const maxMarks = 8
+
+// errMarks says that there are more.
+var errMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
+
+// Marks searches a stream of bytes for what looks like a seal's signature.
+type Marks struct {
+	at    []int64 // where the mark begins
+	pos   int64   // of the next byte
+	carry []byte  // the last bytes, in which a mark may have begun
+}
+
+// Scan searches the next bytes.
+func (m *Marks) Scan(b []byte) error {
+	const overlap = len(searchedMark) - 1
+	if len(m.carry) > 0 { // a mark on the edge
+		edge := append(m.carry, b[:min(len(b), overlap)]...) //nolint:gocritic // carry is made anew below
+		if err := m.search(edge, m.pos-int64(len(m.carry))); err != nil {
+			return err
+		}
+	}
+	if err := m.search(b, m.pos); err != nil {
+		return err
+	}
+	m.pos += int64(len(b))
+	keep := append(m.carry[:len(m.carry):len(m.carry)], b[max(0, len(b)-overlap):]...)
+	m.carry = bytes.Clone(keep[max(0, len(keep)-overlap):])
+	return nil
+}
+
+func (m *Marks) search(b []byte, base int64) error {
+	for from := 0; ; {
+		i := bytes.Index(b[from:], []byte(searchedMark))
+		if i < 0 {
+			return nil
+		}
+		from += i + 1
+		at := base + int64(from) - 1 - int64(markAhead)
+		if n := len(m.at); at < 0 || n > 0 && m.at[n-1] >= at {
+			continue
+		}
+		if len(m.at) >= maxMarks {
+			return errMarks
+		}
+		m.at = append(m.at, at)
+	}
+}
+
+// sealedRevision is the file as it was sealed.
+type sealedRevision struct {
+	signatureDict
+	file *pdf.File
+	read io.ReaderAt
+}
+
+// fit opens what a signature covers as a file of its own, and checks that it is
+// the revision that this signature seals.
+func fit(r io.ReaderAt, size, mark int64) (*sealedRevision, error) {
+	d, err := readSignatureDict(r, size, mark)
+	if err != nil {
+		return nil, err
+	}
+	part := io.NewSectionReader(r, 0, d.end)
+	f, err := pdf.Open(part, d.end, pdf.DefaultLimits())
+	if err != nil {
+		return nil, fmt.Errorf("what it covers is not a PDF: %w", err)
+	}
+	s := &sealedRevision{signatureDict: d, file: f, read: part}
+	return s, s.check()
+}
+
+func (s *sealedRevision) check() error {
+	tail := fmt.Appendf(nil, "startxref\n%d\n%%%%EOF\n", s.file.StartXRef())
+	b := make([]byte, len(tail))
+	if err := ReadFull(s.read, b, s.end-int64(len(b))); err != nil || !bytes.Equal(b, tail) {
+		return errors.New("what it covers does not end as a sealed file does")
+	}
+	if s.file.StartXRef() < s.contentsEnd {
+		return errors.New("it stands after the cross-reference section")
+	}
+	root, ok := s.file.Trailer().Get("Root").Ref()
+	if !ok {
+		return errors.New("the trailer names no catalog")
+	}
+	if s.From < 0 || s.To <= s.From || s.To > s.at {
+		return errors.New("the original's place makes no sense")
+	}
+	own, listed := map[pdf.Ref]int64{}, false
+	err := s.file.Newest(func(ref pdf.Ref, at int64) error {
+		if at >= s.From && at < s.To || at < s.From && s.From == 0 || at >= s.end {
+			return fmt.Errorf("object %d of the seal does not stand in the seal", ref.Num)
+		}
+		if ref == root || ref == s.Record {
+			own[ref] = at
+		}
+		listed = listed || ref.Num == s.object && ref.Gen == 0 && at == s.at
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, ok := own[root]; !ok || !listed {
+		return errors.New("the newest cross-reference section does not list it and the catalog")
+	}
+	if _, ok := own[s.Record]; !ok {
+		return errors.New("the newest cross-reference section does not list the seal record")
+	}
+	catalog, _, err := s.file.Catalog()
+	if err != nil {
+		return err
+	}
+	perms, err := s.file.Dict(catalog.Get("Perms"))
+	if err != nil {
+		return errors.New("the catalog does not name it")
+	}
+	if ref, ok := perms.Get("DocMDP").Ref(); !ok || ref != (pdf.Ref{Num: s.object}) {
+		return errors.New("the catalog names another signature")
+	}
+	return nil
+}
+
+// found is what a search for the seal gives.
+type found struct {
+	seal    *sealedRevision // the last one that fits
+	mark    int64           // its mark, or the last one if none fits
+	reason  error           // why that does not fit
+	remains bool            // other traces of a seal
+}
+
+// findLast searches from the end of the file, where the seal mostly is. Others
+// that fit are looked for while the file is hashed.
+func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
+	var out found
+	tried := 0
+	trace := []byte(strings.ToUpper(hex.EncodeToString([]byte(manifest.AttachmentKey))))
+	overlap := int64(len(trace))
+	buf := make([]byte, CopyBuffer+overlap)
+	for end := size; end > 0; {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		from := max(0, end-CopyBuffer)
+		b := buf[:min(size, end+overlap)-from]
+		if err := ReadFull(r, b, from); err != nil {
+			return out, fmt.Errorf("seal: reading: %w", err)
+		}
+		out.remains = out.remains || bytes.Contains(b, trace)
+		for stop := len(b); ; {
+			i := bytes.LastIndex(b[:stop], []byte(searchedMark))
+			if i < 0 {
+				break
+			}
+			stop = i + len(searchedMark) - 1
+			at := from + int64(i) - int64(markAhead)
+			if at < 0 || from+int64(i) >= end { // that was in the piece before
+				continue
+			}
+			if tried++; tried > maxMarks {
+				out.reason = errMarks
+				return out, nil
+			}
+			s, err := fit(r, size, at)
+			if err == nil {
+				out.seal, out.mark = s, at
+				return out, nil
+			}
+			if ctx.Err() != nil {
+				return out, ctx.Err()
+			}
+			if out.reason == nil {
+				out.reason, out.mark = err, at
+			}
+		}
+		end = from
+	}
+	return out, nil
+}
+
+// ResemblesSeal reports whether an upload holds what would be taken for its seal
+// once it is sealed: a file has one seal that everybody finds.
+func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
+	var m Marks
+	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
+	if errors.Is(err, errMarks) || len(m.at) == maxMarks {
+		return true, nil
+	}
+	if err != nil || signed { // it will be embedded: what fits in it does not fit there
+		return false, err
+	}
+	for _, at := range m.at {
+		if _, err := fit(r, size, at); err == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}

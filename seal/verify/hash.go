@@ -1,0 +1,174 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+)
+
+// CopyBuffer is how much of a file is read at once, in bytes.
+const CopyBuffer = 256 << 10
+
+// Prefix is the beginning of a file that has been read back and hashed.
+type Prefix struct {
+	Size     int64
+	Hash     hash.Hash
+	Original []byte              // hash of the original in it
+	Marks    Marks               // in it
+	Begun    map[int64]hash.Hash // what precedes each signature in it, by where that stands
+	// record is the seal record that was written, read already; nil if it was not.
+	Record *OpenedRecord
+}
+
+// hole is what a signature leaves out of the bytes that it covers, which end at end.
+type hole struct{ from, to, end int64 }
+
+// sums are the digests that a verification needs.
+type sums struct {
+	original []byte
+	covered  [][]byte  // by each hole's signature
+	whole    hash.Hash // of the file
+	marks    Marks
+	begun    map[int64]hash.Hash // what precedes each hole, by where that begins
+}
+
+// hashFile reads the file once, however many signatures cover it: what they
+// cover begins alike, so that it is hashed once, too. The original lies in bytes
+// from … to. done, if not nil, is a beginning that was read before.
+func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []hole, done *Prefix) (sums, error) {
+	s := sums{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
+	pos := int64(0)
+	if done != nil {
+		var err error
+		if s.whole, err = CloneHash(done.Hash); err != nil {
+			return s, err
+		}
+		s.original, pos, s.marks = done.Original, done.Size, done.Marks
+		s.marks.at = slices.Clone(s.marks.at)
+		maps.Copy(s.begun, done.Begun)
+	}
+	var own hash.Hash // of the original, if it does not begin the file
+	if s.original == nil && from > 0 {
+		own = sha256.New()
+	}
+	taps := s.taps(to, holes, s.original == nil && from == 0)
+	err := ReadRange(ctx, r, pos, size, func(at int64, b []byte) error {
+		if own != nil {
+			if lo, hi := max(from, at), min(to, at+int64(len(b))); lo < hi {
+				own.Write(b[lo-at : hi-at])
+			}
+		}
+		if err := s.marks.Scan(b); err != nil {
+			return err
+		}
+		for len(taps) > 0 && taps[0].at < at+int64(len(b)) {
+			n := taps[0].at - at
+			s.whole.Write(b[:n])
+			b, at = b[n:], at+n
+			if err := taps[0].take(s.whole); err != nil {
+				return err
+			}
+			taps = taps[1:]
+		}
+		s.whole.Write(b)
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	if len(taps) > 0 {
+		return s, errors.New("seal: a signature beyond the end")
+	}
+	if own != nil {
+		s.original = own.Sum(nil)
+	}
+	for i, h := range holes {
+		covered, err := CloneHash(s.begun[h.from])
+		if err != nil {
+			return s, err
+		}
+		if err := hashRange(ctx, r, h.to, h.end, covered); err != nil {
+			return s, err
+		}
+		s.covered[i] = covered.Sum(nil)
+	}
+	return s, nil
+}
+
+// tap takes what has been hashed when a position is reached.
+type tap struct {
+	at   int64
+	take func(hash.Hash) error
+}
+
+func (s *sums) taps(to int64, holes []hole, original bool) []tap {
+	var out []tap
+	for _, h := range holes {
+		if s.begun[h.from] != nil {
+			continue
+		}
+		out = append(out, tap{h.from, func(so hash.Hash) (err error) {
+			s.begun[h.from], err = CloneHash(so)
+			return err
+		}})
+	}
+	if original {
+		out = append(out, tap{to, func(h hash.Hash) error {
+			s.original = h.Sum(nil)
+			return nil
+		}})
+	}
+	slices.SortStableFunc(out, func(a, b tap) int { return int(min(1, max(-1, a.at-b.at))) })
+	return out
+}
+
+func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) error {
+	return ReadRange(ctx, r, from, to, func(_ int64, b []byte) error {
+		h.Write(b)
+		return nil
+	})
+}
+
+// ReadRange reads bytes from … to in pieces.
+func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at int64, b []byte) error) error {
+	if to <= from {
+		return nil
+	}
+	buf := make([]byte, min(CopyBuffer, to-from))
+	for at := from; at < to; {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b := buf[:min(int64(len(buf)), to-at)]
+		if err := ReadFull(r, b, at); err != nil {
+			return fmt.Errorf("seal: reading: %w", err)
+		}
+		if err := visit(at, b); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
+	return nil
+}
+
+// CloneHash returns a copy of a hash that has begun.
+func CloneHash(h hash.Hash) (hash.Hash, error) {
+	c, ok := h.(hash.Cloner)
+	if !ok {
+		return nil, errors.New("seal: the hash cannot be cloned")
+	}
+	return c.Clone()
+}
+
+// ReadFull fills b with what r has at a position.
+func ReadFull(r io.ReaderAt, b []byte, at int64) error {
+	if n, err := r.ReadAt(b, at); n < len(b) {
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package verify
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/seal/trust"
+)
+
+// judgement is what trust is decided on. Everything in it was read from the
+// sealed file and is sound in itself: signatures and digests are right, chains
+// are complete as far as they go. Whether any of it is to be believed is judged here.
+type judgement struct {
+	Chain    []*x509.Certificate // of the seal, the signer's first
+	SealedAt time.Time           // as the record claims
+	KeyID    string              // of the record
+	Key      *ecdsa.PublicKey    // of the record; nil if that cannot be read
+	Stamps   []stamp             // the outermost first; the signature's own, if there, is the last
+	Evidence []evidence          // of each increment after the seal, the oldest first
+}
+
+// stamp is a time-stamp.
+type stamp struct {
+	Chain    []*x509.Certificate // of the authority, the signer's first
+	Time     time.Time
+	Document bool  // of the whole file; otherwise of the signature alone
+	Covers   int64 // where the bytes that a document time-stamp covers end
+}
+
+// evidence is what one increment brought: at most one statement about each
+// certificate. The document time-stamp of the same increment covers it.
+type evidence struct {
+	Statements []statement
+	Covers     int64 // where the increment ends
+}
+
+// statement is an authority's word about a certificate; one of OCSP and CRL is
+// set. Its signature was checked.
+type statement struct {
+	Certificate, Issuer *x509.Certificate
+	OCSP, CRL           []byte // DER
+}
+
+// judge adds the findings that depend on whom the verifier trusts.
+func (r *Report) judge(j judgement, opt Options) {
+	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID}
+	if j.Key != nil {
+		in.RecordKey = j.Key
+	}
+	for _, s := range j.Stamps {
+		in.Stamps = append(in.Stamps, trust.Stamp{Certificates: s.Chain, Time: s.Time})
+	}
+	for _, e := range j.Evidence {
+		for _, s := range e.Statements {
+			if s.OCSP != nil {
+				in.Evidence.OCSPs = append(in.Evidence.OCSPs, s.OCSP)
+			} else {
+				in.Evidence.CRLs = append(in.Evidence.CRLs, s.CRL)
+			}
+		}
+	}
+	var now time.Time // without a clock nothing was ever valid
+	if opt.Now != nil {
+		now = opt.Now()
+	}
+	found := opt.Trust.Judge(in, now)
+	r.SealedBy = found.By
+	r.addStamps(j.Stamps, found.Stamps)
+	r.addRevocation(found, len(j.Evidence) > 0)
+	r.addTrust(CheckCertificate, found.Sealer)
+	if j.Key != nil {
+		r.addTrust(CheckManifestKey, found.RecordKey)
+	}
+	r.Level = levelOf(found, j)
+}
+
+// addTrust adds the finding of a check that whom one trusts decides.
+func (r *Report) addTrust(check string, f trust.Finding) {
+	code := Code(check + "." + f.Code)
+	named := values{
+		"name": f.Name, "issuer": f.Issuer, "time": f.Time, "at": f.At, "from": f.From, "to": f.To, "reason": f.Reason, "kid": f.Name,
+	}
+	text := textOf(code)
+	maps.DeleteFunc(named, func(k string, _ any) bool { return !strings.Contains(text, "{"+k+"}") })
+	r.add(code, named)
+}
+
+// addStamps adds the findings about time-stamps. Of several document
+// time-stamps that are all confirmed the last one is named.
+func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
+	document := false
+	for i := range stamps {
+		s, f := &stamps[i], found[i]
+		switch {
+		case !s.Document:
+			r.StampedAt = &s.Time
+			r.addTrust(CheckTimestamp, f)
+		case !document || f.Status == trust.Untrusted:
+			r.addTrust(CheckArchive, f)
+		}
+		document = document || s.Document
+	}
+	if r.StampedAt == nil {
+		r.add("timestamp.absent", nil)
+	}
+	if !document {
+		r.add("archive_timestamp.absent", nil)
+	}
+}
+
+// addRevocation adds what is known about revocation. embedded tells that
+// somebody looked for it before.
+func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
+	if found.Revocation.Code == trust.CodeNothing && embedded {
+		r.add("revocation.not_offered", nil)
+		return
+	}
+	r.addTrust(CheckRevocation, found.Revocation)
+}
+
+// levelOf is the PAdES baseline level (EN 319 142-1, 6).
+func levelOf(found trust.Judgement, j judgement) string {
+	switch {
+	case !slices.ContainsFunc(j.Stamps, func(s stamp) bool { return !s.Document }):
+		return "B-B"
+	case !found.HasStatements:
+		return "B-T"
+	case len(j.Stamps) < 2:
+		return "B-LT"
+	}
+	return "B-LTA"
+}

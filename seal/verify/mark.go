@@ -1,0 +1,157 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"countersign/seal/pdf"
+)
+
+// SealMark is the content of the seal's signature dictionary that no other
+// program writes. It says where the seal record and the original are, and binds
+// what the signature itself cannot cover.
+type SealMark struct {
+	Record   pdf.Ref
+	From, To int64  // of the original in the file
+	Chain    string // chainHash of the certificates in the signature
+	Stamp    string // whether the signature carries a time-stamp
+	Issuers  string // chainHash of those above the authority's own in it; empty without one
+}
+
+// Whether the signature carries a time-stamp, as its dictionary says.
+const (
+	StampNone     = "None"
+	StampOptional = "Optional" // the authority may have been out of reach
+	StampRequired = "Required"
+)
+
+// The beginning of the dictionary. Its second line is what is searched for.
+const (
+	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
+	markBegin      = "/CSGN_Seal<</V 1/Record "
+	markAhead      = len("/CSGN") // of what is searched for
+	searchedMark   = "_Seal<</V "
+)
+
+const docMDP = "/Reference[<</Type/SigRef/TransformMethod/DocMDP/TransformParams<</Type/TransformParams/V/1.2/P 1>>>>]\n"
+
+// Begin writes the dictionary up to its byte range.
+func (m SealMark) Begin(name, reason pdf.Value, date string) string {
+	stamp := m.Stamp
+	if stamp != StampNone {
+		stamp += "/Issuers<" + m.Issuers + ">"
+	}
+	return signatureBegin + fmt.Sprintf("/CSGN_Seal<</V 1/Record %d %d R/Original[%d %d]/Chain<%s>/Stamp/%s>>\n", m.Record.Num, m.Record.Gen, m.From, m.To, m.Chain, stamp) +
+		"/Name " + string(name) + "\n/Reason " + string(reason) + "\n/M(" + date + ")\n" + docMDP
+}
+
+// signatureDict is a seal's signature dictionary as it stands in a file.
+type signatureDict struct {
+	SealMark
+	object      int   // its number
+	at          int64 // of the object
+	contents    int64 // of "<"
+	contentsEnd int64 // after ">"
+	end         int64 // of what the signature covers
+}
+
+const (
+	numberRE = `(0|[1-9][0-9]{0,9})`
+	textRE   = `(?:\((?:[^()\\]|\\[()\\])*\)|<FEFF[0-9A-F]*>)`
+)
+
+// signatureDictionary is the grammar of writeSignature, from the object on.
+//
+//nolint:gochecknoglobals // a constant
+var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regexp.QuoteMeta(signatureBegin) +
+	`/CSGN_Seal<</V 1/Record ` + numberRE + ` 0 R/Original\[` + numberRE + ` ` + numberRE + `\]/Chain<([0-9A-F]{64})>/Stamp/(?:(None)|(Optional|Required)/Issuers<([0-9A-F]{64})>)>>\n` +
+	`/Name ` + textRE + `\n/Reason ` + textRE + `\n/M\(D:[0-9]{14}Z\)\n` + regexp.QuoteMeta(docMDP) +
+	`/ByteRange\[0 (` + numberRE + ` ` + numberRE + ` ` + numberRE + ` *)\]\n/Contents<`)
+
+// ByteRangeWidth is the room for the byte range: three numbers of at most ten digits, and blanks.
+const ByteRangeWidth = 3*10 + 2
+
+// maxDictionary bounds the dictionary up to its contents, in bytes.
+const maxDictionary = 8 << 10
+
+var errDictionary = errors.New("its dictionary is not written as the seal writes it")
+
+// readSignatureDict reads the dictionary whose mark begins at a position.
+func readSignatureDict(r io.ReaderAt, size, mark int64) (signatureDict, error) {
+	var d signatureDict
+	ahead := int64(len(signatureBegin) + len(" 0 obj\n"))
+	from := max(0, mark-ahead-10)
+	b := make([]byte, min(size-from, maxDictionary))
+	if err := ReadFull(r, b, from); err != nil {
+		return d, err
+	}
+	at := mark - ahead - from // of the blank after the object's number
+	if at < 1 {
+		return d, errDictionary
+	}
+	for at > 0 && b[at-1] >= '0' && b[at-1] <= '9' {
+		at--
+	}
+	m := signatureDictionary.FindSubmatchIndex(b[at:])
+	if m == nil {
+		return d, errDictionary
+	}
+	group := func(i int) string {
+		if m[2*i] < 0 {
+			return ""
+		}
+		return string(b[at:][m[2*i]:m[2*i+1]])
+	}
+	integer := func(i int) int64 {
+		n, err := strconv.ParseInt(group(i), 10, 64)
+		if err != nil {
+			n = -1 // cannot be: the grammar
+		}
+		return n
+	}
+	d = signatureDict{
+		SealMark: SealMark{Record: pdf.Ref{Num: int(integer(2))}, From: integer(3), To: integer(4), Chain: group(5), Stamp: group(6) + group(7), Issuers: group(8)},
+		object:   int(integer(1)), at: from + at, contents: from + at + int64(m[1]) - 1,
+		contentsEnd: integer(11), end: integer(11) + integer(12),
+	}
+	switch {
+	case len(group(9)) != ByteRangeWidth:
+		return d, errDictionary
+	case integer(10) != d.contents || d.contentsEnd-d.contents < 4 || (d.contentsEnd-d.contents)%2 != 0 || d.end <= d.contentsEnd || d.contentsEnd-d.contents > 2*maxContents+2:
+		return d, errors.New("its byte range is not that of the place where it stands")
+	case d.end > size:
+		return d, &cutOffError{d.end}
+	}
+	return d, nil
+}
+
+// cutOffError says that a file ends before what its seal covers does.
+type cutOffError struct{ end int64 }
+
+func (e *cutOffError) Error() string { return fmt.Sprintf("it covers %d bytes", e.end) }
+
+// maxContents bounds a signature, in bytes.
+const maxContents = 256 << 10
+
+// readContents returns the signature with its padding. Hexadecimal can be
+// written in several ways; nothing covers these bytes, so that only the seal's is
+// accepted.
+func (d signatureDict) readContents(r io.ReaderAt) ([]byte, error) {
+	b := make([]byte, d.contentsEnd-d.contents)
+	if err := ReadFull(r, b, d.contents); err != nil {
+		return nil, err
+	}
+	digits := b[1 : len(b)-1]
+	out := make([]byte, len(digits)/2)
+	if _, err := hex.Decode(out, digits); err != nil || b[0] != '<' || b[len(b)-1] != '>' || !bytes.Equal(hex.AppendEncode(nil, out), digits) {
+		return nil, errDigits
+	}
+	return out, nil
+}
+
+var errDigits = errors.New("its digits")

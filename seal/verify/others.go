@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/pdf"
+	"countersign/seal/trust"
+)
+
+// maxOthers bounds how many signatures of others are told of.
+const maxOthers = 32
+
+// otherSignatures lists the signatures in a file that carries no seal. None of
+// them is verified; a file that cannot be read has none.
+func otherSignatures(ctx context.Context, r io.ReaderAt, size int64) []OtherSignature {
+	lim := pdf.DefaultLimits()
+	lim.MaxStream = 4 << 20
+	f, err := pdf.Open(r, size, lim)
+	if err != nil || ctx.Err() != nil {
+		return nil
+	}
+	fields, err := signatureFields(f)
+	if err != nil {
+		return nil
+	}
+	var out []OtherSignature
+	for _, ref := range fields[:min(len(fields), maxOthers)] {
+		if ctx.Err() != nil {
+			return out
+		}
+		if s, ok := otherSignature(f, ref, size); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func otherSignature(f *pdf.File, field pdf.Ref, size int64) (OtherSignature, bool) {
+	var s OtherSignature
+	d, err1 := f.Dict(field.Value())
+	sig, err2 := f.Dict(d.Get("V"))
+	if err1 != nil || err2 != nil {
+		return s, false
+	}
+	if name, ok := d.Get("T").Bytes(); ok {
+		s.Field = printable(pdf.DecodeText(name))
+	}
+	format, _ := sig.Get("SubFilter").Name()
+	s.Format = printable(cmp.Or(format, "unknown format"))
+	if a, err := f.Array(sig.Get("ByteRange")); err == nil && len(a) == 4 {
+		from, ok1 := a[2].Int()
+		n, ok2 := a[3].Int()
+		if ok1 && ok2 && from >= 0 && n >= 0 && from <= size && n <= size-from {
+			s.Covers = from + n
+		}
+		s.WholeFile = s.Covers == size
+	}
+	if at, ok := sig.Get("M").Bytes(); ok {
+		s.At = pdfTime(string(at))
+	}
+	contents, _ := sig.Get("Contents").Bytes()
+	if signed, err := cms.Parse(contents); err == nil {
+		s.By, s.Issuer = printable(trust.Name(signed.Certificate)), printable(signed.Certificate.Issuer.String())
+		if t, err := cms.ParseToken(contents); err == nil {
+			s.At = &t.Time
+		}
+	}
+	return s, true
+}
+
+// pdfTime reads a date (ISO 32000-2, 7.9.4) to the second; nil if it is none.
+func pdfTime(s string) *time.Time {
+	s = strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", "")
+	for _, form := range []string{"20060102150405Z0700", "20060102150405Z", "20060102150405"} {
+		if t, err := time.Parse(form, s); err == nil {
+			t = t.UTC()
+			return &t
+		}
+	}
+	return nil
+}

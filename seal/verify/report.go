@@ -1,0 +1,263 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Status is the outcome of one check.
+type Status string
+
+// The outcomes. Untrusted means sound, but signed by someone not trusted here.
+const (
+	Passed    Status = "passed"
+	Failed    Status = "failed"
+	Untrusted Status = "untrusted"
+	Absent    Status = "absent" // optional, and not there
+)
+
+// The checks, in the order in which they are reported.
+const (
+	CheckStructure    = "structure"
+	CheckSignature    = "signature"
+	CheckByteRange    = "byte_range"
+	CheckDigest       = "digest"
+	CheckCertificate  = "certificate"
+	CheckTimestamp    = "timestamp"
+	CheckRevocation   = "revocation"
+	CheckLaterChanges = "later_changes"
+	CheckArchive      = "archive_timestamp"
+	CheckManifest     = "manifest"
+	CheckManifestKey  = "manifest_key"
+	CheckOriginal     = "original"
+	CheckAuditChain   = "audit_chain"
+	CheckRecorded     = "recorded" // by the service's own API alone
+)
+
+// Finding is the outcome of one check: by code and values for programs, and
+// explained in a line of English.
+type Finding struct {
+	Check  string            `json:"check"`
+	Code   Code              `json:"code"`
+	Status Status            `json:"status"`
+	Detail string            `json:"detail"`
+	Values map[string]string `json:"values,omitempty"` // what the line names; times in RFC 3339
+}
+
+// Verdict sums a report up.
+type Verdict string
+
+// The verdicts. Where several apply, the first one of this list counts.
+const (
+	// VerdictNotSealed: the file carries no seal of this service.
+	VerdictNotSealed Verdict = "not_sealed"
+	// VerdictBroken: the sealed revision is not what was sealed, or its seal is not sound.
+	VerdictBroken Verdict = "broken"
+	// VerdictUntrusted: it is sound but rests on a certificate or key that is not trusted here.
+	VerdictUntrusted Verdict = "untrusted"
+	// VerdictAltered: the sealed revision is valid, but something else was added to the file.
+	VerdictAltered Verdict = "altered"
+	// VerdictValid: every byte is one that the service wrote, or that a named authority signed.
+	VerdictValid Verdict = "valid"
+)
+
+// Verdicts lists the verdicts.
+func Verdicts() []Verdict {
+	return []Verdict{VerdictNotSealed, VerdictBroken, VerdictUntrusted, VerdictAltered, VerdictValid}
+}
+
+// Report is everything that Verify found.
+type Report struct {
+	Verdict  Verdict   `json:"verdict"`
+	Summary  string    `json:"summary"` // the verdict in a sentence
+	Findings []Finding `json:"findings"`
+
+	// What the document says of itself. Worth believing if the verdict is valid.
+	EnvelopeID     string     `json:"envelopeId,omitempty"`
+	DocumentID     string     `json:"documentId,omitempty"`
+	Subject        string     `json:"subject,omitempty"`
+	OriginalSHA256 string     `json:"originalSha256,omitempty"`
+	ChainHead      string     `json:"chainHead,omitempty"`
+	Events         int        `json:"events,omitempty"`
+	SealedBy       string     `json:"sealedBy,omitempty"`
+	SealedAt       *time.Time `json:"sealedAt,omitempty"`
+	StampedAt      *time.Time `json:"stampedAt,omitempty"` // by a time-stamp authority
+	Level          string     `json:"level,omitempty"`     // PAdES baseline: B-B, B-T, B-LT or B-LTA
+	SHA256         string     `json:"sha256,omitempty"`    // of the whole file
+
+	// Record is what the seal covers, read once and verified: it is there if the
+	// verdict is valid, or untrusted, which Record.Confirmed tells.
+	Record *Record `json:"record,omitempty"`
+	// Additions tell what follows the longest beginning of the file that its
+	// service wrote, if anything does.
+	Additions *Additions `json:"additions,omitempty"`
+	// Signatures are those of a file that carries no seal, without a verdict.
+	Signatures []OtherSignature `json:"signatures,omitempty"`
+}
+
+// Additions are bytes of a sealed file that the service did not write.
+type Additions struct {
+	From  int64 `json:"from"`  // where they begin, which is how long the valid file before them is
+	Bytes int64 `json:"bytes"` // how many
+	// Kind is how they look: annotations, form, signature, pages, saved (all
+	// of these by another program) or unknown.
+	Kind string `json:"kind"`
+}
+
+// OtherSignature is a signature in a file that carries no seal. Nothing of it
+// was verified.
+type OtherSignature struct {
+	Field  string `json:"field,omitempty"`  // the form field's name
+	Format string `json:"format"`           // the SubFilter
+	By     string `json:"by,omitempty"`     // who signed, as the certificate says; empty if it cannot be read
+	Issuer string `json:"issuer,omitempty"` // who issued that certificate, as it says
+	// At is the time that the signature claims.
+	At *time.Time `json:"at,omitempty"`
+	// Covers is where the bytes that it covers end; WholeFile, that nothing follows them.
+	Covers    int64 `json:"covers"`
+	WholeFile bool  `json:"wholeFile"`
+}
+
+// OK reports whether the document is valid.
+func (r Report) OK() bool { return r.Verdict == VerdictValid }
+
+// Status returns the outcome of one check, the worst if there are several, and
+// Absent if it was not made.
+func (r Report) Status(check string) Status {
+	worst, found := Absent, false
+	rank := map[Status]int{Absent: 0, Passed: 1, Untrusted: 2, Failed: 3}
+	for _, f := range r.Findings {
+		if f.Check == check && (!found || rank[f.Status] > rank[worst]) {
+			worst, found = f.Status, true
+		}
+	}
+	return worst
+}
+
+// Has reports whether the report holds a finding of that code.
+func (r Report) Has(code Code) bool {
+	for _, f := range r.Findings {
+		if f.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, makeFinding(code, v)) }
+
+// ofAdditions tells checks of what follows the sealed revision.
+func ofAdditions(check string) bool { return check == CheckLaterChanges || check == CheckArchive }
+
+// conclude derives the verdict from the findings.
+func (r *Report) conclude() {
+	place := func(f Finding) int {
+		return slices.IndexFunc(findings, func(known finding) bool { return known.code == f.Code })
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return place(a) - place(b) })
+	r.Verdict = VerdictValid
+	altered := false
+	for _, f := range r.Findings {
+		switch {
+		case f.Code == "signature.none" || f.Code == "structure.not_pdf":
+			r.Verdict = VerdictNotSealed
+		case f.Status == Failed && ofAdditions(f.Check):
+			altered = true
+		case f.Status == Failed:
+			r.Verdict = VerdictBroken
+		case f.Status == Untrusted && r.Verdict == VerdictValid:
+			r.Verdict = VerdictUntrusted
+		}
+	}
+	if altered && r.Verdict == VerdictValid {
+		r.Verdict = VerdictAltered
+	}
+	switch r.Verdict {
+	case VerdictValid, VerdictUntrusted:
+		if r.Record != nil {
+			r.Record.Confirmed = r.Verdict == VerdictValid
+		}
+	case VerdictAltered, VerdictBroken, VerdictNotSealed:
+		r.Record = nil
+	}
+	if r.Verdict != VerdictAltered && r.Verdict != VerdictUntrusted {
+		r.Additions = nil
+	}
+	r.Summary = r.sentence()
+}
+
+func (r *Report) sentence() string {
+	switch r.Verdict {
+	case VerdictValid:
+		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", printable(r.SealedBy))
+	case VerdictUntrusted:
+		if r.Additions != nil {
+			return "Something was added to what was sealed, which is not trusted here: " + r.firstUntrusted()
+		}
+		return "Sealed and unchanged, but not trusted here: " + r.firstUntrusted()
+	case VerdictAltered:
+		return "The document that was sealed is in this file, but something else was added to it afterwards. Extract the sealed document to see what was signed."
+	case VerdictNotSealed:
+		if len(r.Signatures) > 0 {
+			return "This file was not sealed by this service. It carries signatures of others, which were not examined."
+		}
+		return "This file was not sealed by this service."
+	case VerdictBroken:
+	}
+	return "This is not what was sealed, or the seal is not sound."
+}
+
+// firstUntrusted explains why the document is not trusted: by its sealer, if
+// that is the reason.
+func (r *Report) firstUntrusted() string {
+	why := ""
+	for _, f := range r.Findings {
+		if f.Status == Untrusted && (why == "" || f.Check == CheckCertificate) {
+			why = f.Detail
+		}
+	}
+	return why
+}
+
+// WriteText writes the report for people, a line per finding.
+func (r Report) WriteText(w io.Writer) error {
+	marks := map[Status]string{Passed: "✓", Failed: "✗", Untrusted: "?", Absent: "–"}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(w, "%s %-18s %s\n", marks[f.Status], f.Check, f.Detail); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.Signatures {
+		if _, err := fmt.Fprintf(w, "  %s\n", s.sentence()); err != nil {
+			return err
+		}
+	}
+	verdict := map[Verdict]string{
+		VerdictValid: "VALID", VerdictUntrusted: "NOT TRUSTED HERE", VerdictAltered: "ALTERED", VerdictBroken: "BROKEN", VerdictNotSealed: "NOT SEALED",
+	}[r.Verdict]
+	_, err := fmt.Fprintf(w, "\n%s: %s\n", verdict, r.Summary)
+	return err
+}
+
+func (s OtherSignature) sentence() string {
+	by, covers := s.By, fmt.Sprintf("its first %d bytes", s.Covers)
+	if by == "" {
+		by = "somebody whose certificate cannot be read"
+	}
+	if s.WholeFile {
+		covers = "the whole file"
+	}
+	return fmt.Sprintf("Signature (%s) by %s over %s.", s.Format, by, covers)
+}
+
+// FirstFailure says what is wrong with the file.
+func (r *Report) FirstFailure() string {
+	for _, f := range r.Findings {
+		if f.Status == Failed {
+			return f.Detail
+		}
+	}
+	return r.Summary
+}

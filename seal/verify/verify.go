@@ -1,0 +1,339 @@
+// Package verify judges a sealed PDF, offline and from its bytes alone: it finds
+// the seal, reads the sealed revision alone, writes anew what follows it and
+// compares, and says whom the result depends on (docs/verify.md).
+package verify
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/pdf"
+	"countersign/seal/trust"
+)
+
+// Options say whom to trust. The zero value trusts nobody: a sound
+// document is then reported as "untrusted", not as broken.
+type Options struct {
+	Trust trust.Policy
+	Now   func() time.Time // judges certificates that no time-stamp proves to be older; needed
+}
+
+// File examines a sealed PDF, offline and from its bytes alone. The error is
+// about reading it; what is wrong with it is in the report.
+func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, error) {
+	x, err := Examine(ctx, r, size)
+	if err != nil {
+		return Report{}, err
+	}
+	return x.Report(opt), nil
+}
+
+// Examination is all that can be said about a file without knowing whom to
+// trust: what is in it, and whether that is sound in itself.
+type Examination struct {
+	report    Report
+	judgement judgement
+	// What only the writer of the next increment needs.
+	Archive Archive
+	Whole   hash.Hash
+	Marks   Marks
+	Begun   map[int64]hash.Hash // as in prefix
+	// embedded tells that the original is an attachment in a document of its own.
+	Embedded bool
+}
+
+// Examine reads a file and checks all that does not depend on whom to trust.
+func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, error) {
+	return ExamineFrom(ctx, r, size, nil)
+}
+
+// Report judges what was found.
+func (x *Examination) Report(opt Options) Report {
+	r := x.report
+	r.Findings = slices.Clone(r.Findings)
+	if len(x.judgement.Chain) > 0 {
+		r.judge(x.judgement, opt)
+	}
+	r.conclude()
+	return r
+}
+
+// examiner collects what is found in one file.
+type examiner struct {
+	r    io.ReaderAt
+	size int64
+	done *Prefix // what need not be hashed again
+	x    *Examination
+
+	seal   *sealedRevision
+	mark   int64
+	signed *cms.Signed
+	token  *cms.Token // the signature's time-stamp; nil if none
+	record *OpenedRecord
+	later  []increment
+	broken error // why what follows the last increment is none
+	sums   sums
+}
+
+// errStop ends an examination whose next checks would mean nothing.
+var errStop = errors.New("seal: nothing more to check")
+
+// ExamineFrom is Examine of a file whose beginning may have been read and hashed.
+func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
+	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
+	for _, step := range []func(context.Context) error{
+		e.findSeal, e.readSignature, e.readRecord, e.readIncrements, e.hash, e.checkMarks, e.checkSignature, e.checkIncrements,
+		e.checkOriginal, e.checkRecord, e.checkAdditions,
+	} {
+		err := step(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.Is(err, errStop) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e.x, nil
+}
+
+func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
+
+// stop reports a failed check after which nothing more can be said.
+func (e *examiner) stop(code Code, v values) error {
+	e.add(code, v)
+	e.x.judgement = judgement{}
+	return errStop
+}
+
+// findSeal looks for the revision that was sealed, which is then read alone:
+// nothing that follows it takes part in finding signature, record, original and pages.
+func (e *examiner) findSeal(ctx context.Context) error {
+	found, err := findLast(ctx, e.r, e.size)
+	if err != nil {
+		return err
+	}
+	if found.seal == nil {
+		return e.noSeal(ctx, found)
+	}
+	e.seal, e.mark = found.seal, found.mark
+	e.x.Embedded = e.seal.From > 0
+	e.add("structure.readable", values{"bytes": e.size})
+	if e.seal.end == e.size {
+		e.add("byte_range.whole", nil)
+	} else {
+		e.add("byte_range.earlier", values{"end": e.seal.end, "bytes": e.size - e.seal.end})
+	}
+	return nil
+}
+
+func (e *examiner) noSeal(ctx context.Context, f found) error {
+	var cut *cutOffError
+	switch {
+	case errors.As(f.reason, &cut):
+		return e.stop("byte_range.cut_off", values{"end": cut.end, "bytes": e.size})
+	case f.reason != nil:
+		return e.stop("signature.does_not_fit", values{"offset": f.mark, "reason": f.reason})
+	case f.remains:
+		return e.stop("signature.remains", nil)
+	}
+	head := make([]byte, min(e.size, 1024))
+	if err := ReadFull(e.r, head, 0); err != nil {
+		return fmt.Errorf("seal: reading: %w", err)
+	}
+	if !bytes.Contains(head, []byte("%PDF-")) {
+		return e.stop("structure.not_pdf", nil)
+	}
+	e.x.report.Signatures = otherSignatures(ctx, e.r, e.size)
+	return e.stop("signature.none", nil)
+}
+
+// readSignature reads the signature, whose form leaves nothing open.
+func (e *examiner) readSignature(context.Context) error {
+	contents, err := e.seal.readContents(e.r)
+	if errors.Is(err, errDigits) {
+		return e.stop("signature.malformed", values{"reason": err})
+	}
+	if err != nil {
+		return fmt.Errorf("seal: reading: %w", err)
+	}
+	if e.signed, err = cms.ParseStrict(contents); err != nil {
+		return e.stop("signature.malformed", values{"reason": err})
+	}
+	if e.signed.Hash() != crypto.SHA256 || !e.signed.IsPAdES() {
+		return e.stop("signature.malformed", values{"reason": "it is no PAdES signature with SHA-256"})
+	}
+	if UpperHex(ChainHash(e.signed.Certificates)) != e.seal.Chain {
+		return e.stop("signature.malformed", values{"reason": "it carries other certificates than the seal names"})
+	}
+	e.x.judgement.Chain = e.signed.Certificates
+	e.x.report.SealedBy = trust.Name(e.signed.Certificate)
+	switch token := e.signed.Token; {
+	case token != nil && e.seal.Stamp == StampNone:
+		return e.stop("timestamp.wrong", values{"reason": "the seal was made without one"})
+	case token != nil:
+		if e.token, err = cms.ParseTokenStrict(token); err != nil {
+			e.add("timestamp.malformed", values{"reason": err})
+		} else if UpperHex(IssuersOf(e.token)) != e.seal.Issuers {
+			e.add("timestamp.malformed", values{"reason": "it carries other certificates than the seal names"})
+			e.token = nil
+		}
+	case e.seal.Stamp == StampRequired:
+		e.add("timestamp.missing", nil)
+	}
+	return nil
+}
+
+// ChainHash is the SHA-256 over certificates.
+func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
+	h := sha256.New()
+	for _, c := range chain {
+		h.Write(c.Raw)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// IssuersOf is the hash of the certificates that a time-stamp carries besides
+// its signer's, which the time-stamp itself names.
+func IssuersOf(t *cms.Token) [sha256.Size]byte { return ChainHash(t.Certificates[1:]) }
+
+// UpperHex writes a hash as the signature dictionary does.
+func UpperHex(b [sha256.Size]byte) string { return strings.ToUpper(hex.EncodeToString(b[:])) }
+
+// readRecord reads the seal record through the seal's own increment.
+func (e *examiner) readRecord(context.Context) error {
+	b, err := e.recordBytes()
+	if err != nil {
+		e.add("manifest.missing", values{"reason": err})
+		return nil
+	}
+	if e.done != nil {
+		e.record = e.done.Record
+	}
+	e.record = e.record.of(b)
+	if e.record.err != nil {
+		e.add("manifest.malformed", values{"reason": e.record.err})
+		e.record = nil
+		return nil
+	}
+	m, r, j := &e.record.manifest, &e.x.report, &e.x.judgement
+	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
+	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
+	r.SealedAt = &m.SealedAt
+	r.Record = recordOf(m, r.SealedBy, m.Pages)
+	j.SealedAt, j.KeyID, j.Key = m.SealedAt, e.record.kid, e.record.key
+	e.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": e.record.kid})
+	return nil
+}
+
+func (e *examiner) recordBytes() ([]byte, error) {
+	o, err := e.seal.file.Object(e.seal.Record)
+	if err != nil {
+		return nil, err
+	}
+	if !o.IsStream() {
+		return nil, fmt.Errorf("%w: object %d is no stream", pdf.ErrDamaged, o.Ref.Num)
+	}
+	return e.seal.file.StreamData(o)
+}
+
+// hash reads the file, once.
+func (e *examiner) hash(ctx context.Context) error {
+	holes := []hole{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
+	for _, i := range e.later {
+		holes = append(holes, i.hole())
+	}
+	var err error
+	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.From, e.seal.To, holes, e.done)
+	if errors.Is(err, errMarks) {
+		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
+	}
+	if err != nil {
+		return err
+	}
+	e.x.Whole, e.x.Marks, e.x.Begun = e.sums.whole, e.sums.marks, e.sums.begun
+	e.x.report.SHA256 = hex.EncodeToString(e.sums.whole.Sum(nil))
+	return nil
+}
+
+// checkMarks looks for a second signature that could be the seal.
+func (e *examiner) checkMarks(ctx context.Context) error {
+	fitting := 0
+	for _, at := range e.sums.marks.at {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if at == e.mark {
+			fitting++
+			continue
+		}
+		if _, err := fit(e.r, e.size, at); err == nil {
+			fitting++
+		}
+	}
+	if fitting != 1 {
+		return e.stop("signature.several", values{"count": fitting})
+	}
+	return nil
+}
+
+func (e *examiner) checkSignature(context.Context) error {
+	switch err := e.signed.Verify(e.sums.covered[0]); {
+	case errors.Is(err, cms.ErrDigest):
+		e.add("digest.changed", nil)
+	case err != nil:
+		e.add("digest.unchanged", nil)
+		e.add("signature.wrong", values{"reason": err})
+	default:
+		e.add("digest.unchanged", nil)
+		e.add("signature.sound", values{"name": e.signed.Certificate.Subject, "algorithm": e.signed.Hash()})
+	}
+	if e.token == nil {
+		return nil
+	}
+	digest, err := e.token.StampedDigest(e.signed.Signature)
+	if err == nil {
+		err = e.token.Verify(digest)
+	}
+	if err != nil {
+		e.add("timestamp.wrong", values{"reason": err})
+		return nil
+	}
+	e.x.judgement.Stamps = []stamp{{Chain: e.token.Certificates, Time: e.token.Time}}
+	return nil
+}
+
+func (e *examiner) checkOriginal(context.Context) error {
+	if e.record == nil {
+		e.add("original.missing", values{"reason": "the seal record is missing"})
+		return nil
+	}
+	m := e.record.manifest.Original
+	as := "prefix"
+	if e.seal.From > 0 {
+		as = "embedded"
+	}
+	switch {
+	case m.As != as || m.Size != e.seal.To-e.seal.From:
+		e.add("original.missing", values{"reason": "seal and record do not agree about where it is"})
+	case hex.EncodeToString(e.sums.original) != m.SHA256:
+		e.add("original.changed", nil)
+	default:
+		e.add("original.found", values{"from": e.seal.From, "to": e.seal.To, "sha256": m.SHA256})
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+
+	"countersign/seal/archive1"
+	"countersign/seal/cms"
+	"countersign/seal/pdf"
+)
+
+// MaxArchiveStamps bounds how often a document's time-stamp can be renewed.
+const MaxArchiveStamps = 64
+
+// maxEvidence bounds the validation data of one file, in bytes.
+const maxEvidence = 16 << 20
+
+// Archive is where a sealed file can be continued: what the next increment has
+// to know of the file, and which signatures it brings validation data for.
+type Archive struct {
+	Revision archive1.Revision
+	pending  []*cms.Signed   // their validation data is not in the file yet
+	listed   map[string]bool // certificates that are in it, by their DER
+	Budget   int             // bytes of validation data that may follow
+	Stamps   int
+}
+
+// archiveOf returns how a sealed revision can be continued.
+func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
+	f := s.file
+	trailer := f.Trailer()
+	r := archive1.Revision{Size: s.end, Start: f.StartXRef(), Stream: f.UsesXRefStream()}
+	size, ok := trailer.Get("Size").Int()
+	if !ok {
+		return Archive{}, fmt.Errorf("%w: Size of the trailer", pdf.ErrDamaged)
+	}
+	r.Next = int(size)
+	catalog, root, err := f.Catalog()
+	if err != nil {
+		return Archive{}, err
+	}
+	r.Root = archive1.Object{Num: root.Num, Gen: root.Gen}
+	o, err := f.Object(root)
+	if err != nil {
+		return Archive{}, err
+	}
+	r.Catalog = string(o.Value)
+	if catalog.Get("DSS") != nil {
+		return Archive{}, fmt.Errorf("%w: the sealed catalog has validation data", pdf.ErrDamaged)
+	}
+	if info := trailer.Get("Info"); info != nil {
+		r.Info = string(info)
+	}
+	id, err := trailer.Get("ID").Array()
+	if err != nil || len(id) != 2 {
+		return Archive{}, fmt.Errorf("%w: ID of the trailer", pdf.ErrDamaged)
+	}
+	r.ID = string(id[0])
+	form, err := f.Dict(catalog.Get("AcroForm"))
+	if err != nil {
+		return Archive{}, err
+	}
+	fields, ok := form.Get("Fields").Ref()
+	if !ok {
+		return Archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+	}
+	r.Fields = archive1.Object{Num: fields.Num, Gen: fields.Gen}
+	list, err := f.Resolve(fields.Value())
+	if err != nil {
+		return Archive{}, err
+	}
+	if !list.IsArray() {
+		return Archive{}, fmt.Errorf("%w: Fields of the form", pdf.ErrDamaged)
+	}
+	r.Listed = string(list[1 : len(list)-1])
+	return Archive{Revision: r, pending: signatures, listed: map[string]bool{}, Budget: maxEvidence}, nil
+}
+
+// question is about the revocation of a certificate.
+type question struct{ Certificate, Issuer *x509.Certificate }
+
+// Plan returns what the next increment must hold: the certificates of the
+// pending signatures' chains that are not in the file yet, and a statement about
+// each one in these chains whose authority gives any, both in this order.
+func (a *Archive) Plan() (certs [][]byte, questions []question) {
+	added, asked := map[string]bool{}, map[string]bool{}
+	for _, s := range a.pending {
+		chain := s.Certificates
+		for i, c := range chain {
+			der := string(c.Raw)
+			if !a.listed[der] && !added[der] {
+				added[der] = true
+				certs = append(certs, c.Raw)
+			}
+			if i+1 == len(chain) || asked[der] {
+				continue
+			}
+			if byOCSP, byCRL := cms.States(c); byOCSP || byCRL {
+				asked[der] = true
+				questions = append(questions, question{c, chain[i+1]})
+			}
+		}
+	}
+	return certs, questions
+}
+
+// next continues the archive after an increment with a time-stamp.
+func (a *Archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Token) {
+	for _, c := range e.Certs {
+		a.listed[string(c)] = true
+		a.Budget -= len(c)
+	}
+	for _, s := range e.Statements {
+		a.Budget -= len(s.DER)
+	}
+	a.Revision, a.pending = r, []*cms.Signed{token.Signed}
+	a.Stamps++
+}
+
+// increment is one that this service wrote after the seal.
+type increment struct {
+	at       int64 // where it begins
+	contents int64 // of its time-stamp, as in signatureDict
+	after    int64
+	end      int64
+	token    *cms.Token
+	evidence evidence
+}
+
+func (i increment) hole() hole { return hole{i.contents, i.after, i.end} }
+
+// readIncrements reads what follows the seal forward, never through its own
+// cross-reference sections, and compares it with what this service writes.
+func (e *examiner) readIncrements(ctx context.Context) error {
+	signatures := []*cms.Signed{e.signed}
+	if e.token != nil {
+		signatures = append(signatures, e.token.Signed)
+	}
+	a, err := archiveOf(e.seal, signatures...)
+	if err != nil {
+		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
+	}
+	for a.Revision.Size < e.size {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if a.Stamps == MaxArchiveStamps {
+			e.broken = fmt.Errorf("more than %d time-stamps", MaxArchiveStamps)
+			break
+		}
+		var i increment
+		if i, err = a.read(e.r, e.size); err != nil {
+			e.broken = err
+			break
+		}
+		e.later = append(e.later, i)
+	}
+	e.x.Archive = a
+	return nil
+}
+
+// read reads one increment and moves on to what follows it.
+func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
+	from := a.Revision.Size
+	none := increment{}
+	streams, err := archive1.Scan(r, size, a.Revision, a.Budget)
+	if err != nil {
+		return none, err
+	}
+	certs, questions := a.Plan()
+	if len(streams) == 0 && len(certs)+len(questions) > 0 {
+		return none, fmt.Errorf("at byte %d: it does not begin as an update of this service does", from)
+	}
+	if len(streams) != len(certs)+len(questions) {
+		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
+	}
+	ev := archive1.Evidence{Certs: certs} // what is there is compared with them
+	i := increment{at: from}
+	for n, q := range questions {
+		s := statement{Certificate: q.Certificate, Issuer: q.Issuer}
+		der := streams[len(certs)+n]
+		byOCSP, _ := cms.States(q.Certificate)
+		if byOCSP {
+			s.OCSP = der
+		} else {
+			s.CRL = der
+		}
+		if err := (cms.Statement{OCSP: s.OCSP, CRL: s.CRL}).Sound(q.Certificate, q.Issuer); err != nil {
+			return none, fmt.Errorf("at byte %d: %w", from, err)
+		}
+		ev.Statements = append(ev.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
+		i.evidence.Statements = append(i.evidence.Statements, s)
+	}
+	inc, found, err := archive1.Match(r, size, a.Revision, ev)
+	if err != nil {
+		return none, err
+	}
+	if i.token, err = cms.ParseTokenStrict(found.Contents); err != nil {
+		return none, fmt.Errorf("the time-stamp at byte %d: %w", from+int64(inc.Contents), err)
+	}
+	if IssuersOf(i.token) != found.Issuers {
+		return none, fmt.Errorf("the time-stamp at byte %d carries other certificates than were stamped", from+int64(inc.Contents))
+	}
+	i.contents, i.after, i.end = from+int64(inc.Contents), from+int64(inc.End), inc.Revision.Size
+	i.evidence.Covers = i.end
+	a.next(inc.Revision, ev, i.token)
+	return i, nil
+}
+
+// checkIncrements checks what the document time-stamps stamp. What follows one
+// that does not stamp the file before it is not what this service wrote.
+func (e *examiner) checkIncrements(context.Context) error {
+	stamps := e.x.judgement.Stamps
+	for n, i := range e.later {
+		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
+			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.contents, err)
+			e.later = e.later[:n]
+			break
+		}
+		stamps = append([]stamp{{Chain: i.token.Certificates, Time: i.token.Time, Document: true, Covers: i.end}}, stamps...)
+		e.x.judgement.Evidence = append(e.x.judgement.Evidence, i.evidence)
+	}
+	e.x.judgement.Stamps = stamps
+	return nil
+}
+
+// checkAdditions tells what follows the last increment of this service.
+func (e *examiner) checkAdditions(ctx context.Context) error {
+	end := e.seal.end
+	if n := len(e.later); n > 0 {
+		end = e.later[n-1].end
+	}
+	switch {
+	case e.broken == nil && len(e.later) == 0:
+		e.add("later_changes.none", nil)
+		return nil
+	case e.broken == nil:
+		e.add("later_changes.archive", nil)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	kind, object := additions(ctx, e.r, e.size, end)
+	v := values{"offset": end, "bytes": e.size - end}
+	if kind == additionUnknown {
+		v["reason"] = e.broken
+	} else {
+		v["object"] = object
+	}
+	e.add(Code("later_changes."+kind), v)
+	e.x.report.Additions = &Additions{From: end, Bytes: e.size - end, Kind: kind}
+	return nil
+}
