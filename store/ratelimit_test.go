@@ -17,7 +17,7 @@ func TestWindowsAreCountedApart(t *testing.T) {
 		ctx, first := t.Context(), clock.Now().Truncate(time.Minute)
 		second := first.Add(time.Minute)
 		take := func(key string, start time.Time, n int) [2]int {
-			taken, left, err := s.TakeFrom(ctx, key, start, time.Minute, n, 10)
+			taken, left, err := s.ReserveQuota(ctx, key, start, time.Minute, n, 10)
 			require.NoError(t, err)
 			return [2]int{taken, left}
 		}
