@@ -160,7 +160,7 @@ func archives() []forgery {
 			p := inc.find("/FT /Sig")
 			p.body = with(p.body, "T", "(Time-stamp 0123456789abcdef)")
 		}),
-		archive("identifier-changed", nothing("the file's first identifier, by which programs know it, is another"), func(_ *genuine, inc *increment) {
+		archive("identifier-changed", pdfjs("identifier 00"), func(_ *genuine, inc *increment) {
 			id := entry(inc.trailer, "ID")
 			inc.trailer = with(inc.trailer, "ID", strings.Replace(id, id[1:5], "<00"+id[4:5], 1))
 		}),

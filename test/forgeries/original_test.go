@@ -165,20 +165,20 @@ func preparedOriginals() []prepared {
 		{"references-to-what-comes-later", func() []byte {
 			// To every number that seal and validation data may take.
 			d := newDraft()
-			refs := "[5 0 R"
+			refs := "["
 			for n := 8; n < 200; n++ {
 				refs += fmt.Sprintf(" %d 0 R", n)
 			}
-			d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Contents 5 0 R", "/Contents "+refs+"]", 1)
+			d.objects[objPage] = pageOf(objContent, "/Annots"+refs+"]")
 			return d.bytes()
 		}, false},
 		{"references-with-generations", func() []byte {
 			d := newDraft()
-			refs := "[5 0 R"
+			refs := "["
 			for n := 8; n < 200; n++ {
 				refs += fmt.Sprintf(" %d %d R", n, n%3)
 			}
-			d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Contents 5 0 R", "/Contents "+refs+"]", 1)
+			d.objects[objPage] = pageOf(objContent, "/Annots"+refs+"]")
 			return d.bytes()
 		}, false},
 		{"references-in-unused-object", func() []byte {

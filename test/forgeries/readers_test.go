@@ -68,6 +68,25 @@ func lacks(reader string, get func(dir, file string) string, unwanted, anchor st
 func popplerText(dir, file string) string { return run(dir, "pdftotext", file, "-") }
 func mupdfText(dir, file string) string   { return run(dir, "mutool", "draw", "-q", "-F", "txt", file) }
 
+// pdfjsText is the text that pdf.js shows, the reader of the service's own pages
+// and of Firefox; before it the file's identifier, or why it shows nothing.
+func pdfjsText(dir, file string) string {
+	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../../web/node_modules/pdfjs-dist")), file)
+}
+
+func pdfjs(want string) effect { return contains("pdf.js", pdfjsText, want) }
+
+// pdfjsDiffers: pdf.js says something else of the file than of the genuine one.
+func pdfjsDiffers() effect {
+	return effect{"pdf.js", func(dir string, g *genuine, b []byte) error {
+		before, after := flat(pdfjsText(dir, saved(dir, g.bytes))), flat(pdfjsText(dir, saved(dir, b)))
+		if before == after {
+			return fmt.Errorf("pdf.js shows %.300q as before", after)
+		}
+		return nil
+	}}
+}
+
 func poppler(want string) effect { return contains("poppler", popplerText, want) }
 func mupdf(want string) effect   { return contains("mupdf", mupdfText, want) }
 

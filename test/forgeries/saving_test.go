@@ -122,7 +122,7 @@ func savings() []forgery {
 		isa("isa-page-box", picture(1), func(b []byte) []byte {
 			return update(b, map[int]string{objPage: with(objectOf(b, objPage), "CropBox", "[0 0 612 300]")})
 		}),
-		isa("isa-encrypt-entry", nothing("readers ask for a password, or refuse"), func(b []byte) []byte {
+		isa("isa-encrypt-entry", pdfjs("refused PasswordException"), func(b []byte) []byte {
 			return after(b).table(lastXRef(b), newestTrailer(b)+"/Encrypt<</Filter/Standard/V 1/R 2/O<00>/U<00>/P 0>>")
 		}),
 		isa("isa-comment", nothing("a comment: no reader shows it, no seal covers it"), func(b []byte) []byte {

@@ -1,0 +1,34 @@
+// Prints what pdf.js says of a PDF: its first identifier, then a line of text for
+// each page, with what annotations and form fields show. Where it shows nothing,
+// it prints why.
+//
+//	node pdftext.mjs MODULE FILE
+//
+// MODULE is the folder of pdfjs-dist.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [module, file] = process.argv.slice(2)
+const { getDocument, VerbosityLevel } = await import(pathToFileURL(join(module, 'legacy/build/pdf.mjs')))
+const task = getDocument({
+  data: new Uint8Array(await readFile(file)),
+  verbosity: VerbosityLevel.ERRORS,
+  isEvalSupported: false,
+  standardFontDataUrl: join(module, 'standard_fonts/'),
+})
+try {
+  const document = await task.promise
+  console.log('identifier', document.fingerprints[0])
+  for (let n = 1; n <= document.numPages; n++) {
+    const page = await document.getPage(n)
+    const { items } = await page.getTextContent()
+    const annotations = await page.getAnnotations()
+    const shown = annotations.map((a) => a.textContent?.join(' ') ?? a.fieldValue ?? '')
+    console.log([...items.map((i) => i.str), ...shown].join(' '))
+  }
+} catch (error) {
+  console.log('refused', error.name, error.message)
+} finally {
+  await task.destroy()
+}

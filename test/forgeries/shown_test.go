@@ -1,0 +1,126 @@
+package forgeries_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+)
+
+// disagreement is an original of which programs show different things: whoever
+// signs in one would see another text than whoever opens the sealed file in the
+// next. It is refused, or a warning says so.
+type disagreement struct {
+	name  string
+	bytes func() []byte
+	warns string   // "": it is refused
+	shows []effect // in programs that know nothing of this service
+}
+
+// disagreements are originals that show forged beside honest, or instead of it,
+// in some programs.
+func disagreements() []disagreement {
+	// of makes an original from objects and entries of the catalog.
+	of := func(catalog string, objects map[int]string) func() []byte {
+		return func() []byte {
+			d := newDraft()
+			d.catalog = catalog
+			for n, o := range objects {
+				d.objects[n] = o
+			}
+			return d.bytes()
+		}
+	}
+	text := func(font, s string) string { return "BT " + font + " 72 600 Td (" + s + ") Tj ET" }
+	page := func(contents, resources string) string {
+		return "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>" + resources + ">>/Contents " + contents + ">>"
+	}
+	content := func(operators string) func() []byte {
+		return of("", map[int]string{objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET "+operators)})
+	}
+	form := func(entries, operators string) string {
+		return streamOf("/Type/XObject/Subtype/Form/BBox[0 0 612 792]"+entries, operators)
+	}
+	const fonts = "/Resources<</Font<</F1 3 0 R>>>>"
+	layer := func(config, usage string) func() []byte {
+		return of("/OCProperties<</OCGs[30 0 R]/D<<"+config+">>>>", map[int]string{
+			30: "<</Type/OCG/Name(L)/Usage<<" + usage + ">>>>", objPage: page("5 0 R", "/Properties<</L 30 0 R>>"),
+			objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET /OC /L BDC "+text("/F1 18 Tf", forged)+" EMC"),
+		})
+	}
+	duplicate := func(name string, objects map[int]string, key string) disagreement {
+		return disagreement{name, of("", objects), "", []effect{
+			contains("qpdf", func(dir, file string) string { return run(dir, "qpdf", "--check", file) }, fmt.Sprintf("dictionary has duplicated key /%s", key)),
+		}}
+	}
+	hidden := streamOf("/Filter/ASCIIHexDecode/Filter[]", hex.EncodeToString([]byte(text("/F1 18 Tf", forged)))+">")
+	stamp := map[int]string{
+		objPage: pageOf(objContent, "/Annots[30 0 R]"), 30: "<</Type/Annot/Subtype/Stamp/Rect[0 0 612 792]/AP<</N 31 0 R>>/AP<</N 32 0 R>>>>",
+		31: form(fonts, text("/F1 18 Tf", honest)), 32: form(fonts, text("/F1 18 Tf", forged)),
+	}
+	field := map[int]string{
+		objPage: pageOf(objContent, "/Annots[30 0 R]"), 31: streamOf("/Type/XObject/Subtype/Form/BBox[0 0 228 30]"+fonts, "BT /F1 12 Tf 5 10 Td (100 euros) Tj ET"),
+		30: "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/V(900000 euros)/DA(/F1 12 Tf 0 g)/F 4/Rect[72 500 300 530]/AP<</N 31 0 R>>>>",
+	}
+	nothingShown := lacks("poppler", popplerText, honest, "Second page")
+	second := streamOf("", text("/F1 18 Tf", forged))
+	return []disagreement{
+		{"content-array-in-array", of("", map[int]string{objPage: page("30 0 R", ""), 30: "[5 0 R 31 0 R]", 31: "[32 0 R]", 32: second}), "", []effect{nothingShown, mupdf(honest), pdfjs(honest)}},
+		{"content-null", of("", map[int]string{objPage: page("[5 0 R null 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
+		{"content-undefined", of("", map[int]string{objPage: page("[5 0 R 99 0 R 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
+		{"content-dictionary", of("", map[int]string{objPage: page("[5 0 R 31 0 R 32 0 R]", ""), 31: "<<>>", 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
+		duplicate("key-twice-in-stream", map[int]string{objContent: hidden}, "Filter"),
+		duplicate("key-twice-in-font", map[int]string{objFont: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>"}, "BaseFont"),
+		duplicate("key-twice-in-annotation", stamp, "AP"),
+		{"font-missing", content(text("/FX 18 Tf", forged)), "", []effect{popplerLacks(forged, honest), mupdf(forged), pdfjs(forged)}},
+		{"font-missing-in-form", of("", map[int]string{
+			objPage: page("[5 0 R 31 0 R]", "/XObject<</X 30 0 R>>"), 30: form("", text("/FX 18 Tf", forged)), 31: streamOf("", "/X Do"),
+		}), "", []effect{popplerLacks(forged, honest), mupdf(forged), pdfjs(forged)}},
+		{"font-without-size", content(text("/F1 Tf", forged)), "", []effect{popplerLacks(forged, honest), pdfjs(forged)}},
+		{"font-with-three-operands", content(text("/F1 0 18 Tf", forged)), "", []effect{poppler(forged), mupdfLacks(forged, honest)}},
+		{"mode-9", content(text("/F1 18 Tf 9 Tr", forged)), "", []effect{poppler(forged), mupdfLacks(forged, honest), pdfjs(forged)}},
+		{"mode-without-operand", content(text("/F1 18 Tf 3 Tr Tr", forged)), "", []effect{mupdf(forged)}},
+		{"layer-in-print-alone", layer("/OFF[30 0 R]/AS[<</Event/Print/Category[/Print]/OCGs[30 0 R]>>]", "/Print<</PrintState/ON>>"), admission.WarnLayers, []effect{
+			popplerLacks(forged, honest), mupdfLacks(forged, honest), pdfjs(forged),
+		}},
+		{"layer-not-for-the-screen", layer("", "/View<</ViewState/OFF>>"), admission.WarnLayers, []effect{poppler(forged), mupdfLacks(forged, honest)}},
+		{"fields-drawn-anew", of("/AcroForm<</Fields[30 0 R]/NeedAppearances true/DA(/F1 12 Tf 0 g)/DR<</Font<</F1 3 0 R>>>>>>", field), admission.WarnRedrawn, []effect{
+			poppler("900000 euros"), mupdfLacks("900000 euros", honest), pdfjs("900000 euros"),
+		}},
+	}
+}
+
+// TestDisagreements: what programs show differently is refused at upload, or warned of.
+func TestDisagreements(t *testing.T) {
+	t.Parallel()
+	for _, d := range disagreements() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			b := d.bytes()
+			info, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+			if d.warns == "" {
+				var refused *refusal.Error
+				require.True(t, errors.As(err, &refused), "admitted: %v", err)
+				require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+			} else {
+				require.NoError(t, err)
+				var codes []string
+				for _, w := range info.Warnings {
+					codes = append(codes, w.Code)
+				}
+				require.Contains(t, codes, d.warns)
+			}
+			require.NotEmpty(t, d.shows)
+			for _, e := range d.shows {
+				require.NoError(t, e.shown(t.TempDir(), nil, b), "%s of\n%s", e.reader, strings.ToValidUTF8(string(b), "?"))
+			}
+		})
+	}
+}
