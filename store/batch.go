@@ -90,7 +90,7 @@ func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) erro
 	t := &transaction{ctx: ctx, db: s.db, conn: conn, postgres: s.postgres}
 	defer func() {
 		if t.begun && !t.ended {
-			t.rollback()
+			t.rollback(ctx)
 		}
 		err = errors.Join(err, conn.Close())
 	}()
@@ -120,8 +120,8 @@ const rollbackLimit = 5 * time.Second
 
 // rollback ends the transaction; a connection that cannot say that it did is
 // closed, which ends it as well.
-func (t *transaction) rollback() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackLimit)
+func (t *transaction) rollback(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackLimit)
 	defer cancel()
 	if _, err := t.conn.ExecContext(ctx, "ROLLBACK"); err != nil {
 		_ = t.conn.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection; there is nothing else to do

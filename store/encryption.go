@@ -101,15 +101,6 @@ func encrypt[T any](s *Store, row *T) *T {
 	return &out
 }
 
-// encryptAll is encrypt for several rows.
-func encryptAll[T any](s *Store, rows []*T) []*T {
-	out := make([]*T, 0, len(rows))
-	for _, row := range rows {
-		out = append(out, encrypt(s, row))
-	}
-	return out
-}
-
 // decrypt decrypts, in place, a row that was read.
 func decrypt[T any](s *Store, row *T) (err error) {
 	r := encryptedRowOf(row)
