@@ -84,8 +84,8 @@ func TestAppearances(t *testing.T) {
 func TestMessagesQuoteFilesSafely(t *testing.T) {
 	t.Parallel()
 	detail := func(name string) string {
-		// Without the font of every test file: the first one is quoted.
-		pdf := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Resources<<>>"}}, objects: []string{"<</Subtype/" + name + "/Rect[0 0 9 9]>>"}})
+		// Without the text and the font of every test file: the first one is quoted.
+		pdf := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]/Resources<<>>", content: "q Q"}}, objects: []string{"<</Subtype/" + name + "/Rect[0 0 9 9]>>"}})
 		return warning(t, pdf, admission.WarnAppearance).Detail
 	}
 	require.Equal(t, "a ~b in object 1000", detail("a#20#7Eb"))

@@ -78,13 +78,13 @@ func archiveOf(s *sealedRevision, signatures ...*cms.Signed) (Archive, error) {
 	return Archive{Revision: r, pending: signatures, listed: map[string]bool{}, Budget: maxEvidence}, nil
 }
 
-// question is about the revocation of a certificate.
-type question struct{ Certificate, Issuer *x509.Certificate }
+// Question is about the revocation of a certificate.
+type Question struct{ Certificate, Issuer *x509.Certificate }
 
 // Plan returns what the next increment must hold: the certificates of the
 // pending signatures' chains that are not in the file yet, and a statement about
 // each one in these chains whose authority gives any, both in this order.
-func (a *Archive) Plan() (certs [][]byte, questions []question) {
+func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 	added, asked := map[string]bool{}, map[string]bool{}
 	for _, s := range a.pending {
 		chain := s.Certificates
@@ -99,7 +99,7 @@ func (a *Archive) Plan() (certs [][]byte, questions []question) {
 			}
 			if byOCSP, byCRL := cms.States(c); byOCSP || byCRL {
 				asked[der] = true
-				questions = append(questions, question{c, chain[i+1]})
+				questions = append(questions, Question{c, chain[i+1]})
 			}
 		}
 	}
