@@ -86,8 +86,7 @@ func (b *bench) watchers(pkg string) []string {
 	if b.own {
 		return []string{pkg}
 	}
-	i := slices.IndexFunc(suites, func(s suite) bool { return s.pkg == pkg })
-	return suites[i].watchers
+	return suiteOf(pkg).watchers
 }
 
 func command(ctx context.Context, name string, args ...string) error {

@@ -32,22 +32,31 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// suites are the packages that are changed, each with the packages whose tests should notice, quickest first.
+// suites are the packages that are changed, each with the packages whose tests should notice, quickest first. Those of
+// one group count as one package when changes are drawn.
 //
 //nolint:gochecknoglobals // a table
 var suites = []suite{
-	{"./models", []string{"./models", "./store", "./api", "./activities", "./test/conformance"}},
-	{"./store", []string{"./store", "./api", "./activities", "./test/conformance"}},
-	{"./api", []string{"./api", "./test/conformance"}},
-	{"./activities", []string{"./activities", "./workflows", "./api"}},
-	{"./seal", []string{"./seal", "./test/forgeries"}},
-	{"./seal/cms", []string{"./seal/cms", "./seal", "./test/forgeries"}},
-	{"./internal/credential", []string{"./internal/credential", "./api"}},
+	{"models", "./models", []string{"./models", "./store", "./api", "./activities", "./test/conformance"}},
+	{"store", "./store", []string{"./store", "./api", "./activities", "./test/conformance"}},
+	{"api", "./api", []string{"./api", "./test/conformance"}},
+	{"activities", "./activities", []string{"./activities", "./workflows", "./api"}},
+	{"seal", "./seal", []string{"./seal", "./test/forgeries"}},
+	{"seal", "./seal/admission", []string{"./seal", "./test/forgeries"}},
+	{"seal", "./seal/manifest", []string{"./seal", "./test/forgeries"}},
+	{"seal", "./seal/verify", []string{"./seal/verify", "./seal", "./test/forgeries"}},
+	{"cms", "./seal/cms", []string{"./seal/cms", "./seal", "./test/forgeries"}},
+	{"credential", "./internal/credential", []string{"./internal/credential", "./api"}},
 }
 
 type suite struct {
+	group    string
 	pkg      string
 	watchers []string
+}
+
+func suiteOf(pkg string) suite {
+	return suites[slices.IndexFunc(suites, func(s suite) bool { return s.pkg == pkg })]
 }
 
 type options struct {
@@ -172,25 +181,32 @@ func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Durati
 	return tried, survivors, err
 }
 
-// choose draws evenly from the packages, as far as they have so many.
+// choose draws evenly from the groups of packages, as far as they have so many.
 func choose(all []mutation, o options, accepted map[string]bool) []mutation {
-	byPackage := map[string][]mutation{}
+	byGroup := map[string][]mutation{}
 	for _, m := range all {
 		if !accepted[m.name()] && strings.Contains(m.String(), o.only) {
-			byPackage[m.pkg] = append(byPackage[m.pkg], m)
+			group := suiteOf(m.pkg).group
+			byGroup[group] = append(byGroup[group], m)
+		}
+	}
+	var groups []string
+	for _, s := range suites {
+		if !slices.Contains(groups, s.group) {
+			groups = append(groups, s.group)
 		}
 	}
 	random := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // which changes are tried is no secret
-	for _, s := range suites {
-		list := byPackage[s.pkg]
+	for _, g := range groups {
+		list := byGroup[g]
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	var out []mutation
 	for more := true; more && (o.count == 0 || len(out) < o.count); {
 		more = false
-		for _, s := range suites {
-			if list := byPackage[s.pkg]; len(list) > 0 && (o.count == 0 || len(out) < o.count) {
-				out, byPackage[s.pkg], more = append(out, list[0]), list[1:], true
+		for _, g := range groups {
+			if list := byGroup[g]; len(list) > 0 && (o.count == 0 || len(out) < o.count) {
+				out, byGroup[g], more = append(out, list[0]), list[1:], true
 			}
 		}
 	}
