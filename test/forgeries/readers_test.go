@@ -76,17 +76,6 @@ func pdfjsText(dir, file string) string {
 
 func pdfjs(want string) effect { return contains("pdf.js", pdfjsText, want) }
 
-// pdfjsDiffers: pdf.js says something else of the file than of the genuine one.
-func pdfjsDiffers() effect {
-	return effect{"pdf.js", func(dir string, g *genuine, b []byte) error {
-		before, after := flat(pdfjsText(dir, saved(dir, g.bytes))), flat(pdfjsText(dir, saved(dir, b)))
-		if before == after {
-			return fmt.Errorf("pdf.js shows %.300q as before", after)
-		}
-		return nil
-	}}
-}
-
 func poppler(want string) effect { return contains("poppler", popplerText, want) }
 func mupdf(want string) effect   { return contains("mupdf", mupdfText, want) }
 

@@ -3,7 +3,6 @@ package forgeries_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,7 +106,7 @@ func TestDisagreements(t *testing.T) {
 			info, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			if d.warns == "" {
 				var refused *refusal.Error
-				require.True(t, errors.As(err, &refused), "admitted: %v", err)
+				require.ErrorAs(t, err, &refused)
 				require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 			} else {
 				require.NoError(t, err)
