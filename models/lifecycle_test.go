@@ -86,8 +86,15 @@ func TestDownloadsAreRecordedOncePerHour(t *testing.T) {
 		after     time.Duration
 		want      int
 	}{
-		{ada, 0, 1}, {ada, time.Minute, 1}, {ada, time.Hour - 1, 1}, {ada, time.Hour, 2}, {ada, time.Hour - time.Minute, 2},
-		{uuid.New(), time.Hour, 3}, {uuid.New(), time.Hour, 4}, {ada, time.Hour + time.Minute, 4}, {ada, 2 * time.Hour, 5},
+		{ada, 0, 1},
+		{ada, time.Minute, 1},
+		{ada, time.Hour - 1, 1},
+		{ada, time.Hour, 2},
+		{ada, time.Hour - time.Minute, 2},
+		{uuid.New(), time.Hour, 3},
+		{uuid.New(), time.Hour, 4},
+		{ada, time.Hour + time.Minute, 4},
+		{ada, 2 * time.Hour, 5},
 	} {
 		require.NoError(t, e.Downloaded(act(start.Add(c.after)), c.recipient, sealed))
 		require.Equal(t, c.want, downloads(), c.after)
@@ -380,7 +387,8 @@ func TestPagesOfDocuments(t *testing.T) {
 	for i, size := range sizes {
 		w, h, ok := d.PageSize(i + 1)
 		require.True(t, ok)
-		require.Equal(t, size, [2]float64{w, h}, "page %d", i+1)
+		require.Equal(t, size[0], w, "width of page %d", i+1)
+		require.Equal(t, size[1], h, "height of page %d", i+1)
 	}
 	for _, n := range []int{0, -1, len(sizes) + 1} {
 		_, _, ok := d.PageSize(n)
