@@ -218,15 +218,36 @@ func (w *world) send(n int) (*envelope, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e, w.sendDraft(e)
+}
+
+// sendDue is send of an envelope whose deadline is in a while: sooner than the
+// interface lets it be chosen. Sending sets the deadline, so the database changes it then.
+func (w *world) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
+	at := time.Now().Add(in)
+	e, err := w.draft(n)
+	if err != nil {
+		return nil, at, err
+	}
+	name := "due_" + strings.ReplaceAll(e.id, "-", "")
+	w.exec(fmt.Sprintf(`CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			NEW.expires_at := '%s';
+			RETURN NEW;
+		END $$`, name, at.UTC().Format(time.RFC3339Nano)))
+	w.exec(fmt.Sprintf(`CREATE TRIGGER %s BEFORE UPDATE ON envelopes FOR EACH ROW WHEN (NEW.id = '%s') EXECUTE FUNCTION %[1]s()`, name, e.id))
+	return e, at, w.sendDraft(e)
+}
+
+func (w *world) sendDraft(e *envelope) error {
 	var sent json.RawMessage
 	if err := w.client.post("/v1/envelopes/"+e.id+"/send", object{}, http.StatusOK, &sent); err != nil {
-		return nil, err
+		return err
 	}
 	e.links(w.t, sent)
 	w.mu.Lock()
 	w.envelopes = append(w.envelopes, e)
 	w.mu.Unlock()
-	return e, nil
+	return nil
 }
 
 // value is what a signer writes into the text field.

@@ -15,15 +15,6 @@ import (
 	"countersign/models"
 )
 
-// due gives a sent envelope another deadline, in the database alone: the
-// workflow learns of it if it starts later.
-func (e *envelope) due(in time.Duration) (at time.Time) {
-	e.w.t.Helper()
-	at = time.Now().Add(in)
-	e.w.exec("UPDATE envelopes SET expires_at = $2 WHERE id = $1", e.id, at)
-	return at
-}
-
 // retain makes the database shorten the time that files are kept.
 func (w *world) retain(retention time.Duration) {
 	w.t.Helper()
@@ -68,16 +59,21 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 		w.login()
 		w.subscribe("/all")
 
-		for range 8 {
-			e, err := w.send(2)
+		deadlines := make([]time.Time, 8)
+		for i := range deadlines {
+			var (
+				e   *envelope
+				err error
+			)
+			if i%2 == 0 {
+				e, err = w.send(2)
+			} else {
+				e, deadlines[i], err = w.sendDue(2, 20*time.Second)
+			}
 			require.NoError(t, err)
 			for s := range e.signers {
 				require.NoError(t, e.consent(s))
 			}
-		}
-		deadlines := make([]time.Time, len(w.envelopes))
-		for i := 1; i < len(w.envelopes); i += 2 {
-			deadlines[i] = w.envelopes[i].due(3 * time.Second)
 		}
 		w.worker()
 		var wg sync.WaitGroup

@@ -115,10 +115,9 @@ func TestTemporalStops(t *testing.T) {
 		w.subscribe("/all")
 		before, err := w.send(2)
 		require.NoError(t, err)
-		late, err := w.send(1)
+		late, expired, err := w.sendDue(1, 20*time.Second)
 		require.NoError(t, err)
 		require.NoError(t, late.consent(0))
-		expired := late.due(5 * time.Second)
 		w.worker()
 		eventually(t, func() bool {
 			return w.count("SELECT count(*) FROM mails WHERE envelope_id = $1 AND sent_at IS NOT NULL", before.id) == 2
