@@ -27,25 +27,25 @@ type DeliverInput struct {
 	Resend     int             `json:"resend,omitempty"` // the number of the resend that this is
 }
 
-// Deliver makes one attempt at a delivery and records it. After a failed one
-// the next follows on the schedule. A delivery that is settled already, or
-// whose endpoint is gone, needs nothing. One that the endpoint has no place for
-// comes back later, which is no attempt.
+// Deliver makes one attempt at a delivery and records it; its number follows from
+// the attempts recorded before. After a failed one the next follows on the
+// schedule. A delivery that is settled already, or whose endpoint is gone, needs
+// nothing. One that the endpoint has no place for comes back later, which is no
+// attempt.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
-	attempt, idle := attempts(ctx)
-	if attempt > len(in.Delays) {
-		return notDelivered("the last attempt was cut off", nil)
-	}
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		activity.RecordHeartbeat(ctx, idle+1)
 		return err
 	}
 	if job.Delivery.Run != in.Resend {
 		return nil // it was sent again meanwhile, and that is another workflow's work
+	}
+	attempt := job.Delivery.RunAttempts + 1
+	if attempt > len(in.Delays) {
+		return notDelivered("all attempts were made", nil)
 	}
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
@@ -53,7 +53,6 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		EventID: job.Event.ID.String(), Body: job.Event.Body, Secrets: job.Secrets, At: at,
 	})
 	if res.Wait > 0 {
-		activity.RecordHeartbeat(ctx, idle+1)
 		return notDelivered("the endpoint has as many deliveries under way as it gets", &res.Wait)
 	}
 	failpoint.Hit("deliver.posted")
@@ -68,10 +67,10 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	}
 	last := attempt >= len(in.Delays) || res.Gone
 	disabled, err := a.Store.RecordAttempt(ctx, record, models.DeliveryOutcome{
-		WebhookID: job.Delivery.WebhookID, Delivered: res.OK(), Last: last, Gone: res.Gone,
+		WebhookID: job.Delivery.WebhookID, Run: in.Resend, Delivered: res.OK(), Last: last, Gone: res.Gone,
 	})
 	if err != nil {
-		return err
+		return a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
 		a.reportDisabled(ctx, job, record)
@@ -95,16 +94,14 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 	return time.Duration(a.Random(int64(delay / 10)))
 }
 
-// attempts is the number of this attempt, from 1, and how many starts of the
-// activity before it were none, because they did not get to the endpoint.
-// Temporal keeps that number from start to start.
-func attempts(ctx context.Context) (attempt, idle int) {
-	if activity.HasHeartbeatDetails(ctx) {
-		if err := activity.GetHeartbeatDetails(ctx, &idle); err != nil {
-			idle = 0 // not ours: every start counts
-		}
-	}
-	return int(activity.GetInfo(ctx).Attempt) - idle, idle
+// unrecorded is the failure of an attempt that was made and could not be recorded.
+// It is made again under the same number, so it waits as long as the schedule
+// says for as many starts: a database that cannot be written to for days does not
+// have the endpoint asked every minute.
+func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
+	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
+	return sdktemporal.NewApplicationErrorWithOptions("the attempt was not recorded", "NotRecorded",
+		sdktemporal.ApplicationErrorOptions{Cause: err, NextRetryDelay: next + a.jitter(next)})
 }
 
 // NotDelivered is the type of the failures of deliveries. Their message is what

@@ -146,6 +146,57 @@ func TestOnlyTheNewestRunDelivers(t *testing.T) {
 	})
 }
 
+// TestAttemptsAreCountedFromTheRecord: whatever Temporal counts, the number of an
+// attempt follows from those recorded since the delivery was last sent, and an
+// attempt of a former run settles nothing of the newest.
+func TestAttemptsAreCountedFromTheRecord(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		to := h.hooked()
+		d := to.ping()
+		delays := []time.Duration{0, time.Minute, time.Hour}
+		for run := range 2 {
+			for n, want := range []time.Duration{time.Minute, time.Hour} {
+				var failed *sdktemporal.ApplicationError
+				require.ErrorAs(h.t, to.try(d, run, delays, webhook.Result{Status: 500}), &failed)
+				assert.Equal(h.t, want, failed.NextRetryDelay())
+				_, made := to.state(d)
+				assert.Equal(h.t, 3*run+n+1, made)
+			}
+			var failed *sdktemporal.ApplicationError
+			require.ErrorAs(h.t, to.try(d, run, delays, webhook.Result{Status: 500}), &failed)
+			assert.True(h.t, failed.NonRetryable())
+			status, _ := to.state(d)
+			assert.Equal(h.t, models.DeliveryFailed, status)
+			_, err := h.Store.Resend(h.t.Context(), h.app.ID, d.ID)
+			require.NoError(h.t, err)
+		}
+		_, err := h.Store.RecordAttempt(h.t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: h.Now(), Status: 500},
+			models.DeliveryOutcome{WebhookID: to.hook, Run: 1, Last: true})
+		require.NoError(h.t, err)
+		status, _ := to.state(d)
+		assert.Equal(h.t, models.DeliveryPending, status, "it was sent again meanwhile")
+	})
+}
+
+// TestUnrecordedAttemptsWait: an attempt that cannot be recorded is made again as
+// late as the schedule says, not at once.
+func TestUnrecordedAttemptsWait(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *house) {
+		to := h.hooked()
+		d := to.ping()
+		db, err := h.Store.Pool()
+		require.NoError(h.t, err)
+		_, err = db.ExecContext(h.t.Context(), "ALTER TABLE delivery_attempts RENAME TO elsewhere")
+		require.NoError(h.t, err)
+		var failed *sdktemporal.ApplicationError
+		require.ErrorAs(h.t, to.try(d, 0, []time.Duration{0, time.Hour}, webhook.Result{Status: 200}), &failed)
+		assert.False(h.t, failed.NonRetryable())
+		assert.Equal(h.t, time.Hour, failed.NextRetryDelay())
+	})
+}
+
 // TestASuccessForgivesAnEndpoint: five days are counted from the first failure
 // after the last success.
 func TestASuccessForgivesAnEndpoint(t *testing.T) {

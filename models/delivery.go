@@ -28,6 +28,7 @@ type Delivery struct {
 	Status      DeliveryStatus
 	Attempts    int
 	Run         int // the number of resends
+	RunAttempts int // the attempts since the last resend
 	CreatedAt   time.Time
 	DeliveredAt *time.Time
 	FailedAt    *time.Time
@@ -59,6 +60,7 @@ func (a *DeliveryAttempt) Failure() string {
 // DeliveryOutcome is what an attempt at a delivery means.
 type DeliveryOutcome struct {
 	WebhookID uuid.UUID
+	Run       int // the run of the delivery that the attempt belongs to
 	Delivered bool
 	Last      bool // there will be no other
 	Gone      bool // the endpoint wants no more deliveries
@@ -68,14 +70,19 @@ type DeliveryOutcome struct {
 const MaxRuns = 100
 
 // Record numbers an attempt and settles the delivery by it: delivered if it went
-// well, failed if it was the last.
+// well, failed if it was the last of its run and the delivery was not sent again
+// meanwhile.
 func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	d.Attempts++
 	a.Number = d.Attempts
+	current := o.Run == d.Run
+	if current {
+		d.RunAttempts++
+	}
 	switch {
 	case o.Delivered:
 		d.Status, d.DeliveredAt, d.FailedAt = DeliveryDelivered, &a.At, nil
-	case o.Last && d.Status == DeliveryPending:
+	case o.Last && current && d.Status == DeliveryPending:
 		d.Status, d.FailedAt = DeliveryFailed, &a.At
 	}
 }
@@ -95,6 +102,6 @@ func (d *Delivery) Resend(w *Webhook) error {
 	if d.Run >= MaxRuns {
 		return Refuse(KindConflict, "delivery_exhausted", "The delivery was sent again %d times; that is the most.", MaxRuns)
 	}
-	d.Status, d.Run, d.FailedAt, d.DeliveredAt = DeliveryPending, d.Run+1, nil, nil
+	d.Status, d.Run, d.RunAttempts, d.FailedAt, d.DeliveredAt = DeliveryPending, d.Run+1, 0, nil, nil
 	return nil
 }

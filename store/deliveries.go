@@ -171,7 +171,7 @@ func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error
 			models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
 	}
 	err := tx.Model(&models.Delivery{}).Where("id IN ?", ids).Updates(map[string]any{
-		"status": models.DeliveryPending, "run": gorm.Expr("run + 1"), "failed_at": nil, "delivered_at": nil,
+		"status": models.DeliveryPending, "run": gorm.Expr("run + 1"), "run_attempts": 0, "failed_at": nil, "delivered_at": nil,
 	}).Error
 	if err != nil {
 		return err
@@ -324,7 +324,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 			return found(err)
 		}
 		d.Record(&a, o)
-		if err := tx.Model(&d).Select("attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {
+		if err := tx.Model(&d).Select("attempts", "run_attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {
 			return err
 		}
 		if err := tx.Create(encrypt(s, &a)).Error; err != nil {

@@ -130,6 +130,7 @@ CREATE TABLE documents (
     purge_status      text        NOT NULL,
     timestamped_until datetime, -- until when the last document time-stamp can be verified
     timestamp_pending boolean     NOT NULL DEFAULT false, -- the time-stamp authority did not answer
+    seal_facts        text        NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
     created_at        datetime    NOT NULL,
     UNIQUE (envelope_id, kind, document_order)
 );
@@ -240,6 +241,7 @@ CREATE TABLE webhook_deliveries (
     status       text        NOT NULL,
     attempts     integer     NOT NULL DEFAULT 0,
     run          integer     NOT NULL DEFAULT 0, -- how often it was sent again
+    run_attempts integer     NOT NULL DEFAULT 0, -- attempts since it was sent again, or ever
     created_at   datetime    NOT NULL,
     delivered_at datetime,
     failed_at    datetime
