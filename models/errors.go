@@ -81,9 +81,9 @@ func (p Problems) Add(path, format string, args ...any) {
 }
 
 // addFirst is Add for a value of which nothing was noted yet.
-func (p Problems) addFirst(path, format string, args ...any) {
+func (p Problems) addFirst(path, message string) {
 	if len(p[path]) == 0 {
-		p.Add(path, format, args...)
+		p.Add(path, "%s", message)
 	}
 }
 

@@ -132,14 +132,14 @@ func (a *app) close() error {
 
 // api puts the HTTP handler together.
 func (a *app) api() (http.Handler, error) {
-	admitted_ := admission.DefaultLimits()
-	admitted_.MaxBytes = a.cfg.UploadLimit
+	limits := admission.DefaultLimits()
+	limits.MaxBytes = a.cfg.UploadLimit
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
 	}
 	a.validators = sandbox.New(self, "validate-pdf")
-	admitted_.Validators = a.validators
+	limits.Validators = a.validators
 	others, err := settingsTrust(a.cfg)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (a *app) api() (http.Handler, error) {
 		Scanner: scanner,
 		Store:   a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
-		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: admitted_,
+		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: limits,
 		RateLimit: a.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(a.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: a.cfg.DefaultExpiryDays, ReminderInterval: a.cfg.ReminderInterval, ConsoleIdle: a.cfg.ConsoleIdle, ConsoleTOTP: a.cfg.ConsoleTOTP,
 		DeclineNeedsCode: a.cfg.DeclineNeedsCode, CodeBeforeReading: !a.cfg.ReadBeforeCode, AllowPrivateHooks: a.cfg.WebhookAllowPrivate,
