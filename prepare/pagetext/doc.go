@@ -1,0 +1,90 @@
+// Package pagetext reads the text of a page as a reader sees it: every glyph with
+// its Unicode, its box, and where it stands in the content.
+//
+// It follows text operators, fonts, form XObjects, inherited resources, layers,
+// rotation and crop box; the appearances of annotations are not read. Section numbers refer to ISO 32000-2:2020. What is read is
+// bounded: operators, nesting, glyphs, and the entries of fonts and CMaps. All
+// boxes are in points from the top left corner of the page as it is shown, y
+// pointing down, as in the HTTP interface.
+package pagetext
+
+import (
+	"errors"
+
+	"countersign/seal/pdf"
+)
+
+// ErrLimit is wrapped by errors about a page with more text, operators or forms
+// than are read.
+var ErrLimit = errors.New("pagetext: page exceeds the limits")
+
+const (
+	maxGlyphs    = 200_000   // of a page
+	maxOperators = 2_000_000 // of a page, those of its forms included
+	maxForms     = 12        // nested
+	maxSaved     = 512       // q without Q
+	maxOperands  = 512
+	maxContent   = 32 << 20 // decoded bytes of a page, those of its forms included
+	maxFonts     = 256      // that are kept
+	maxCMap      = 1 << 17  // entries of one CMap
+)
+
+// Box is a rectangle in points from the top left corner of the page as shown.
+type Box struct{ X, Y, W, H float64 }
+
+// Union returns the smallest box around both; an empty one counts for nothing.
+func (b Box) Union(c Box) Box {
+	switch {
+	case b == Box{}:
+		return c
+	case c == Box{}:
+		return b
+	}
+	x, y := min(b.X, c.X), min(b.Y, c.Y)
+	return Box{x, y, max(b.X+b.W, c.X+c.W) - x, max(b.Y+b.H, c.Y+c.H) - y}
+}
+
+// Position says where a glyph's code stands in content.
+type Position struct {
+	// Form is the form XObject whose content it is, zero for the page's own.
+	Form pdf.Ref
+	// Start and End delimit the string operand in the decoded content. The streams
+	// of a page are joined with a line feed between two.
+	Start, End int
+	// Code and Length delimit the character code in what the string holds.
+	Code, Length int
+}
+
+// Glyph is what one character code of a text operator shows.
+type Glyph struct {
+	// Text is its Unicode in NFKD: none (a glyph that is only the rest of what the one
+	// before says), one character, or several (a ligature).
+	Text string
+	// Known tells that Text could be found out; if not, it is U+FFFD.
+	Known bool
+	Box   Box
+	// Size is the size of the font in points, as shown.
+	Size float64
+	// Angle is the direction of writing: 0 to the right, 90 down, 180, 270 up.
+	Angle int
+	// Invisible tells that it is not painted (text rendering mode 3 or 7, 9.3.6).
+	Invisible bool
+	Position  Position
+
+	along, across float64 // of the origin: in the direction of writing, and of its lines
+	end           float64 // like along
+}
+
+// Page is the text of a page.
+type Page struct {
+	Index         int // from 0
+	Width, Height float64
+	// Glyphs stand in the order of the content.
+	Glyphs []Glyph
+	// Images counts the images that are shown: a page with images and without glyphs
+	// is a scanned one.
+	Images int
+
+	lines []line
+	laid  bool
+}

@@ -1,0 +1,247 @@
+package pagetext
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FindOptions say how text is compared.
+type FindOptions struct {
+	WholeWord  bool // no letter or digit stands before or behind
+	IgnoreCase bool
+}
+
+// Match is a place where text stands.
+type Match struct {
+	// Box is around all of it; Lines are the boxes of its parts, by line.
+	Box   Box
+	Lines []Box
+	Angle int
+	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading.
+	Glyphs []int
+}
+
+// Passage is text that is read in one go: the lines of a paragraph or cell, with
+// a space between two.
+type Passage struct {
+	Text string
+	page *Page
+	at   []int32 // by byte of Text: the glyph, or -1
+}
+
+// Passages returns the page's text, paragraph by paragraph.
+func (p *Page) Passages() []*Passage { return p.passages(paragraphs, false) }
+
+// ways of putting lines together.
+const (
+	paragraphs   = iota
+	unhyphenated // paragraphs, with words put together that a hyphen divides at the end of a line
+	rows         // what stands on one baseline
+)
+
+func (p *Page) passages(way int, fold bool) []*Passage {
+	p.layout()
+	var all []*Passage
+	for i := range p.lines {
+		l := &p.lines[i]
+		t := textBuilder{page: p, fold: fold}
+		switch {
+		case way == rows && (i == 0 || p.lines[i-1].row != l.row):
+			for j := i; j < len(p.lines) && p.lines[j].row == l.row; j++ {
+				t.line(&p.lines[j])
+				t.lineEnd(false)
+			}
+		case way != rows && !l.follows:
+			for j := i; j >= 0; j = p.lines[j].next {
+				t.line(&p.lines[j])
+				t.lineEnd(way == unhyphenated)
+			}
+		default:
+			continue
+		}
+		if q := t.passage(); q.Text != "" {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// textBuilder puts the text of glyphs together.
+type textBuilder struct {
+	page *Page
+	fold bool
+	text []byte
+	at   []int32
+}
+
+const softHyphen = "\u00ad"
+
+func (t *textBuilder) line(l *line) {
+	for _, g := range l.glyphs {
+		if g < 0 {
+			t.space(g)
+			continue
+		}
+		switch text := t.page.Glyphs[g].Text; {
+		case text == "":
+		case isSpace(text):
+			t.space(g)
+		default:
+			if t.fold {
+				text = strings.ToLower(text)
+			}
+			t.text = append(t.text, text...)
+			for range len(text) {
+				t.at = append(t.at, int32(g)) //nolint:gosec // at most maxGlyphs
+			}
+		}
+	}
+}
+
+// space adds a space unless one stands there.
+func (t *textBuilder) space(glyph int) {
+	if n := len(t.text); n > 0 && t.text[n-1] != ' ' {
+		t.text = append(t.text, ' ')
+		t.at = append(t.at, int32(glyph)) //nolint:gosec // at most maxGlyphs
+	}
+}
+
+// lineEnd adds what stands between two lines: nothing behind a soft hyphen, which
+// divides a word, and if join is set behind any hyphen; else a space.
+func (t *textBuilder) lineEnd(join bool) {
+	n := len(t.text)
+	for n > 0 && t.text[n-1] == ' ' {
+		n--
+	}
+	cut := func(suffix string) bool {
+		if !strings.HasSuffix(string(t.text[max(0, n-4):n]), suffix) {
+			return false
+		}
+		t.text, t.at = t.text[:n-len(suffix)], t.at[:n-len(suffix)]
+		return true
+	}
+	if cut(softHyphen) || join && (cut("-") || cut("\u2010")) {
+		return
+	}
+	t.space(-1)
+}
+
+// passage returns what was put together. A soft hyphen within a line is a hyphen.
+func (t *textBuilder) passage() *Passage {
+	q := &Passage{page: t.page}
+	n := len(t.text)
+	for n > 0 && t.text[n-1] == ' ' {
+		n--
+	}
+	text := t.text[:n]
+	out := make([]byte, 0, n)
+	for i := 0; i < n; i++ {
+		if strings.HasPrefix(string(text[i:min(n, i+2)]), softHyphen) {
+			out, q.at = append(out, '-'), append(q.at, t.at[i])
+			i++
+			continue
+		}
+		out, q.at = append(out, text[i]), append(q.at, t.at[i])
+	}
+	q.Text = string(out)
+	return q
+}
+
+// Match returns the place of Text[from:to].
+func (q *Passage) Match(from, to int) Match {
+	var m Match
+	last := int32(-1)
+	row := math.NaN()
+	for _, g := range q.at[from:to] {
+		if g < 0 || g == last {
+			continue
+		}
+		last = g
+		glyph := &q.page.Glyphs[g]
+		if len(m.Glyphs) == 0 {
+			m.Angle = glyph.Angle
+		}
+		m.Glyphs = append(m.Glyphs, int(g))
+		if len(m.Lines) == 0 || math.Abs(glyph.across-row) > glyph.Size*baseline {
+			m.Lines = append(m.Lines, Box{})
+			row = glyph.across
+		}
+		m.Lines[len(m.Lines)-1] = m.Lines[len(m.Lines)-1].Union(glyph.Box)
+		m.Box = m.Box.Union(glyph.Box)
+	}
+	return m
+}
+
+// key returns text as it is searched for: decomposed, one space between words.
+func key(text string, fold bool) string {
+	text = strings.Join(strings.Fields(normal(text)), " ")
+	if fold {
+		text = strings.ToLower(text)
+	}
+	return text
+}
+
+// Find returns the places where text stands, from top to bottom of the page and
+// from left to right, at most so many as a page has glyphs. It is compared in NFKD,
+// with any space equal to any other; it may go on in the next line, also behind a
+// hyphen.
+func (p *Page) Find(text string, o FindOptions) []Match {
+	want := key(text, o.IgnoreCase)
+	if want == "" {
+		return nil
+	}
+	var found []Match
+	seen := make(map[int]bool) // first glyphs
+	for _, way := range []int{paragraphs, unhyphenated, rows} {
+		for _, q := range p.passages(way, o.IgnoreCase) {
+			for from := 0; ; {
+				i := strings.Index(q.Text[from:], want)
+				if i < 0 {
+					break
+				}
+				i += from
+				from = i + len(want)
+				if o.WholeWord && !q.wholeWord(i, from) || q.splitsCharacter(from) {
+					from = i + 1
+					continue
+				}
+				m := q.Match(i, from)
+				if len(m.Glyphs) > 0 && !seen[m.Glyphs[0]] {
+					seen[m.Glyphs[0]] = true
+					found = append(found, m)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Match) int {
+		if math.Abs(a.Box.Y-b.Box.Y) < min(a.Box.H, b.Box.H)/4 {
+			return cmp.Compare(a.Box.X, b.Box.X)
+		}
+		return cmp.Compare(a.Box.Y, b.Box.Y)
+	})
+	return found
+}
+
+// wholeWord reports whether no letter or digit stands before or behind a part.
+func (q *Passage) wholeWord(from, to int) bool {
+	before, _ := utf8.DecodeLastRuneInString(q.Text[:from])
+	behind, _ := utf8.DecodeRuneInString(q.Text[to:])
+	first, _ := utf8.DecodeRuneInString(q.Text[from:])
+	last, _ := utf8.DecodeLastRuneInString(q.Text[:to])
+	return (!isWord(first) || !isWord(before)) && (!isWord(last) || !isWord(behind))
+}
+
+// splitsCharacter reports whether an accent that belongs to the character before
+// stands at a place: "e" is not found in "é".
+func (q *Passage) splitsCharacter(at int) bool {
+	r, _ := utf8.DecodeRuneInString(q.Text[at:])
+	return unicode.Is(unicode.Mn, r) && !unicode.In(r, unicode.Hebrew, unicode.Arabic)
+}
+
+func isWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r))
+}

@@ -1,0 +1,404 @@
+package pagetext
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pdfcpu/pdfcpu/pkg/font"
+	"golang.org/x/text/encoding/charmap"
+
+	"countersign/seal/pdf"
+)
+
+// face is a font as far as text needs it (9.5).
+type face struct {
+	composite bool
+	vertical  bool
+	toUnicode *cmap
+	encoding  *cmap      // of a composite font, if embedded
+	named     predefined // else
+	cid       map[int]float64
+	cidRanges []widthRange
+	cidWidth  float64    // DW
+	down      [2]float64 // DW2: position and advance
+	table     *table     // of a simple font
+	widths    [256]float64
+	matrix    matrix // glyph space to text space
+	ascent    float64
+	descent   float64
+	texts     map[uint32]shown // of codes seen, at most maxCMap
+}
+
+type widthRange struct {
+	lo, hi int
+	width  float64
+}
+
+// shown is what a code shows.
+type shown struct {
+	text  string
+	known bool
+}
+
+// readFont reads a font dictionary. What is missing or wrong is taken for what
+// readers take it for; an error is one of reading the file.
+func readFont(f *pdf.File, d pdf.Dict) (*face, error) {
+	a := &face{matrix: matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, texts: make(map[uint32]shown)}
+	if o, ok := stream(f, d.Get("ToUnicode")); ok {
+		if b, err := f.StreamData(o); err == nil {
+			a.toUnicode = parseCMap(b)
+		}
+	}
+	if d.Get("Subtype").IsName("Type0") {
+		return a, a.readComposite(f, d)
+	}
+	return a, a.readSimple(f, d)
+}
+
+// stream returns the stream that v refers to.
+func stream(f *pdf.File, v pdf.Value) (pdf.Object, bool) {
+	ref, ok := v.Ref()
+	if !ok {
+		return pdf.Object{}, false
+	}
+	o, err := f.Object(ref)
+	return o, err == nil && o.IsStream()
+}
+
+// dict returns the dictionary that v is or refers to, nil if it is none.
+func dict(f *pdf.File, v pdf.Value) pdf.Dict {
+	v, err := f.Resolve(v)
+	if err != nil || !v.IsDict() {
+		return nil
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+func array(f *pdf.File, v pdf.Value) []pdf.Value {
+	a, err := f.Array(v)
+	if err != nil {
+		return nil
+	}
+	return a
+}
+
+func num(f *pdf.File, v pdf.Value) (float64, bool) {
+	v, err := f.Resolve(v)
+	if err != nil {
+		return 0, false
+	}
+	return decimal(v)
+}
+
+// readMetrics takes ascent and descent from a font descriptor (9.8).
+func (a *face) readMetrics(f *pdf.File, descriptor pdf.Dict) {
+	up, _ := num(f, descriptor.Get("Ascent"))
+	down, _ := num(f, descriptor.Get("Descent"))
+	if down > 0 { // some write it without its sign
+		down = -down
+	}
+	if up > 100 && up < 2500 {
+		a.ascent = min(up/1000, 1.05)
+	}
+	if down < -10 && down > -1500 {
+		a.descent = max(down/1000, -0.4)
+	}
+}
+
+func (a *face) readSimple(f *pdf.File, d pdf.Dict) error {
+	base, _ := d.Get("BaseFont").Name()
+	if len(base) > 7 && base[6] == '+' {
+		base = base[7:]
+	}
+	descriptor := dict(f, d.Get("FontDescriptor"))
+	a.readMetrics(f, descriptor)
+	if err := a.readEncoding(f, d, descriptor, base); err != nil {
+		return err
+	}
+	if d.Get("Subtype").IsName("Type3") {
+		if m := array(f, d.Get("FontMatrix")); len(m) == 6 {
+			for i := range m {
+				a.matrix[i], _ = num(f, m[i])
+			}
+		}
+		if b := array(f, d.Get("FontBBox")); len(b) == 4 {
+			low, _ := num(f, b[1])
+			high, _ := num(f, b[3])
+			low, high = low*a.matrix[3], high*a.matrix[3]
+			if high > low && high-low < 4 {
+				a.ascent, a.descent = high, low
+			}
+		}
+	}
+	missing, _ := num(f, descriptor.Get("MissingWidth"))
+	for i := range a.widths {
+		a.widths[i] = missing
+	}
+	widths := array(f, d.Get("Widths"))
+	first, _ := num(f, d.Get("FirstChar"))
+	if widths == nil {
+		a.coreWidths(base)
+	}
+	for i, v := range widths {
+		if code := int(first) + i; code >= 0 && code < 256 {
+			a.widths[code], _ = num(f, v)
+		}
+	}
+	return nil
+}
+
+// coreWidths takes the widths of one of the 14 standard fonts (9.6.2.2).
+func (a *face) coreWidths(base string) {
+	if !font.IsCoreFont(base) {
+		name := strings.ToLower(base)
+		style := ""
+		bold, slanted := strings.Contains(name, "bold"), strings.Contains(name, "italic") || strings.Contains(name, "oblique")
+		switch {
+		case bold && slanted:
+			style = "-BoldOblique"
+		case bold:
+			style = "-Bold"
+		case slanted:
+			style = "-Oblique"
+		}
+		base = "Helvetica" + style
+	}
+	for i, text := range a.table {
+		r, _ := utf8.DecodeRuneInString(text)
+		code, ok := charmap.Windows1252.EncodeRune(r)
+		if text == "" || !ok && base != "Symbol" && base != "ZapfDingbats" {
+			continue
+		}
+		if base == "Symbol" || base == "ZapfDingbats" {
+			code = byte(i)
+		}
+		if w, err := font.CharWidth(base, rune(code)); err == nil {
+			a.widths[i] = float64(w)
+		}
+	}
+}
+
+// readEncoding finds the Unicode of every code (9.6.5, 9.10.2).
+func (a *face) readEncoding(f *pdf.File, d, descriptor pdf.Dict, base string) error {
+	var t table
+	flags, _ := num(f, descriptor.Get("Flags"))
+	symbolic := int(flags)&4 != 0
+	switch {
+	case base == "Symbol":
+		t = *symbolEncoding()
+	case d.Get("Subtype").IsName("TrueType"):
+		t = *winAnsiEncoding()
+	case d.Get("Subtype").IsName("Type3"):
+	default:
+		t = *standardEncoding()
+	}
+	encoding, err := f.Resolve(d.Get("Encoding"))
+	if err != nil {
+		return err
+	}
+	if name, ok := encoding.Name(); ok {
+		if b := baseEncoding(name); b != nil && (!symbolic || base != "Symbol") {
+			t = *b
+		}
+	} else if o, ok := stream(f, descriptor.Get("FontFile")); ok {
+		builtIn(f, o, &t)
+	}
+	if encoding.IsDict() {
+		e := dict(f, encoding)
+		if name, ok := e.Get("BaseEncoding").Name(); ok {
+			if b := baseEncoding(name); b != nil {
+				t = *b
+			}
+		}
+		code := 0
+		for _, v := range array(f, e.Get("Differences")) {
+			if n, ok := v.Int(); ok {
+				code = int(max(0, min(n, 256)))
+			} else if name, ok := v.Name(); ok && code < 256 {
+				t[code], _ = nameText(name)
+				code++
+			}
+		}
+	}
+	a.table = &t
+	return nil
+}
+
+// builtIn reads the encoding of a Type 1 font program: "dup 65 /A put" in its clear text.
+func builtIn(f *pdf.File, o pdf.Object, t *table) {
+	b, err := f.StreamData(o)
+	if err != nil {
+		return
+	}
+	if i := bytes.Index(b, []byte("eexec")); i > 0 {
+		b = b[:i]
+	}
+	i := bytes.Index(b, []byte("/Encoding"))
+	if i < 0 {
+		return
+	}
+	b = b[i+len("/Encoding"):]
+	if bytes.HasPrefix(bytes.TrimLeft(b, " "), []byte("StandardEncoding")) {
+		return
+	}
+	if end := bytes.Index(b, []byte("readonly")); end >= 0 {
+		b = b[:end]
+	}
+	*t = table{}
+	words := bytes.Fields(bytes.ReplaceAll(b, []byte("/"), []byte(" /")))
+	for i := 0; i+2 < len(words); i++ {
+		if string(words[i]) != "dup" || words[i+2][0] != '/' {
+			continue
+		}
+		if n, ok := decimal(words[i+1]); ok && n >= 0 && n < 256 {
+			t[int(n)], _ = nameText(string(words[i+2][1:]))
+		}
+	}
+}
+
+func (a *face) readComposite(f *pdf.File, d pdf.Dict) error {
+	a.composite = true
+	a.named.identity = true
+	if o, ok := stream(f, d.Get("Encoding")); ok {
+		if b, err := f.StreamData(o); err == nil {
+			a.encoding = parseCMap(b)
+		}
+		sd, _ := o.Value.Dict()
+		mode, _ := num(f, sd.Get("WMode"))
+		a.vertical = mode == 1
+	} else if v, err := f.Resolve(d.Get("Encoding")); err != nil {
+		return err
+	} else if name, ok := v.Name(); ok {
+		if p, ok := predefinedCMap(name); ok {
+			a.named, a.vertical = p, p.vertical
+		}
+	}
+	a.cidWidth, a.down = 1000, [2]float64{880, -1000}
+	list := array(f, d.Get("DescendantFonts"))
+	if len(list) == 0 {
+		return nil
+	}
+	cid := dict(f, list[0])
+	a.readMetrics(f, dict(f, cid.Get("FontDescriptor")))
+	if w, ok := num(f, cid.Get("DW")); ok {
+		a.cidWidth = w
+	}
+	if v := array(f, cid.Get("DW2")); len(v) == 2 {
+		a.down[0], _ = num(f, v[0])
+		a.down[1], _ = num(f, v[1])
+	}
+	return a.readWidths(f, array(f, cid.Get("W")))
+}
+
+// readWidths reads the W array of a CIDFont (9.7.4.3).
+func (a *face) readWidths(f *pdf.File, w []pdf.Value) error {
+	a.cid = make(map[int]float64)
+	for i := 0; i+1 < len(w); {
+		first, _ := num(f, w[i])
+		next, err := f.Resolve(w[i+1])
+		if err != nil {
+			return err
+		}
+		if next.IsArray() {
+			list, err := next.Array()
+			if err != nil {
+				return nil //nolint:nilerr // the widths so far count
+			}
+			for k, v := range list {
+				if len(a.cid) < maxCMap {
+					a.cid[int(first)+k], _ = num(f, v)
+				}
+			}
+			i += 2
+			continue
+		}
+		if i+2 >= len(w) {
+			break
+		}
+		last, _ := num(f, next)
+		width, _ := num(f, w[i+2])
+		if len(a.cidRanges) < maxWidthRanges {
+			a.cidRanges = append(a.cidRanges, widthRange{int(first), int(last), width})
+		}
+		i += 3
+	}
+	return nil
+}
+
+const maxWidthRanges = 4096
+
+// next returns how long the code is that b begins with; b is not empty.
+func (a *face) next(b []byte) int {
+	switch {
+	case !a.composite:
+		return 1
+	case a.encoding != nil:
+		return a.encoding.next(b)
+	}
+	return a.named.next(b)
+}
+
+// width returns the advance of a code in text space.
+func (a *face) width(code []byte) float64 {
+	if !a.composite {
+		return a.widths[code[0]] * a.matrix[0]
+	}
+	n := int(number(code))
+	switch {
+	case a.encoding != nil:
+		n = a.encoding.cid(number(code))
+	case a.named.identity:
+	default: // CIDs of a character collection: one byte is half as wide as two
+		if len(code) == 1 {
+			return 0.5
+		}
+		return a.cidWidth / 1000
+	}
+	if w, ok := a.cid[n]; ok {
+		return w / 1000
+	}
+	for _, r := range a.cidRanges {
+		if n >= r.lo && n <= r.hi {
+			return r.width / 1000
+		}
+	}
+	return a.cidWidth / 1000
+}
+
+// text returns what a code shows, normalised.
+func (a *face) text(code []byte) (string, bool) {
+	key := number(code) | uint32(len(code))<<29 //nolint:gosec // at most 4
+	if s, ok := a.texts[key]; ok {
+		return s.text, s.known
+	}
+	text, known := a.lookup(code)
+	s := shown{text: normal(text), known: known}
+	if !known {
+		s.text = "\uFFFD"
+	}
+	if len(a.texts) < maxCMap {
+		a.texts[key] = s
+	}
+	return s.text, s.known
+}
+
+func (a *face) lookup(code []byte) (string, bool) {
+	if a.toUnicode != nil {
+		if t, ok := a.toUnicode.text(number(code)); ok && t != "" && t != "\x00" && t != "\uFFFD" {
+			return t, true
+		}
+	}
+	if !a.composite {
+		t := a.table[code[0]]
+		return t, t != ""
+	}
+	if a.encoding == nil {
+		return a.named.text(code)
+	}
+	return "", false
+}

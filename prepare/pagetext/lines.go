@@ -1,0 +1,235 @@
+package pagetext
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Distances in sizes of the font.
+const (
+	wordGap    = 0.15 // a wider gap is a space
+	columnGap  = 2.0  // a wider gap ends a line: another column or cell begins
+	baseline   = 0.25 // baselines that differ less are one
+	lineHeight = 2.2  // a line within it goes on with the one above
+	bold       = 0.1  // the same glyph drawn again this close makes it bold
+)
+
+// line is glyphs on one baseline without a wide gap, in the order in which they are read.
+type line struct {
+	glyphs     []int // indexes; -1 for a space that no glyph draws
+	angle      int
+	across     float64
+	start, end float64
+	size       float64
+	next       int  // the line that goes on with it, or -1
+	follows    bool // another line goes on with this one
+	row        int  // of lines on the same baseline
+}
+
+// layout puts the glyphs into lines.
+func (p *Page) layout() {
+	if p.laid {
+		return
+	}
+	p.laid = true
+	order := make([]int, len(p.Glyphs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		g, h := &p.Glyphs[a], &p.Glyphs[b]
+		return cmp.Or(cmp.Compare(g.Angle, h.Angle), cmp.Compare(g.across, h.across))
+	})
+	row := 0
+	for i := 0; i < len(order); {
+		first := &p.Glyphs[order[i]]
+		j := i + 1
+		for j < len(order) {
+			g := &p.Glyphs[order[j]]
+			if g.Angle != first.Angle || g.across-first.across > baseline*min(first.Size, g.Size) {
+				break
+			}
+			j++
+		}
+		p.split(order[i:j], row)
+		row++
+		i = j
+	}
+	p.join()
+}
+
+// split makes lines of the glyphs on one baseline.
+func (p *Page) split(glyphs []int, row int) {
+	slices.SortStableFunc(glyphs, func(a, b int) int { return cmp.Compare(p.Glyphs[a].along, p.Glyphs[b].along) })
+	var l *line
+	var previous *Glyph
+	before := len(p.lines)
+	for _, i := range glyphs {
+		g := &p.Glyphs[i]
+		if l != nil {
+			gap := g.along - l.end
+			size := max(l.size, g.Size)
+			switch {
+			case previous.Text == g.Text && g.Text != "" && g.along-previous.along < bold*size:
+				continue
+			case gap > columnGap*size && !isSpace(g.Text):
+				l = nil
+			case gap > wordGap*min(l.size, g.Size) && !isSpace(g.Text) && !isSpace(previous.Text):
+				l.glyphs = append(l.glyphs, -1)
+			}
+		}
+		if l == nil {
+			p.lines = append(p.lines, line{angle: g.Angle, across: g.across, start: g.along, end: g.end, next: -1, row: row})
+			l = &p.lines[len(p.lines)-1]
+		}
+		l.glyphs = append(l.glyphs, i)
+		l.end, l.size = max(l.end, g.end), max(l.size, g.Size)
+		previous = g
+	}
+	for i := before; i < len(p.lines); i++ {
+		p.logical(p.lines[i].glyphs)
+	}
+}
+
+func isSpace(text string) bool { return text != "" && strings.TrimSpace(text) == "" }
+
+// join finds for every line the one below that goes on with it.
+func (p *Page) join() {
+	slices.SortStableFunc(p.lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.across, b.across), cmp.Compare(a.start, b.start))
+	})
+	const most = 200 // lines looked at
+	for i := range p.lines {
+		l := &p.lines[i]
+		for j := i + 1; j < len(p.lines) && j <= i+most; j++ {
+			m := &p.lines[j]
+			d := m.across - l.across
+			if m.angle != l.angle || d > lineHeight*max(l.size, m.size) {
+				break
+			}
+			if m.row != l.row && d > baseline*l.size && !m.follows && m.start < l.end && l.start < m.end {
+				l.next, m.follows = j, true
+				break
+			}
+		}
+	}
+}
+
+// classes of direction.
+const (
+	neutral = iota
+	digit
+	left  // letters written from left to right
+	right // letters written from right to left
+)
+
+func (p *Page) class(i int) int {
+	if i < 0 {
+		return neutral
+	}
+	for _, r := range p.Glyphs[i].Text {
+		switch {
+		case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko) && !unicode.IsDigit(r):
+			return right
+		case unicode.IsDigit(r):
+			return digit
+		case unicode.IsLetter(r):
+			return left
+		}
+	}
+	return neutral
+}
+
+// logical turns the order in which glyphs stand into that in which they are
+// read: the reverse for Hebrew and Arabic, but not for the numbers in them.
+func (p *Page) logical(glyphs []int) {
+	classes := make([]int, len(glyphs))
+	rights, lefts := 0, 0
+	for i, g := range glyphs {
+		classes[i] = p.class(g)
+		switch classes[i] {
+		case right:
+			rights++
+		case left:
+			lefts++
+		}
+	}
+	if rights == 0 {
+		return
+	}
+	turn := func(from, to int) {
+		slices.Reverse(glyphs[from:to])
+		slices.Reverse(classes[from:to])
+	}
+	// within turns every run from a glyph that begins one to the last that may end
+	// it, without one that breaks it.
+	within := func(from, to int, begins, breaks func(int) bool) [][2]int {
+		var runs [][2]int
+		for i := from; i < to; i++ {
+			if !begins(classes[i]) {
+				continue
+			}
+			end := i + 1
+			j := i + 1
+			for ; j < to && !breaks(classes[j]); j++ {
+				if begins(classes[j]) {
+					end = j + 1
+				}
+			}
+			runs = append(runs, [2]int{i, end})
+			i = end - 1
+		}
+		return runs
+	}
+	if rights >= lefts {
+		turn(0, len(glyphs))
+		runs := within(0, len(glyphs), func(c int) bool { return c == left || c == digit }, func(c int) bool { return c == right })
+		for _, r := range runs {
+			turn(r[0], r[1])
+		}
+		return
+	}
+	runs := within(0, len(glyphs), func(c int) bool { return c == right }, func(c int) bool { return c == left })
+	for _, r := range runs {
+		turn(r[0], r[1])
+		digits := within(r[0], r[1], func(c int) bool { return c == digit }, func(c int) bool { return c == right })
+		for _, d := range digits {
+			turn(d[0], d[1])
+		}
+	}
+}
+
+// Word is text between spaces.
+type Word struct {
+	Text  string
+	Box   Box
+	Angle int
+}
+
+// Words returns the words of the page, line by line from top to bottom.
+func (p *Page) Words() []Word {
+	p.layout()
+	var words []Word
+	for i := range p.lines {
+		l := &p.lines[i]
+		w := Word{Angle: l.angle}
+		end := func() {
+			if w.Text != "" {
+				words = append(words, w)
+			}
+			w = Word{Angle: l.angle}
+		}
+		for _, g := range l.glyphs {
+			if g < 0 || isSpace(p.Glyphs[g].Text) {
+				end()
+				continue
+			}
+			w.Text += p.Glyphs[g].Text
+			w.Box = w.Box.Union(p.Glyphs[g].Box)
+		}
+		end()
+	}
+	return words
+}

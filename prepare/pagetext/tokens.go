@@ -1,0 +1,237 @@
+package pagetext
+
+import (
+	"bytes"
+
+	"countersign/seal/pdf"
+)
+
+// operand is an operand of an operator, as written, and where it begins.
+type operand struct {
+	value pdf.Value
+	start int
+}
+
+// kinds of characters (7.2.3).
+const (
+	regular = iota
+	space
+	delimiter
+)
+
+//nolint:gochecknoglobals // a constant table
+var kinds = func() (t [256]byte) {
+	for _, c := range "\x00\t\n\f\r " {
+		t[c] = space
+	}
+	for _, c := range "()<>[]{}/%" {
+		t[c] = delimiter
+	}
+	return t
+}()
+
+// scanner splits a content stream into operands and operators (7.8.2). What it
+// cannot read it passes over, as readers do.
+type scanner struct {
+	b        []byte
+	i        int
+	operands []operand
+}
+
+// next returns the next operator, false at the end. Operands stand in s.operands.
+func (s *scanner) next() (string, bool) {
+	s.operands = s.operands[:0]
+	for {
+		start, end := s.token()
+		if start == end {
+			return "", false
+		}
+		switch c := s.b[start]; {
+		case c == '/' || c == '(' || c == '<' || c == '[' || c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
+			if len(s.operands) < maxOperands {
+				s.operands = append(s.operands, operand{pdf.Value(s.b[start:end:end]), start})
+			}
+		case kinds[c] == delimiter: // stray
+		default:
+			word := s.b[start:end]
+			if string(word) == "true" || string(word) == "false" || string(word) == "null" {
+				s.operands = append(s.operands, operand{word, start})
+				continue
+			}
+			if string(word) == "ID" {
+				s.skipImage()
+			}
+			return string(word), true
+		}
+	}
+}
+
+// token returns where the next object or word stands; both are equal at the end.
+func (s *scanner) token() (start, end int) {
+	b := s.b
+	i := s.skipSpace(s.i)
+	start = i
+	if i >= len(b) {
+		s.i = i
+		return i, i
+	}
+	switch c := b[i]; {
+	case c == '(':
+		i = skipString(b, i)
+	case c == '<' && i+1 < len(b) && b[i+1] == '<', c == '[':
+		i = s.skipNested(i)
+	case c == '<':
+		if n := bytes.IndexByte(b[i:], '>'); n >= 0 {
+			i += n + 1
+		} else {
+			i = len(b)
+		}
+	case c == '/':
+		i = s.skipRegular(i + 1)
+	case kinds[c] == delimiter:
+		i++
+	default:
+		i = s.skipRegular(i + 1)
+	}
+	s.i = i
+	return start, i
+}
+
+func (s *scanner) skipRegular(i int) int {
+	for i < len(s.b) && kinds[s.b[i]] == regular {
+		i++
+	}
+	return i
+}
+
+func (s *scanner) skipSpace(i int) int {
+	for i < len(s.b) {
+		switch {
+		case kinds[s.b[i]] == space:
+			i++
+		case s.b[i] == '%':
+			for i < len(s.b) && s.b[i] != '\n' && s.b[i] != '\r' {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// skipString returns the end of the literal string that begins at i (7.3.4.2).
+func skipString(b []byte, i int) int {
+	depth := 0
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
+}
+
+// skipNested returns the end of the array or dictionary that begins at i.
+func (s *scanner) skipNested(i int) int {
+	depth := 0
+	for i < len(s.b) {
+		i = s.skipSpace(i)
+		if i >= len(s.b) {
+			break
+		}
+		switch c := s.b[i]; {
+		case c == '(':
+			i = skipString(s.b, i)
+			continue
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == '<' && i+1 < len(s.b) && s.b[i+1] == '<':
+			depth++
+			i++
+		case c == '>' && i+1 < len(s.b) && s.b[i+1] == '>':
+			depth--
+			i++
+		}
+		i++
+		if depth <= 0 {
+			return i
+		}
+	}
+	return len(s.b)
+}
+
+// skipImage passes over the data of an inline image, behind EI (8.9.7).
+func (s *scanner) skipImage() {
+	b := s.b
+	for i := s.i + 1; i+1 < len(b); i++ {
+		if b[i] == 'E' && b[i+1] == 'I' && kinds[b[i-1]] == space && (i+2 >= len(b) || kinds[b[i+2]] != regular) {
+			s.i = i + 2
+			return
+		}
+	}
+	s.i = len(b)
+}
+
+// elements calls visit for every element of an array operand.
+func (o operand) elements(visit func(operand)) {
+	s := scanner{b: o.value[1:]}
+	for {
+		start, end := s.token()
+		if start == end || s.b[start] == ']' {
+			return
+		}
+		visit(operand{pdf.Value(s.b[start:end:end]), o.start + 1 + start})
+	}
+}
+
+// number reads a number of a content stream, 0 if it is none.
+func (o operand) number() float64 {
+	n, ok := decimal(o.value)
+	if !ok {
+		return 0
+	}
+	return n
+}
+
+// decimal reads a number (7.3.3).
+func decimal(b []byte) (n float64, ok bool) {
+	negative, scale := false, 0.0
+	for i, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + float64(c-'0')
+			scale *= 10
+			ok = true
+		case c == '.' && scale == 0:
+			scale = 1
+		case c == '-' && !ok:
+			negative = true
+		case c == '+' && i == 0:
+		case c == '-': // "12-34" counts as 12
+			return finish(n, scale, negative), ok
+		default:
+			return 0, false
+		}
+	}
+	n = finish(n, scale, negative)
+	return n, ok && n < 1e9 && n > -1e9
+}
+
+func finish(n, scale float64, negative bool) float64 {
+	if scale > 1 {
+		n /= scale
+	}
+	if negative {
+		n = -n
+	}
+	return n
+}
