@@ -21,6 +21,8 @@ type Match struct {
 	Box   Box
 	Lines []Box
 	Angle int
+	// RightToLeft tells that it is read from right to left.
+	RightToLeft bool
 	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading.
 	Glyphs []int
 }
@@ -127,8 +129,15 @@ func (t *textBuilder) lineEnd(join bool) {
 	if cut(softHyphen) || join && (cut("-") || cut("\u2010")) {
 		return
 	}
-	t.space(-1)
+	t.space(lineBreak)
 }
+
+// lineBreak stands for the glyph of a space between two lines.
+const lineBreak = -2
+
+// LineBreak reports whether the byte of Text at a place is a space that stands for
+// the end of a line.
+func (q *Passage) LineBreak(at int) bool { return q.at[at] == lineBreak }
 
 // passage returns what was put together. A soft hyphen within a line is a hyphen.
 func (t *textBuilder) passage() *Passage {
@@ -156,6 +165,7 @@ func (q *Passage) Match(from, to int) Match {
 	var m Match
 	last := int32(-1)
 	row := math.NaN()
+	direction := 0
 	for _, g := range q.at[from:to] {
 		if g < 0 || g == last {
 			continue
@@ -166,6 +176,12 @@ func (q *Passage) Match(from, to int) Match {
 			m.Angle = glyph.Angle
 		}
 		m.Glyphs = append(m.Glyphs, int(g))
+		switch q.page.class(int(g)) {
+		case right:
+			direction++
+		case left:
+			direction--
+		}
 		if len(m.Lines) == 0 || math.Abs(glyph.across-row) > glyph.Size*baseline {
 			m.Lines = append(m.Lines, Box{})
 			row = glyph.across
@@ -173,6 +189,7 @@ func (q *Passage) Match(from, to int) Match {
 		m.Lines[len(m.Lines)-1] = m.Lines[len(m.Lines)-1].Union(glyph.Box)
 		m.Box = m.Box.Union(glyph.Box)
 	}
+	m.RightToLeft = direction > 0
 	return m
 }
 

@@ -1,0 +1,320 @@
+// Package prepare finds in a PDF what its author has put there for whoever sends
+// it: the text that a field is to stand at, and the text tags that describe fields.
+//
+// Bytes in, values out: it knows nothing of envelopes and signers. Boxes are in
+// points from the top left corner of the page as it is shown, pages count from 1,
+// as in the HTTP interface.
+package prepare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"countersign/prepare/pagetext"
+	"countersign/seal/pdf"
+)
+
+// Which of the places counts where an anchor's text stands.
+type Which int
+
+// First, Last and All are the names that Which has in JSON; a positive number
+// counts from the first place of the document.
+const (
+	First Which = 0
+	Last  Which = -1
+	All   Which = -2
+)
+
+// maxWhich bounds which place can be asked for.
+const maxWhich = 10_000
+
+// UnmarshalJSON reads "first", "last", "all" or a number from 1.
+func (w *Which) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case `"first"`, "null":
+		*w = First
+	case `"last"`:
+		*w = Last
+	case `"all"`:
+		*w = All
+	default:
+		n, err := strconv.Atoi(string(b))
+		if err != nil || n < 1 || n > maxWhich {
+			return errors.New(`match must be "first", "last", "all" or a number from 1`)
+		}
+		*w = Which(n)
+	}
+	return nil
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (w Which) MarshalJSON() ([]byte, error) {
+	switch w {
+	case First:
+		return []byte(`"first"`), nil
+	case Last:
+		return []byte(`"last"`), nil
+	case All:
+		return []byte(`"all"`), nil
+	}
+	return json.Marshal(int(w))
+}
+
+// Where a field stands, as seen from its anchor's text.
+const (
+	After = "after" // behind it, centred on its last line; on its left if it is read from right to left
+	Over  = "over"  // its top left corner on that of the text
+	Below = "below" // under its last line, the left edges in line
+)
+
+// What happens if the text is not there.
+const (
+	Refuse = "refuse"
+	Skip   = "skip"
+)
+
+// Anchor says at which text a field stands.
+type Anchor struct {
+	Text       string  `json:"text"`
+	Match      Which   `json:"match"`
+	Page       int     `json:"page,omitempty"` // 0: any
+	DX         float64 `json:"dx,omitempty"`   // points to the right
+	DY         float64 `json:"dy,omitempty"`   // points down
+	At         string  `json:"at,omitempty"`   // default: after
+	WholeWord  bool    `json:"wholeWord,omitempty"`
+	IgnoreCase bool    `json:"ignoreCase,omitempty"`
+	IfMissing  string  `json:"ifMissing,omitempty"` // default: refuse
+}
+
+// maxAnchorText is how many characters an anchor's text may have.
+const maxAnchorText = 200
+
+// Validate returns an error that names what is wrong with an anchor, or nil.
+func (a Anchor) Validate() error {
+	switch {
+	case strings.TrimSpace(a.Text) == "":
+		return errors.New("anchor.text must not be empty")
+	case len([]rune(a.Text)) > maxAnchorText:
+		return fmt.Errorf("anchor.text must have at most %d characters", maxAnchorText)
+	case a.Match < All || a.Match > maxWhich:
+		return errors.New(`anchor.match must be "first", "last", "all" or a number from 1`)
+	case a.Page < 0:
+		return errors.New("anchor.page must be a number from 1")
+	case a.At != "" && a.At != After && a.At != Over && a.At != Below:
+		return fmt.Errorf("anchor.at must be %q, %q or %q", After, Over, Below)
+	case a.IfMissing != "" && a.IfMissing != Refuse && a.IfMissing != Skip:
+		return fmt.Errorf("anchor.ifMissing must be %q or %q", Refuse, Skip)
+	case !(math.Abs(a.DX) <= maxShift) || !(math.Abs(a.DY) <= maxShift):
+		return fmt.Errorf("anchor.dx and anchor.dy must lie between -%d and %d", maxShift, maxShift)
+	}
+	return nil
+}
+
+const maxShift = 14_400 // points: the largest page
+
+// AnchoredField is a field that stands at a text.
+type AnchoredField struct {
+	Name   string // for errors
+	Anchor Anchor
+	W, H   float64
+}
+
+// Place is a box on a page.
+type Place struct {
+	Page       int // from 1
+	X, Y, W, H float64
+}
+
+// AnchorError says that the text of an anchor is not there.
+type AnchorError struct {
+	Field, Text string
+	Page        int      // that it was looked for on, 0 if on all
+	Found       int      // places, fewer than asked for
+	Similar     []string // text that is there, the most similar first
+	Scanned     bool     // the pages hold pictures and no text
+}
+
+// Error says which field's anchor is not there, and what is instead.
+func (e *AnchorError) Error() string {
+	where := "in the document"
+	if e.Page > 0 {
+		where = fmt.Sprintf("on page %d", e.Page)
+	}
+	text := fmt.Sprintf("field %q: the text %q of its anchor is not %s", e.Field, e.Text, where)
+	switch {
+	case e.Found > 0:
+		return fmt.Sprintf("field %q: the text %q of its anchor stands only %d times %s", e.Field, e.Text, e.Found, where)
+	case e.Scanned && e.Page > 0:
+		return text + ": the page is a picture without text (a scan)"
+	case e.Scanned:
+		return text + ": its pages are pictures without text (scans)"
+	case len(e.Similar) > 0:
+		quoted := make([]string, len(e.Similar))
+		for i, s := range e.Similar {
+			quoted[i] = strconv.Quote(s)
+		}
+		return text + "; there is " + strings.Join(quoted, ", ")
+	}
+	return text
+}
+
+// PageError says that a field's anchor names a page that the document lacks.
+type PageError struct {
+	Field       string
+	Page, Pages int
+}
+
+// Error names the field, the page and how many there are.
+func (e *PageError) Error() string {
+	return fmt.Sprintf("field %q: its anchor names page %d of a document with %d pages", e.Field, e.Page, e.Pages)
+}
+
+// maxPlaces bounds how many fields one anchor makes.
+const maxPlaces = 1000
+
+// anchorSearch is what was found so far for one field.
+type anchorSearch struct {
+	AnchoredField
+
+	places  []Place // all of them, or the last one only
+	count   int
+	similar similar
+}
+
+// wants reports whether a page can still add something.
+func (s *anchorSearch) wants(page int) bool {
+	if s.Anchor.Page > 0 && s.Anchor.Page != page {
+		return false
+	}
+	switch s.Anchor.Match {
+	case Last, All:
+		return true
+	case First:
+		return s.count == 0
+	}
+	return s.count < int(s.Anchor.Match)
+}
+
+// Resolve returns the places of each field, none for one that is skipped. It reads
+// every page at most once. It fails with *AnchorError, *PageError, pagetext.ErrLimit,
+// the error of Validate, the context's, or one of reading the file.
+func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Place, error) {
+	all := make([]anchorSearch, len(fields))
+	for i, field := range fields {
+		if err := field.Anchor.Validate(); err != nil {
+			return nil, fmt.Errorf("field %q: %w", field.Name, err)
+		}
+		all[i] = anchorSearch{AnchoredField: field, similar: newSimilar(field.Anchor.Text)}
+	}
+	r := pagetext.NewReader(f)
+	var scans scanned
+	pages, err := f.Walk(func(p *pdf.Page) error {
+		var page *pagetext.Page
+		for i := range all {
+			s := &all[i]
+			if !s.wants(p.Index + 1) {
+				continue
+			}
+			if page == nil {
+				var err error
+				if page, err = r.Page(ctx, p); err != nil {
+					return err
+				}
+				scans.add(page)
+			}
+			if err := s.look(page); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	places := make([][]Place, len(all))
+	for i := range all {
+		s := &all[i]
+		if s.Anchor.Page > pages {
+			return nil, &PageError{s.Name, s.Anchor.Page, pages}
+		}
+		if places[i], err = s.result(&scans); err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+// scanned tells which pages are pictures without text.
+type scanned struct {
+	pages map[int]bool
+	read  int
+}
+
+func (s *scanned) add(p *pagetext.Page) {
+	s.read++
+	if len(p.Glyphs) == 0 && p.Images > 0 {
+		if s.pages == nil {
+			s.pages = make(map[int]bool)
+		}
+		s.pages[p.Index+1] = true
+	}
+}
+
+// look looks for the text on a page.
+func (s *anchorSearch) look(p *pagetext.Page) error {
+	a := s.Anchor
+	for _, m := range p.Find(a.Text, pagetext.FindOptions{WholeWord: a.WholeWord, IgnoreCase: a.IgnoreCase}) {
+		s.count++
+		place := s.place(p, m)
+		switch {
+		case a.Match == Last:
+			s.places = append(s.places[:0], place)
+		case a.Match == First && s.count > 1 || a.Match > 0 && s.count != int(a.Match):
+		case len(s.places) == maxPlaces:
+			return fmt.Errorf("field %q: the text %q of its anchor stands more than %d times in the document", s.Name, a.Text, maxPlaces)
+		default:
+			s.places = append(s.places, place)
+		}
+	}
+	if s.count == 0 {
+		s.similar.look(p)
+	}
+	return nil
+}
+
+func (s *anchorSearch) place(p *pagetext.Page, m pagetext.Match) Place {
+	a, last := s.Anchor, m.Lines[len(m.Lines)-1]
+	out := Place{Page: p.Index + 1, W: s.W, H: s.H}
+	switch a.At {
+	case Over:
+		out.X, out.Y = m.Box.X, m.Box.Y
+	case Below:
+		out.X, out.Y = m.Box.X, m.Box.Y+m.Box.H
+	default:
+		out.X, out.Y = last.X+last.W, last.Y+(last.H-s.H)/2
+		if m.RightToLeft {
+			out.X = last.X - s.W
+		}
+	}
+	out.X += a.DX
+	out.Y += a.DY
+	return out
+}
+
+func (s *anchorSearch) result(scans *scanned) ([]Place, error) {
+	if len(s.places) > 0 || s.Anchor.IfMissing == Skip {
+		return s.places, nil
+	}
+	e := &AnchorError{Field: s.Name, Text: s.Anchor.Text, Page: s.Anchor.Page, Found: s.count, Similar: s.similar.texts()}
+	if s.Anchor.Page > 0 {
+		e.Scanned = scans.pages[s.Anchor.Page]
+	} else {
+		e.Scanned = scans.read > 0 && len(scans.pages) == scans.read
+	}
+	return nil, e
+}
