@@ -62,8 +62,8 @@ type Activities struct {
 	Random func(n int64) int64
 }
 
-func (a *Activities) act() models.Act {
-	return models.Act{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
+func (a *Activities) systemContext() models.ActionContext {
+	return models.ActionContext{At: a.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: a.NewID}
 }
 
 // LoadPlan reads what an envelope's workflow needs to know.
@@ -81,7 +81,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 		return temporal.Plan{}, err
 	}
 	p := temporal.Plan{
-		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: settings.Reminders(a.ReminderInterval),
+		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: settings.ReminderInterval(a.ReminderInterval),
 	}
 	p.RemindAt = e.NextReminder(mails, p.ReminderEvery)
 	if e.SealingProblem != nil {
@@ -96,7 +96,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 // Expire closes the envelope if its deadline has passed and nothing else has
 // closed it before. It returns the state the envelope is in afterwards.
 func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
-	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Expire(a.act()) })
+	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Expire(a.systemContext()) })
 	if err == nil {
 		return models.StatusExpired, nil
 	}

@@ -31,8 +31,8 @@ import (
 	"countersign/webhook"
 )
 
-// post is a mail server that can fail.
-type post struct {
+// fakeMailer is a mail server that can fail.
+type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	fail  error
@@ -41,34 +41,36 @@ type post struct {
 	refuse string
 }
 
-func (p *post) Send(_ context.Context, m notify.Mail) error {
+func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fail != nil {
 		return p.fail
 	}
 	if p.refuse != "" && m.To.Email == p.refuse {
-		return &notify.Permanent{Err: errors.New("550 no such user")}
+		return &notify.PermanentError{Err: errors.New("550 no such user")}
 	}
 	p.mails = append(p.mails, m)
 	return p.after
 }
 
-func (*post) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@example.com" }
+func (*fakeMailer) MessageID(parts ...string) string {
+	return strings.Join(parts, "-") + "@example.com"
+}
 
-// stamp is a sealer that writes a file of its own each time.
-type stamp struct {
+// fakeSealer is a sealer that writes a file of its own each time.
+type fakeSealer struct {
 	mu   sync.Mutex
 	n    int
 	fail error
 	last seal.Job
 }
 
-func (s *stamp) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
+func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
 	return seal.Result{}, errors.New("not renewed here")
 }
 
-func (s *stamp) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result, error) {
+func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -84,27 +86,27 @@ func (s *stamp) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result
 	return seal.Result{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)), PageCount: 2}, nil
 }
 
-// endpoint answers deliveries.
-type endpoint struct{ results []webhook.Result }
+// fakeEndpoint answers deliveries.
+type fakeEndpoint struct{ results []webhook.Result }
 
-func (e *endpoint) Deliver(context.Context, webhook.Request) webhook.Result {
+func (e *fakeEndpoint) Deliver(context.Context, webhook.Request) webhook.Result {
 	r := e.results[0]
 	e.results = e.results[1:]
 	return r
 }
 
-type house struct {
+type fakeEnv struct {
 	*activities.Activities
 
-	t     *testing.T
-	clock *testkit.Clock
-	app   *models.App
-	post  *post
-	stamp *stamp
-	env   *testsuite.TestActivityEnvironment
+	t      *testing.T
+	clock  *testkit.Clock
+	app    *models.App
+	mails  *fakeMailer
+	sealer *fakeSealer
+	env    *testsuite.TestActivityEnvironment
 }
 
-func onBoth(t *testing.T, test func(*house)) {
+func onBoth(t *testing.T, test func(*fakeEnv)) {
 	t.Helper()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		keys, err := s.Keys(t.Context(), models.KeyTokens)
@@ -115,92 +117,95 @@ func onBoth(t *testing.T, test func(*house)) {
 		require.NoError(t, err)
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
-		h := &house{t: t, clock: clock, app: app, post: &post{}, stamp: &stamp{}}
-		h.Activities = &activities.Activities{
-			Store: s, Blobs: blobs, Tokens: tokens, Mail: h.post, Sealer: h.stamp, Webhooks: &endpoint{}, BaseURL: "https://example.com",
+		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
+		env.Activities = &activities.Activities{
+			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
 			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: uuid.New,
 		}
 		var suite testsuite.WorkflowTestSuite
-		h.env = suite.NewTestActivityEnvironment()
-		h.env.RegisterActivity(h.Activities)
-		test(h)
+		env.env = suite.NewTestActivityEnvironment()
+		env.env.RegisterActivity(env.Activities)
+		test(env)
 	})
 }
 
-func (h *house) act() models.Act {
-	return models.Act{At: h.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+func (env *fakeEnv) act() models.ActionContext {
+	return models.ActionContext{At: env.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
 // emptyHash is the SHA-256 of a file without content.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 // sent stores an envelope with two documents that waits for signers with these addresses.
-func (h *house) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
-	h.t.Helper()
-	return h.sentInTurn(func(int) int { return 1 }, emails...)
+func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+	env.t.Helper()
+	return env.sentInTurn(func(int) int { return 1 }, emails...)
 }
 
 // sentInTurn is sent for signers of whom each has a routing group.
-func (h *house) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
-	h.t.Helper()
-	act, days := h.act(), 30
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: h.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
-	require.NoError(h.t, err)
+func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
+	env.t.Helper()
+	act, days := env.act(), 30
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: env.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	require.NoError(env.t, err)
 	for i := range 2 {
 		key := fmt.Sprintf("envelopes/%s/original/%d.pdf", e.ID, i)
-		f, err := h.Blobs.Temp()
-		require.NoError(h.t, err)
-		require.NoError(h.t, h.Blobs.Keep(h.t.Context(), f, key))
+		f, err := env.Blobs.Temp()
+		require.NoError(env.t, err)
+		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 		blob.Discard(f)
 		_, err = e.AddDocument(act, models.DocumentInput{
 			SHA256: emptyHash, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
 		}, 2)
-		require.NoError(h.t, err)
+		require.NoError(env.t, err)
 	}
 	for i, email := range emails {
 		s, err := e.AddSigner(act, models.SignerInput{Name: "Name", Email: email, RoutingOrder: group(i), AuthMethod: models.AuthNone})
-		require.NoError(h.t, err)
+		require.NoError(env.t, err)
 		_, err = e.AddFields(act, []models.FieldInput{{
 			SignerRef: s.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 9, H: 9, Required: true, Origin: models.OriginTopLeft,
-		}}, models.NoPath)
-		require.NoError(h.t, err)
+		}}, models.NoPrefix)
+		require.NoError(env.t, err)
 	}
-	require.NoError(h.t, e.Send(act, nil))
-	require.NoError(h.t, h.Store.Create(h.t.Context(), e))
-	return e, temporal.EnvelopeInput{AppID: h.app.ID, EnvelopeID: e.ID}
+	require.NoError(env.t, e.Send(act, nil))
+	require.NoError(env.t, env.Store.Create(env.t.Context(), e))
+	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
 }
 
-func (h *house) change(e *models.Envelope, fn func(*models.Envelope) error) {
-	h.t.Helper()
-	_, err := h.Store.Change(h.t.Context(), h.app.ID, e.ID, fn)
-	require.NoError(h.t, err)
+func (env *fakeEnv) change(e *models.Envelope, fn func(*models.Envelope) error) {
+	env.t.Helper()
+	_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, fn)
+	require.NoError(env.t, err)
 }
 
 // signAll lets everyone sign.
-func (h *house) signAll(e *models.Envelope) {
-	h.t.Helper()
+func (env *fakeEnv) signAll(e *models.Envelope) {
+	env.t.Helper()
 	value := "yes"
 	for i, s := range e.Signers {
 		l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
-		h.change(e, func(e *models.Envelope) error { _, err := e.Consent(h.act(), l, models.DisclosureIn("en")); return err })
-		h.change(e, func(e *models.Envelope) error {
-			_, err := e.Sign(h.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Consent(env.act(), l, models.DisclosureIn("en"))
+			return err
+		})
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Sign(env.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[i].ID, Text: &value}}})
 			return err
 		})
 	}
 }
 
 // sealed lets the documents be sealed.
-func (h *house) sealed(in temporal.EnvelopeInput) {
-	h.t.Helper()
-	status, err := h.Seal(h.t.Context(), in)
-	assert.True(h.t, err == nil && status == models.StatusCompleted, "%s: %v", status, err)
+func (env *fakeEnv) sealed(in temporal.EnvelopeInput) {
+	env.t.Helper()
+	status, err := env.Seal(env.t.Context(), in)
+	assert.True(env.t, err == nil && status == models.StatusCompleted, "%s: %v", status, err)
 }
 
-func (h *house) events(e *models.Envelope, name models.EventName) (n int) {
-	h.t.Helper()
-	_, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
-	require.NoError(h.t, err)
+func (env *fakeEnv) events(e *models.Envelope, name models.EventName) (n int) {
+	env.t.Helper()
+	_, log, err := env.Store.EnvelopeWithEvents(env.t.Context(), env.app.ID, e.ID)
+	require.NoError(env.t, err)
 	for i := range log {
 		if log[i].Name == name {
 			n++
@@ -211,78 +216,78 @@ func (h *house) events(e *models.Envelope, name models.EventName) (n int) {
 
 func TestInviteOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
 		invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		ctx := h.t.Context()
+		ctx := env.t.Context()
 
-		h.post.fail = errors.New("connection refused")
-		require.Error(h.t, h.Invite(ctx, invite), "tried again")
-		h.post.fail, h.post.after = nil, errors.New("connection lost after DATA")
-		require.Error(h.t, h.Invite(ctx, invite))
-		h.post.after = nil
-		require.NoError(h.t, h.Invite(ctx, invite))
-		require.NoError(h.t, h.Invite(ctx, invite), "an activity may run again")
-		require.Len(h.t, h.post.mails, 2, "one more for the ambiguous failure, and no other")
-		assert.Equal(h.t, h.post.mails[0].MessageID, h.post.mails[1].MessageID)
-		assert.Equal(h.t, 1, h.events(e, models.EventInvitationSent))
-		assert.Contains(h.t, h.post.mails[0].Text, "https://example.com/sign/")
+		env.mails.fail = errors.New("connection refused")
+		require.Error(env.t, env.Invite(ctx, invite), "tried again")
+		env.mails.fail, env.mails.after = nil, errors.New("connection lost after DATA")
+		require.Error(env.t, env.Invite(ctx, invite))
+		env.mails.after = nil
+		require.NoError(env.t, env.Invite(ctx, invite))
+		require.NoError(env.t, env.Invite(ctx, invite), "an activity may run again")
+		require.Len(env.t, env.mails.mails, 2, "one more for the ambiguous failure, and no other")
+		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[1].MessageID)
+		assert.Equal(env.t, 1, env.events(e, models.EventInvitationSent))
+		assert.Contains(env.t, env.mails.mails[0].Text, "https://example.com/sign/")
 	})
 }
 
 func TestInviteARefusedAddress(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
 		invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		h.post.fail = &notify.Permanent{Err: errors.New("mailbox unavailable")}
-		require.NoError(h.t, h.Invite(h.t.Context(), invite), "trying again would not help")
-		require.NoError(h.t, h.Invite(h.t.Context(), invite))
-		assert.Equal(h.t, 1, h.events(e, models.EventInvitationFailed))
-		assert.Zero(h.t, h.events(e, models.EventInvitationSent))
+		env.mails.fail = &notify.PermanentError{Err: errors.New("mailbox unavailable")}
+		require.NoError(env.t, env.Invite(env.t.Context(), invite), "trying again would not help")
+		require.NoError(env.t, env.Invite(env.t.Context(), invite))
+		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
 	})
 }
 
 func TestNobodyIsAskedForNothing(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		h.change(e, func(e *models.Envelope) error { return e.Void(h.act(), nil) })
-		require.NoError(h.t, h.Invite(h.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
-		h.clock.Add(h.ReminderInterval)
-		h.reminded(in)
-		require.NoError(h.t, h.SendCopies(h.t.Context(), in))
-		assert.Empty(h.t, h.post.mails)
-		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
-		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
-		assert.Len(h.t, h.post.mails, 1)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
+		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		assert.Empty(env.t, env.mails.mails)
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		assert.Len(env.t, env.mails.mails, 1)
 	})
 }
 
 // reminded sends the reminders that are due, and returns when the next one is.
-func (h *house) reminded(in temporal.EnvelopeInput) *time.Time {
-	h.t.Helper()
-	next, err := h.Remind(h.t.Context(), in)
-	require.NoError(h.t, err)
+func (env *fakeEnv) reminded(in temporal.EnvelopeInput) *time.Time {
+	env.t.Helper()
+	next, err := env.Remind(env.t.Context(), in)
+	require.NoError(env.t, err)
 	return next
 }
 
 func TestRemind(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com", "b@example.com")
-		first := h.reminded(in)
-		assert.Empty(h.t, h.post.mails, "nothing is due")
-		assert.Equal(h.t, e.SentAt.Add(h.ReminderInterval), *first)
-		h.clock.Add(h.ReminderInterval)
-		h.reminded(in)
-		second := h.reminded(in)
-		assert.Len(h.t, h.post.mails, 2, "each once a round")
-		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *second)
-		h.clock.Add(h.ReminderInterval)
-		h.reminded(in)
-		assert.Len(h.t, h.post.mails, 4)
-		assert.Equal(h.t, 4, h.events(e, models.EventReminderSent))
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "b@example.com")
+		first := env.reminded(in)
+		assert.Empty(env.t, env.mails.mails, "nothing is due")
+		assert.Equal(env.t, e.SentAt.Add(env.ReminderInterval), *first)
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
+		second := env.reminded(in)
+		assert.Len(env.t, env.mails.mails, 2, "each once a round")
+		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *second)
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
+		assert.Len(env.t, env.mails.mails, 4)
+		assert.Equal(env.t, 4, env.events(e, models.EventReminderSent))
 	})
 }
 
@@ -290,23 +295,23 @@ func TestRemind(t *testing.T) {
 // another, and nobody is asked sooner for it.
 func TestAReminderThatMayHaveGoneOut(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		_, in := h.sent("a@example.com", "b@example.com")
-		h.clock.Add(h.ReminderInterval)
-		h.post.after = errors.New("connection lost after DATA")
-		_, err := h.Remind(h.t.Context(), in)
-		require.Error(h.t, err)
-		h.post.after, h.post.refuse = nil, "b@example.com"
-		h.clock.Add(2 * time.Hour)
-		next := h.reminded(in)
-		require.Len(h.t, h.post.mails, 3)
-		assert.Equal(h.t, h.post.mails[0].MessageID, h.post.mails[2].MessageID)
-		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *next, "by what went out, and what was given up")
-		h.post.refuse = ""
-		h.clock.Add(h.ReminderInterval)
-		h.reminded(in)
-		require.Len(h.t, h.post.mails, 5)
-		assert.NotEqual(h.t, h.post.mails[2].MessageID, h.post.mails[3].MessageID)
+	onBoth(t, func(env *fakeEnv) {
+		_, in := env.sent("a@example.com", "b@example.com")
+		env.clock.Add(env.ReminderInterval)
+		env.mails.after = errors.New("connection lost after DATA")
+		_, err := env.Remind(env.t.Context(), in)
+		require.Error(env.t, err)
+		env.mails.after, env.mails.refuse = nil, "b@example.com"
+		env.clock.Add(2 * time.Hour)
+		next := env.reminded(in)
+		require.Len(env.t, env.mails.mails, 3)
+		assert.Equal(env.t, env.mails.mails[0].MessageID, env.mails.mails[2].MessageID)
+		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *next, "by what went out, and what was given up")
+		env.mails.refuse = ""
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
+		require.Len(env.t, env.mails.mails, 5)
+		assert.NotEqual(env.t, env.mails.mails[2].MessageID, env.mails.mails[3].MessageID)
 	})
 }
 
@@ -314,23 +319,26 @@ func TestAReminderThatMayHaveGoneOut(t *testing.T) {
 // asked, whenever others were.
 func TestARemindedGroupOpensLater(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
-		h.clock.Add(h.ReminderInterval - 2*time.Hour)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
+		env.clock.Add(env.ReminderInterval - 2*time.Hour)
 		l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
 		value := "yes"
-		h.change(e, func(e *models.Envelope) error { _, err := e.Consent(h.act(), l, models.DisclosureIn("en")); return err })
-		h.change(e, func(e *models.Envelope) error {
-			_, err := e.Sign(h.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &value}}})
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Consent(env.act(), l, models.DisclosureIn("en"))
 			return err
 		})
-		plan, err := h.LoadPlan(h.t.Context(), in)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, h.clock.Now().Add(h.ReminderInterval), *plan.RemindAt)
-		assert.Equal(h.t, h.clock.Now(), plan.Since)
-		h.clock.Add(2 * time.Hour)
-		h.reminded(in)
-		assert.Empty(h.t, h.post.mails, "they were asked two hours ago")
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Sign(env.act(), l, models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[0].ID, Text: &value}}})
+			return err
+		})
+		plan, err := env.LoadPlan(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, env.clock.Now().Add(env.ReminderInterval), *plan.RemindAt)
+		assert.Equal(env.t, env.clock.Now(), plan.Since)
+		env.clock.Add(2 * time.Hour)
+		env.reminded(in)
+		assert.Empty(env.t, env.mails.mails, "they were asked two hours ago")
 	})
 }
 
@@ -339,12 +347,12 @@ func TestARemindedGroupOpensLater(t *testing.T) {
 // reminders the link is replaced by itself.
 func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
+	onBoth(t, func(env *fakeEnv) {
 		const day = 24 * time.Hour
-		ctx, weekly := h.t.Context(), 24*7
-		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{AppID: h.app.ID, ReminderIntervalHours: &weekly}))
-		e, in := h.sent("a@example.com", "b@example.com")
-		h.change(e, func(e *models.Envelope) error { // it has no deadline
+		ctx, weekly := env.t.Context(), 24*7
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, ReminderIntervalHours: &weekly}))
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.change(e, func(e *models.Envelope) error { // it has no deadline
 			e.ExpiresAt = nil
 			for _, s := range e.Signers {
 				until := s.LinkIssuedAt.Add(models.LinkLifetime)
@@ -352,12 +360,12 @@ func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 			}
 			return nil
 		})
-		plan, err := h.LoadPlan(ctx, in)
-		require.NoError(h.t, err)
-		require.NotNil(h.t, plan.RenewAt)
+		plan, err := env.LoadPlan(ctx, in)
+		require.NoError(env.t, err)
+		require.NotNil(env.t, plan.RenewAt)
 		links := func() (out []uuid.UUID) {
-			got, err := h.Store.Envelope(ctx, h.app.ID, e.ID)
-			require.NoError(h.t, err)
+			got, err := env.Store.Envelope(ctx, env.app.ID, e.ID)
+			require.NoError(env.t, err)
 			for _, s := range got.Signers {
 				out = append(out, *s.LinkID)
 			}
@@ -365,34 +373,34 @@ func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 		}
 		first := links()
 		for round := 1; round <= 3; round++ { // day 7, 14 and 21: the link ends on day 30
-			h.clock.Add(7 * day)
+			env.clock.Add(7 * day)
 			if round == 3 {
 				break
 			}
-			h.reminded(in)
-			require.Equal(h.t, first, links(), "day %d", 7*round)
+			env.reminded(in)
+			require.Equal(env.t, first, links(), "day %d", 7*round)
 		}
-		h.reminded(in)
+		env.reminded(in)
 		second := links()
-		require.NotEqual(h.t, first[0], second[0], "the next reminder would come after the day of renewal")
-		h.reminded(in)
-		require.Equal(h.t, second, links(), "an activity may run again: the mailed link stays good")
+		require.NotEqual(env.t, first[0], second[0], "the next reminder would come after the day of renewal")
+		env.reminded(in)
+		require.Equal(env.t, second, links(), "an activity may run again: the mailed link stays good")
 
-		next, err := h.RenewLinks(ctx, in)
-		require.NoError(h.t, err)
-		require.Equal(h.t, second, links(), "nothing is due")
-		require.WithinDuration(h.t, h.clock.Now().Add(27*day), *next, time.Minute)
-		h.clock.Add(27*day + time.Hour)
-		next, err = h.RenewLinks(ctx, in)
-		require.NoError(h.t, err)
+		next, err := env.RenewLinks(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, second, links(), "nothing is due")
+		require.WithinDuration(env.t, env.clock.Now().Add(27*day), *next, time.Minute)
+		env.clock.Add(27*day + time.Hour)
+		next, err = env.RenewLinks(ctx, in)
+		require.NoError(env.t, err)
 		third := links()
-		require.NotEqual(h.t, second[0], third[0])
-		require.NotEqual(h.t, second[1], third[1])
-		require.WithinDuration(h.t, h.clock.Now().Add(27*day), *next, time.Minute)
-		assert.Equal(h.t, 2, h.events(e, models.EventLinkRenewed), "each is invited anew")
-		_, err = h.RenewLinks(ctx, in)
-		require.NoError(h.t, err)
-		require.Equal(h.t, third, links(), "an activity may run again")
+		require.NotEqual(env.t, second[0], third[0])
+		require.NotEqual(env.t, second[1], third[1])
+		require.WithinDuration(env.t, env.clock.Now().Add(27*day), *next, time.Minute)
+		assert.Equal(env.t, 2, env.events(e, models.EventLinkRenewed), "each is invited anew")
+		_, err = env.RenewLinks(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, third, links(), "an activity may run again")
 	})
 }
 
@@ -415,90 +423,90 @@ func TestLinksThatTheDeadlineEndsStay(t *testing.T) {
 
 func TestSealOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		_, err := h.env.ExecuteActivity(h.Seal, in)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		_, err := env.env.ExecuteActivity(env.Seal, in)
 		var refused *sdktemporal.ApplicationError
-		require.ErrorAs(h.t, err, &refused)
-		assert.True(h.t, refused.NonRetryable(), "not everyone has signed")
-		h.signAll(e)
-		h.stamp.fail = errors.New("time-stamp authority is down")
-		_, err = h.env.ExecuteActivity(h.Seal, in)
-		require.Error(h.t, err)
-		h.stamp.fail = nil
+		require.ErrorAs(env.t, err, &refused)
+		assert.True(env.t, refused.NonRetryable(), "not everyone has signed")
+		env.signAll(e)
+		env.sealer.fail = errors.New("time-stamp authority is down")
+		_, err = env.env.ExecuteActivity(env.Seal, in)
+		require.Error(env.t, err)
+		env.sealer.fail = nil
 
 		// Two runs at once, as after a worker that was thought dead.
 		var wg sync.WaitGroup
 		for range 2 {
-			wg.Go(func() { h.sealed(in) })
+			wg.Go(func() { env.sealed(in) })
 		}
 		wg.Wait()
-		h.sealed(in)
+		env.sealed(in)
 
-		got, err := h.Store.Envelope(h.t.Context(), h.app.ID, e.ID)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, models.StatusCompleted, got.Status)
-		require.Len(h.t, got.Sealed(), 2)
-		assert.Equal(h.t, 2, h.events(e, models.EventDocumentSealed))
+		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.StatusCompleted, got.Status)
+		require.Len(env.t, got.Sealed(), 2)
+		assert.Equal(env.t, 2, env.events(e, models.EventDocumentSealed))
 		for _, d := range got.Sealed() {
-			f, err := h.Blobs.Open(h.t.Context(), d.BlobKey)
-			require.NoError(h.t, err)
+			f, err := env.Blobs.Open(env.t.Context(), d.BlobKey)
+			require.NoError(env.t, err)
 			b, err := io.ReadAll(f)
-			require.NoError(h.t, err)
-			require.NoError(h.t, f.Close())
+			require.NoError(env.t, err)
+			require.NoError(env.t, f.Close())
 			sum := sha256.Sum256(b)
-			assert.Equal(h.t, d.SHA256, hex.EncodeToString(sum[:]), "the file is the one that was recorded")
+			assert.Equal(env.t, d.SHA256, hex.EncodeToString(sum[:]), "the file is the one that was recorded")
 		}
-		keys, err := h.Blobs.List(h.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
-		require.NoError(h.t, err)
-		assert.Len(h.t, keys, 2, "what the other run left is swept")
+		keys, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
+		require.NoError(env.t, err)
+		assert.Len(env.t, keys, 2, "what the other run left is swept")
 	})
 }
 
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com", "A@Example.com", "b@example.com")
-		h.signAll(e)
-		h.sealed(in)
-		got, err := h.Store.Envelope(h.t.Context(), h.app.ID, e.ID)
-		require.NoError(h.t, err)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "A@Example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
 		total := got.Sealed()[0].Size + got.Sealed()[1].Size
 
-		h.AttachmentLimit = total
-		require.NoError(h.t, h.SendCopies(h.t.Context(), in))
-		require.NoError(h.t, h.SendCopies(h.t.Context(), in))
-		require.Len(h.t, h.post.mails, 2, "an address that two signers share gets one")
-		assert.Len(h.t, h.post.mails[0].Attachments, 2, "at the limit")
-		assert.NotContains(h.t, h.post.mails[0].Text, "/download/")
+		env.AttachmentLimit = total
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		require.Len(env.t, env.mails.mails, 2, "an address that two signers share gets one")
+		assert.Len(env.t, env.mails.mails[0].Attachments, 2, "at the limit")
+		assert.NotContains(env.t, env.mails.mails[0].Text, "/download/")
 	})
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		h.signAll(e)
-		h.sealed(in)
-		got, err := h.Store.Envelope(h.t.Context(), h.app.ID, e.ID)
-		require.NoError(h.t, err)
-		h.AttachmentLimit = got.Sealed()[0].Size + got.Sealed()[1].Size - 1
-		require.NoError(h.t, h.SendCopies(h.t.Context(), in))
-		require.Len(h.t, h.post.mails, 1)
-		assert.Empty(h.t, h.post.mails[0].Attachments, "a byte above the limit")
-		assert.Equal(h.t, 2, strings.Count(h.post.mails[0].Text, "https://example.com/download/"), "a link per document")
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		env.AttachmentLimit = got.Sealed()[0].Size + got.Sealed()[1].Size - 1
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Empty(env.t, env.mails.mails[0].Attachments, "a byte above the limit")
+		assert.Equal(env.t, 2, strings.Count(env.mails.mails[0].Text, "https://example.com/download/"), "a link per document")
 	})
 }
 
 func TestExpireIsNoRace(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		status, err := h.Expire(h.t.Context(), in)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, models.StatusSent, status, "not due")
-		h.clock.Add(31 * 24 * time.Hour)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		status, err := env.Expire(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.StatusSent, status, "not due")
+		env.clock.Add(31 * 24 * time.Hour)
 		for range 2 {
-			status, err = h.Expire(h.t.Context(), in)
-			require.NoError(h.t, err)
-			assert.Equal(h.t, models.StatusExpired, status)
+			status, err = env.Expire(env.t.Context(), in)
+			require.NoError(env.t, err)
+			assert.Equal(env.t, models.StatusExpired, status)
 		}
-		assert.Equal(h.t, 1, h.events(e, models.EventEnvelopeExpired))
+		assert.Equal(env.t, 1, env.events(e, models.EventEnvelopeExpired))
 	})
 }

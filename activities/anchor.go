@@ -14,22 +14,22 @@ type Anchorer interface {
 	Run(ctx context.Context) (*store.Anchor, error)
 }
 
-// Anchored is an anchor that was made.
-type Anchored struct {
+// AnchorResult is an anchor that was made.
+type AnchorResult struct {
 	Number  int64 `json:"number"`
 	Entries int64 `json:"entries"`
 }
 
 // AnchorAudit makes the next anchor of the audit trail. Its digest is logged:
 // logs are kept where the database's users do not reach.
-func (a *Activities) AnchorAudit(ctx context.Context) (Anchored, error) {
+func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	if a.Anchors == nil {
-		return Anchored{}, errors.New("this worker has no time-stamp authority: COUNTERSIGN_TSA_ANCHOR")
+		return AnchorResult{}, errors.New("this worker has no time-stamp authority: COUNTERSIGN_TSA_ANCHOR")
 	}
 	made, err := a.Anchors.Run(ctx)
 	if err != nil {
-		return Anchored{}, err
+		return AnchorResult{}, err
 	}
 	activity.GetLogger(ctx).Info("audit trail anchored", "number", made.Number, "entries", made.Entries, "digest", made.Digest)
-	return Anchored{Number: made.Number, Entries: made.Entries}, nil
+	return AnchorResult{Number: made.Number, Entries: made.Entries}, nil
 }

@@ -18,15 +18,15 @@ import (
 // The certificate is in the tenant's language and names the sender as mails do.
 func TestCertificateIsTheTenants(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
+	onBoth(t, func(env *fakeEnv) {
 		german, sender := "de", "Acme Verwaltung"
-		require.NoError(h.t, h.Store.SaveSettings(h.t.Context(), models.Settings{AppID: h.app.ID, Language: &german, SenderName: &sender}))
-		e, in := h.sent("a@example.com")
-		h.signAll(e)
-		_, err := h.Seal(h.t.Context(), in)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, german, h.stamp.last.Language)
-		assert.Equal(h.t, sender, h.stamp.last.Envelope.Sender)
+		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, Language: &german, SenderName: &sender}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		_, err := env.Seal(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, german, env.sealer.last.Language)
+		assert.Equal(env.t, sender, env.sealer.last.Envelope.Sender)
 	})
 }
 

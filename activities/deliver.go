@@ -45,7 +45,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 	}
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
-		return notDelivered("all attempts were made", nil)
+		return deliveryError("all attempts were made", nil)
 	}
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
@@ -53,9 +53,9 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		EventID: job.Event.ID.String(), Body: job.Event.Body, Secrets: job.Secrets, At: at,
 	})
 	if res.Wait > 0 {
-		return notDelivered("the endpoint has as many deliveries under way as it gets", &res.Wait)
+		return deliveryError("the endpoint has as many deliveries under way as it gets", &res.Wait)
 	}
-	failpoint.Hit("deliver.posted")
+	failpoint.Inject("deliver.posted")
 	if ctx.Err() != nil {
 		return ctx.Err() // cut off: it says nothing about the endpoint
 	}
@@ -79,10 +79,10 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		return nil
 	}
 	if last {
-		return notDelivered(answered(res), nil)
+		return deliveryError(describeFailure(res), nil)
 	}
 	next := max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
-	return notDelivered(answered(res), &next)
+	return deliveryError(describeFailure(res), &next)
 }
 
 // jitter is up to a tenth of a delay, so that deliveries that failed together do
@@ -104,26 +104,26 @@ func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err
 		sdktemporal.ApplicationErrorOptions{Cause: err, NextRetryDelay: next + a.jitter(next)})
 }
 
-// NotDelivered is the type of the failures of deliveries. Their message is what
+// ErrTypeNotDelivered is the type of the failures of deliveries. Their message is what
 // came of the attempt, which names no address and nothing that was sent.
-const NotDelivered = "NotDelivered"
+const ErrTypeNotDelivered = "NotDelivered"
 
-// answered says what an endpoint answered that did not take the event.
-func answered(res webhook.Result) string {
+// describeFailure says what an endpoint answered that did not take the event.
+func describeFailure(res webhook.Result) string {
 	if res.Err != nil {
 		return res.Err.Error()
 	}
 	return strings.TrimSpace(fmt.Sprintf("the endpoint answered %d %s", res.Status, http.StatusText(res.Status)))
 }
 
-// notDelivered is the failure after which the activity is started again in a
+// deliveryError is the failure after which the activity is started again in a
 // while, or never.
-func notDelivered(why string, again *time.Duration) error {
+func deliveryError(why string, again *time.Duration) error {
 	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil}
 	if again != nil {
 		opts.NextRetryDelay = *again
 	}
-	return sdktemporal.NewApplicationErrorWithOptions(why, NotDelivered, opts)
+	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, opts)
 }
 
 // reportDisabled tells the app's contact that an endpoint was switched off. It
@@ -133,9 +133,9 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 	if err != nil || app.Contact == "" {
 		return
 	}
-	v, err := a.voiceOf(ctx, app.ID, "")
+	v, err := a.mailSettingsFor(ctx, app.ID, "")
 	if err != nil {
-		activity.GetLogger(ctx).Warn("contact not told of a switched-off endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+		activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 		return
 	}
 	msg := templates.WebhookDisabled{Language: v.language, URL: job.URL, Since: last.At, LastError: last.Error, ConsoleURL: a.BaseURL + "/console"}
@@ -153,7 +153,7 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 		})
 	}
 	if err != nil {
-		activity.GetLogger(ctx).Warn("contact not told of a switched-off endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+		activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 // seal, and a document of which nothing was kept is sealed all the same.
 func TestFactsOfTheUploadAreSealedWith(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
+	onBoth(t, func(env *fakeEnv) {
 		const facts = `{"v":1,"undefined":[[7,2]],"highest":9}`
 		for _, kept := range []string{facts, ""} {
-			e, in := h.sent("a@example.com")
-			db, err := h.Store.Pool()
-			require.NoError(h.t, err)
-			_, err = db.ExecContext(h.t.Context(), "UPDATE documents SET seal_facts = '"+kept+"' WHERE document_order = 2 AND envelope_id = '"+e.ID.String()+"'")
-			require.NoError(h.t, err)
-			h.signAll(e)
-			h.sealed(in)
-			assert.Equal(h.t, 2, h.stamp.last.Document.Order)
-			assert.Equal(h.t, kept, h.stamp.last.Facts.Encode())
+			e, in := env.sent("a@example.com")
+			db, err := env.Store.DB()
+			require.NoError(env.t, err)
+			_, err = db.ExecContext(env.t.Context(), "UPDATE documents SET seal_facts = '"+kept+"' WHERE document_order = 2 AND envelope_id = '"+e.ID.String()+"'")
+			require.NoError(env.t, err)
+			env.signAll(e)
+			env.sealed(in)
+			assert.Equal(env.t, 2, env.sealer.last.Document.Order)
+			assert.Equal(env.t, kept, env.sealer.last.Facts.Encode())
 		}
 	})
 }

@@ -41,8 +41,8 @@ type keepAlive struct {
 	grace time.Duration
 }
 
-// errStopping is why an activity is cancelled that is to be handed back.
-var errStopping = errors.New("the worker stops")
+// errWorkerStopping is why an activity is cancelled that is to be handed back.
+var errWorkerStopping = errors.New("the worker stops")
 
 // handBackDelay is after what time Temporal gives it to another worker. None
 // would be the retry policy's.
@@ -57,8 +57,8 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	defer cancel(nil)
 	go k.watch(ctx, cancel)
 	out, err := k.Next.ExecuteActivity(ctx, in)
-	if err != nil && errors.Is(context.Cause(ctx), errStopping) {
-		return nil, sdktemporal.NewApplicationErrorWithOptions("handed back: "+errStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
+	if err != nil && errors.Is(context.Cause(ctx), errWorkerStopping) {
+		return nil, sdktemporal.NewApplicationErrorWithOptions("handed back: "+errWorkerStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
 			NextRetryDelay: handBackDelay, Category: sdktemporal.ApplicationErrorCategoryBenign, Cause: err,
 		})
 	}
@@ -81,7 +81,7 @@ func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-stopping:
 			stopping, over = nil, time.After(k.grace)
 		case <-over:
-			cancel(errStopping)
+			cancel(errWorkerStopping)
 			return
 		}
 	}

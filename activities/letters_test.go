@@ -15,63 +15,63 @@ import (
 // service remembers it under the same kind.
 func TestEveryMailSaysWhatItIs(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		ctx := h.t.Context()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
 		days, sender, reply, notice := 30, "The Sender", "reply@example.com", "notice@example.com"
-		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{
-			AppID: h.app.ID, TenantID: "t", RetentionDays: &days, SenderName: &sender, ReplyTo: &reply, NotifyEmail: &notice,
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{
+			AppID: env.app.ID, TenantID: "t", RetentionDays: &days, SenderName: &sender, ReplyTo: &reply, NotifyEmail: &notice,
 		}))
-		h.AttachmentLimit = 1 // so that everyone gets links
+		env.AttachmentLimit = 1 // so that everyone gets links
 		mails := func() []notify.Mail {
-			sent := h.post.mails
-			h.post.mails = nil
+			sent := env.mails.mails
+			env.mails.mails = nil
 			return sent
 		}
 		check := func(kind models.MailKind, e *models.Envelope, want ...string) {
-			h.t.Helper()
+			env.t.Helper()
 			sent := mails()
 			var to []string
 			for _, m := range sent {
 				to = append(to, m.To.Email)
-				require.Equal(h.t, string(kind), m.Kind)
-				require.Equal(h.t, sender, m.FromName)
-				require.Equal(h.t, reply, m.ReplyTo)
-				require.Equal(h.t, "Name", m.To.Name)
-				require.NotEmpty(h.t, m.MessageID)
-				kept, err := h.Store.Mails(ctx, e.ID)
-				require.NoError(h.t, err)
+				require.Equal(env.t, string(kind), m.Kind)
+				require.Equal(env.t, sender, m.FromName)
+				require.Equal(env.t, reply, m.ReplyTo)
+				require.Equal(env.t, "Name", m.To.Name)
+				require.NotEmpty(env.t, m.MessageID)
+				kept, err := env.Store.Mails(ctx, e.ID)
+				require.NoError(env.t, err)
 				found := false
 				for _, k := range kept {
 					if k.ID == m.MessageID {
 						found = true
-						require.Equal(h.t, kind, k.Kind)
+						require.Equal(env.t, kind, k.Kind)
 					}
 				}
-				require.True(h.t, found, "%s is remembered", kind)
+				require.True(env.t, found, "%s is remembered", kind)
 			}
-			require.ElementsMatch(h.t, want, to, kind)
+			require.ElementsMatch(env.t, want, to, kind)
 		}
-		e, in := h.sent("a@example.com", "b@example.com")
+		e, in := env.sent("a@example.com", "b@example.com")
 		for _, s := range e.Signers {
-			require.NoError(h.t, h.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+			require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
 			check(models.MailInvitation, e, s.Email)
 		}
-		h.clock.Add(h.ReminderInterval)
-		h.reminded(in)
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
 		check(models.MailReminder, e, "a@example.com", "b@example.com")
-		h.signAll(e)
-		h.sealed(in)
-		require.NoError(h.t, h.SendCopies(ctx, in))
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(ctx, in))
 		check(models.MailCompleted, e, "a@example.com", "b@example.com")
-		require.NoError(h.t, h.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
 		check(models.MailDeletion, e, "a@example.com", "a@example.com", "b@example.com", "b@example.com")
 
 		var closed temporal.EnvelopeInput
-		e, closed = h.sent("c@example.com")
-		h.change(e, func(e *models.Envelope) error { return e.Void(h.act(), nil) })
-		require.NoError(h.t, h.SendCopies(ctx, closed), "nothing is sealed")
-		require.Empty(h.t, mails())
-		require.NoError(h.t, h.SendClosing(ctx, closed))
+		e, closed = env.sent("c@example.com")
+		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
+		require.NoError(env.t, env.SendCopies(ctx, closed), "nothing is sealed")
+		require.Empty(env.t, mails())
+		require.NoError(env.t, env.SendClosing(ctx, closed))
 		check(models.MailClosed, e, "c@example.com")
 	})
 }

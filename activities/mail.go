@@ -29,7 +29,7 @@ type SignerInput struct {
 // A signer who is not awaited any more gets nothing. An address that is refused
 // for good is recorded in the audit trail and is no error.
 func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
-	e, v, err := a.load(ctx, in.EnvelopeInput)
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
@@ -46,18 +46,18 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 		return fmt.Errorf("write invitation: %w", err)
 	}
 	id := a.Mail.MessageID("invitation", s.LinkID.String())
-	err = a.once(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailInvitation, s, v, id, content))
+	err = a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
+		return a.Mail.Send(ctx, newMail(models.MailInvitation, s, v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
-			return e.InvitationFailed(a.act(), s.ID, refused.Error())
+			return e.InvitationFailed(a.systemContext(), s.ID, refused.Error())
 		})
 		if models.IsRefusal(err) {
 			err = nil // closed meanwhile
 		}
-		err = errors.Join(err, a.notify(ctx, e, v, s.ID, templates.Notice{
+		err = errors.Join(err, a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
 			Kind: templates.NoticeBounced, ByName: s.Name, ByAddress: s.Email, ReasonText: refused.Error(), At: a.Now(),
 		}, s.LinkID.String()))
 	}
@@ -77,10 +77,10 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	id := "sms-" + s.LinkID.String()
-	err := a.once(ctx, e, s, models.MailInvitation, id, func() error {
+	err := a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
 		return a.SMS.Send(ctx, *s.Phone, msg.SMS())
 	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		return nil // the mail carries the same link
 	}
@@ -90,15 +90,15 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 // SendCopies sends the sealed documents to everyone who signed: attached, or as
 // links where they are too large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, v, err := a.load(ctx, in)
+	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return err
 	}
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
-	attach := a.attached(e)
-	return a.toEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	attach := a.attachmentsFit(e)
+	return a.mailEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		msg := templates.Completed{
 			Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
 		}
@@ -108,7 +108,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 			if attach {
 				files = append(files, a.attachment(e, d))
 			} else {
-				tok, err := a.Tokens.Download(e, d, s.ID)
+				tok, err := a.Tokens.IssueDownload(e, d, s.ID)
 				if err != nil {
 					return templates.Content{}, nil, err
 				}
@@ -123,7 +123,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 
 // SendClosing tells everyone who was asked that there is nothing left to sign.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, v, err := a.load(ctx, in)
+	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		return err
 	}
 	if decliner != nil {
-		err := a.notify(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ReasonText: msg.ReasonText, At: msg.At}, "")
+		err := a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ReasonText: msg.ReasonText, At: msg.At}, "")
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			asked = append(asked, s)
 		}
 	}
-	return a.toEach(ctx, e, asked, models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.mailEach(ctx, e, asked, models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
 		own.RecipientName = s.Name
 		content, err := own.Render()
@@ -181,9 +181,9 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	return "", nil
 }
 
-// toEach mails every person once, also where several signers share an address.
+// mailEach mails every person once, also where several signers share an address.
 // One that cannot be reached does not keep the others from theirs.
-func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, v voice,
+func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, v mailSettings,
 	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
 ) error {
 	seen := make(map[string]bool, len(to))
@@ -199,12 +199,12 @@ func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*model
 			return fmt.Errorf("write %s mail: %w", kind, err)
 		}
 		id := a.Mail.MessageID(string(kind), s.ID.String())
-		err = a.once(ctx, e, s, kind, id, func() error {
-			m := letter(kind, s, v, id, content)
+		err = a.sendOnce(ctx, e, s, kind, id, func() error {
+			m := newMail(kind, s, v, id, content)
 			m.Attachments = files
 			return a.Mail.Send(ctx, m)
 		}, func() error { return a.Store.MailSent(ctx, id) })
-		var refused *notify.Permanent
+		var refused *notify.PermanentError
 		if err != nil && !errors.As(err, &refused) {
 			failed = errors.Join(failed, err)
 		}
@@ -212,30 +212,30 @@ func (a *Activities) toEach(ctx context.Context, e *models.Envelope, to []*model
 	return failed
 }
 
-// once sends a message unless it has gone out or been given up before, and
+// sendOnce sends a message unless it has gone out or been given up before, and
 // records that it did. If the process ends between the two it is sent again,
 // under the same Message-ID.
-func (a *Activities) once(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string, send, record func() error) error {
+func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string, send, record func() error) error {
 	done, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
 	if err != nil || done {
 		return err
 	}
 	err = send()
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		return errors.Join(err, a.Store.MailFailed(ctx, id, refused.Error()))
 	}
 	if err != nil {
 		return fmt.Errorf("send %s mail: %w", kind, err)
 	}
-	failpoint.Hit("mail.sent")
+	failpoint.Inject("mail.sent")
 	return record()
 }
 
 // recordInvited notes in the audit trail, and with the mail, that it went out.
 func (a *Activities) recordInvited(ctx context.Context, in SignerInput, reminder bool, mailID string) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
-		return e.Invited(a.act(), in.SignerID, reminder, mailID)
+		return e.Invited(a.systemContext(), in.SignerID, reminder, mailID)
 	})
 	if models.IsRefusal(err) {
 		return a.Store.MailSent(ctx, mailID) // the envelope was closed while the mail went out
@@ -243,34 +243,34 @@ func (a *Activities) recordInvited(ctx context.Context, in SignerInput, reminder
 	return err
 }
 
-// voice is how mails speak for a tenant.
-type voice struct {
+// mailSettings is how mails speak for a tenant.
+type mailSettings struct {
 	sender   string // the name that mails are sent under
 	language string
 	replyTo  string // "": the service's own address
 	notify   string // who is told of what went wrong; "": nobody
 }
 
-// load returns an envelope and how mails speak for its tenant.
-func (a *Activities) load(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, voice, error) {
+// loadEnvelope returns an envelope and how mails speak for its tenant.
+func (a *Activities) loadEnvelope(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, mailSettings, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return nil, voice{}, nonRetryable(err)
+		return nil, mailSettings{}, nonRetryable(err)
 	}
-	v, err := a.voiceOf(ctx, in.AppID, e.TenantID)
+	v, err := a.mailSettingsFor(ctx, in.AppID, e.TenantID)
 	return e, v, err
 }
 
-func (a *Activities) voiceOf(ctx context.Context, id uuid.UUID, tenant string) (voice, error) {
+func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant string) (mailSettings, error) {
 	app, err := a.Store.App(ctx, id)
 	if err != nil {
-		return voice{}, nonRetryable(err)
+		return mailSettings{}, nonRetryable(err)
 	}
 	_, settings, err := a.Store.Settings(ctx, id, tenant)
 	if err != nil {
-		return voice{}, err
+		return mailSettings{}, err
 	}
-	v := voice{sender: settings.Sender(app.Name), language: settings.In()}
+	v := mailSettings{sender: settings.SenderOrDefault(app.Name), language: settings.LanguageOrDefault()}
 	if settings.ReplyTo != nil {
 		v.replyTo = *settings.ReplyTo
 	}
@@ -280,8 +280,8 @@ func (a *Activities) voiceOf(ctx context.Context, id uuid.UUID, tenant string) (
 	return v, nil
 }
 
-func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v voice) (templates.Invitation, error) {
-	tok, err := a.Tokens.Signing(e.AppID, s)
+func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSettings) (templates.Invitation, error) {
+	tok, err := a.Tokens.IssueSigning(e.AppID, s)
 	if err != nil {
 		return templates.Invitation{}, err
 	}
@@ -301,7 +301,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v voice) (
 	return msg, nil
 }
 
-func letter(kind models.MailKind, s *models.Signer, v voice, id string, c templates.Content) notify.Mail {
+func newMail(kind models.MailKind, s *models.Signer, v mailSettings, id string, c templates.Content) notify.Mail {
 	return notify.Mail{
 		Kind: string(kind), To: notify.Address{Name: s.Name, Email: s.Email}, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
 	}
@@ -309,7 +309,7 @@ func letter(kind models.MailKind, s *models.Signer, v voice, id string, c templa
 
 func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
 	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
-		f, err := blob.OpenRecorded(ctx, a.Blobs, store.RecordOf(d))
+		f, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
 		if err != nil {
 			return nil, err
 		}

@@ -12,10 +12,10 @@ import (
 	"countersign/notify/templates"
 )
 
-// notify tells the tenant's people of what went wrong with an envelope, once for
+// notifyTenant tells the tenant's people of what went wrong with an envelope, once for
 // each signer (the zero id: none) and what: nobody where they named no address. An address of theirs
 // that is refused is noted with the mail.
-func (a *Activities) notify(ctx context.Context, e *models.Envelope, v voice, signer uuid.UUID, n templates.Notice, what string) error {
+func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mailSettings, signer uuid.UUID, n templates.Notice, what string) error {
 	if v.notify == "" {
 		return nil
 	}
@@ -25,12 +25,12 @@ func (a *Activities) notify(ctx context.Context, e *models.Envelope, v voice, si
 		return fmt.Errorf("write notice: %w", err)
 	}
 	id := a.Mail.MessageID("notice-"+string(n.Kind), e.ID.String(), signer.String(), what)
-	err = a.once(ctx, e, &models.Signer{ID: signer}, models.MailNotice, id, func() error {
+	err = a.sendOnce(ctx, e, &models.Signer{ID: signer}, models.MailNotice, id, func() error {
 		return a.Mail.Send(ctx, notify.Mail{
 			Kind: string(models.MailNotice), To: notify.Address{Email: v.notify}, Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: id,
 		})
 	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // tenant ago. A link that is about to run out is replaced by a new one. It returns
 // when the next reminder is due; nil if none is.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
-	e, v, err := a.load(ctx, in)
+	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	if err != nil {
 		return nil, err
 	}
-	interval := settings.Reminders(a.ReminderInterval)
+	interval := settings.ReminderInterval(a.ReminderInterval)
 	soon := a.Now().Add(tolerance(interval))
 	var failed error
 	for _, s := range e.Signers {
@@ -55,12 +55,12 @@ func tolerance(interval time.Duration) time.Duration { return min(interval/10, t
 // remind sends a signer the reminder of that number, counted from 1. Its Message-ID
 // holds the number, so that a reminder that may have gone out is sent again as the
 // same mail.
-func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v voice,
+func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
 	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
 	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(interval+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
-		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Relink(a.act(), s.ID) })
+		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRefusal(err) {
 			return nil // acted meanwhile
 		}
@@ -78,12 +78,12 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 		return fmt.Errorf("write reminder: %w", err)
 	}
 	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number))
-	err = a.once(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailReminder, s, v, id, content))
+	err = a.sendOnce(ctx, e, s, models.MailReminder, id, func() error {
+		return a.Mail.Send(ctx, newMail(models.MailReminder, s, v, id, content))
 	}, func() error {
 		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
 	})
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		return nil // noted with the mail; the invitation's failure is in the audit trail
 	}

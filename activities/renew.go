@@ -26,7 +26,7 @@ func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) 
 			if at := e.RenewLinkAt(e.Signer(s.ID)); at == nil || at.After(a.Now()) {
 				return nil // it was replaced meanwhile
 			}
-			return e.Reinvite(a.act(), s.ID)
+			return e.Reinvite(a.systemContext(), s.ID)
 		})
 		switch {
 		case models.IsRefusal(err): // acted meanwhile

@@ -39,14 +39,14 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 		return RetentionPlan{}, nonRetryable(err)
 	}
 	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
-	if p.Until != nil && !a.attached(e) {
+	if p.Until != nil && !a.attachmentsFit(e) {
 		p.RemindDays = remindDays()
 	}
 	return p, nil
 }
 
-// attached reports whether the sealed files go along with the mails.
-func (a *Activities) attached(e *models.Envelope) bool {
+// attachmentsFit reports whether the sealed files go along with the mails.
+func (a *Activities) attachmentsFit(e *models.Envelope) bool {
 	var total int64
 	for _, d := range e.Sealed() {
 		total += d.Size
@@ -56,7 +56,7 @@ func (a *Activities) attached(e *models.Envelope) bool {
 
 // RemindDeletion reminds every recipient who has not downloaded all files yet.
 func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
-	e, v, err := a.load(ctx, in.EnvelopeInput)
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 		}
 		seen[key] = true
 		for _, d := range e.Sealed() {
-			if downloaded[fetched{key, d.ID}] || d.PurgeStatus == models.PurgePurged {
+			if downloaded[downloadKey{key, d.ID}] || d.PurgeStatus == models.PurgePurged {
 				continue
 			}
 			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, v, in.Days, *until))
@@ -86,10 +86,10 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	return failed
 }
 
-func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, v voice,
+func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, v mailSettings,
 	days int, until time.Time,
 ) error {
-	tok, err := a.Tokens.Download(e, d, s.ID)
+	tok, err := a.Tokens.IssueDownload(e, d, s.ID)
 	if err != nil {
 		return err
 	}
@@ -100,29 +100,29 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return fmt.Errorf("write deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
-	err = a.once(ctx, e, s, models.MailDeletion, id, func() error {
-		return a.Mail.Send(ctx, letter(models.MailDeletion, s, v, id, content))
+	err = a.sendOnce(ctx, e, s, models.MailDeletion, id, func() error {
+		return a.Mail.Send(ctx, newMail(models.MailDeletion, s, v, id, content))
 	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.Permanent
+	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
 		return nil // noted with the mail
 	}
 	return err
 }
 
-// fetched is a document that the person of an address has downloaded.
-type fetched struct {
+// downloadKey is a document that the person of an address has downloaded.
+type downloadKey struct {
 	email    string
 	document uuid.UUID
 }
 
 // downloads finds, in the audit trail, who has downloaded what.
-func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[fetched]bool, error) {
+func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[downloadKey]bool, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[fetched]bool)
+	out := make(map[downloadKey]bool)
 	for _, ev := range events {
 		if ev.Name != models.EventDocumentDownloaded {
 			continue
@@ -134,7 +134,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[fet
 		}
 		for _, s := range e.Signers {
 			if ev.Actor == models.SignerActor(s.ID) {
-				out[fetched{models.EmailKey(s.Email), document}] = true
+				out[downloadKey{models.EmailKey(s.Email), document}] = true
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[fet
 // Purge removes the files of an envelope whose retention has ended. The record
 // says so first: what is announced as gone is never handed out.
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.act()) })
+	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {
 		var early *models.Error
 		if errors.As(err, &early) && early.Code == "retention_not_due" {

@@ -17,77 +17,77 @@ import (
 // go while the record stays.
 func TestRetentionFromSettingsToPurge(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		days, ctx := 30, h.t.Context()
-		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{AppID: h.app.ID, TenantID: "t", RetentionDays: &days}))
-		h.AttachmentLimit = 1 // so that everyone gets links
-		e, in := h.sent("a@example.com", "b@example.com")
-		h.signAll(e)
-		_, err := h.env.ExecuteActivity(h.Seal, in)
-		require.NoError(h.t, err)
-		e, err = h.Store.Envelope(ctx, h.app.ID, e.ID)
-		require.NoError(h.t, err)
-		plan, err := h.LoadRetention(ctx, in)
-		require.NoError(h.t, err)
-		require.Equal(h.t, e.CompletedAt.AddDate(0, 0, 30), plan.Until.UTC())
-		require.Equal(h.t, []int{14, 7, 1}, plan.RemindDays)
-		rows, err := h.Store.ClaimOutbox(ctx, 100, time.Minute)
-		require.NoError(h.t, err)
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 30, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
+		env.AttachmentLimit = 1 // so that everyone gets links
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		_, err := env.env.ExecuteActivity(env.Seal, in)
+		require.NoError(env.t, err)
+		e, err = env.Store.Envelope(ctx, env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, e.CompletedAt.AddDate(0, 0, 30), plan.Until.UTC())
+		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+		rows, err := env.Store.ClaimOutbox(ctx, 100, time.Minute)
+		require.NoError(env.t, err)
 		for len(rows) > 0 && rows[0].Kind != models.OutboxRetention {
-			require.NoError(h.t, h.Store.FinishOutbox(ctx, rows[0].Seq))
-			rows, err = h.Store.ClaimOutbox(ctx, 100, time.Minute)
-			require.NoError(h.t, err)
+			require.NoError(env.t, env.Store.FinishOutbox(ctx, rows[0].Seq))
+			rows, err = env.Store.ClaimOutbox(ctx, 100, time.Minute)
+			require.NoError(env.t, err)
 		}
-		require.Len(h.t, rows, 1, "completion starts the retention")
+		require.Len(env.t, rows, 1, "completion starts the retention")
 
-		h.change(e, func(e *models.Envelope) error {
-			act := h.act()
+		env.change(e, func(e *models.Envelope) error {
+			act := env.act()
 			act.Actor = models.SignerActor(e.Signers[0].ID)
 			return e.Downloaded(act, e.Signers[0].ID, e.Sealed()[0].ID)
 		})
 		remind := activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}
-		require.NoError(h.t, h.RemindDeletion(ctx, remind))
-		require.NoError(h.t, h.RemindDeletion(ctx, remind), "an activity may run again")
-		require.Len(h.t, h.post.mails, 3, "one for each document that somebody has not downloaded yet")
+		require.NoError(env.t, env.RemindDeletion(ctx, remind))
+		require.NoError(env.t, env.RemindDeletion(ctx, remind), "an activity may run again")
+		require.Len(env.t, env.mails.mails, 3, "one for each document that somebody has not downloaded yet")
 		to := map[string]int{}
-		for _, m := range h.post.mails {
+		for _, m := range env.mails.mails {
 			to[m.To.Email]++
-			assert.Contains(h.t, m.Text, "https://example.com/download/")
-			assert.Contains(h.t, m.Subject, "14 days")
+			assert.Contains(env.t, m.Text, "https://example.com/download/")
+			assert.Contains(env.t, m.Subject, "14 days")
 		}
-		assert.Equal(h.t, map[string]int{"a@example.com": 1, "b@example.com": 2}, to)
+		assert.Equal(env.t, map[string]int{"a@example.com": 1, "b@example.com": 2}, to)
 
-		require.Error(h.t, h.Purge(ctx, in), "not before the day")
-		h.clock.Add(31 * 24 * time.Hour)
-		require.NoError(h.t, h.Purge(ctx, in))
-		require.NoError(h.t, h.Purge(ctx, in))
-		e, err = h.Store.Envelope(ctx, h.app.ID, e.ID)
-		require.NoError(h.t, err)
+		require.Error(env.t, env.Purge(ctx, in), "not before the day")
+		env.clock.Add(31 * 24 * time.Hour)
+		require.NoError(env.t, env.Purge(ctx, in))
+		require.NoError(env.t, env.Purge(ctx, in))
+		e, err = env.Store.Envelope(ctx, env.app.ID, e.ID)
+		require.NoError(env.t, err)
 		for _, d := range e.Documents {
-			assert.Equal(h.t, models.PurgePurged, d.PurgeStatus)
-			_, err := h.Blobs.Open(ctx, d.BlobKey)
-			require.ErrorIs(h.t, err, fs.ErrNotExist)
+			assert.Equal(env.t, models.PurgePurged, d.PurgeStatus)
+			_, err := env.Blobs.Open(ctx, d.BlobKey)
+			require.ErrorIs(env.t, err, fs.ErrNotExist)
 		}
-		assert.Equal(h.t, 4, h.events(e, models.EventDocumentPurged))
-		log, err := h.Store.AuditEvents(ctx, e)
-		require.NoError(h.t, err)
-		require.NoError(h.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead), "the audit chain stays whole")
+		assert.Equal(env.t, 4, env.events(e, models.EventDocumentPurged))
+		log, err := env.Store.AuditEvents(ctx, e)
+		require.NoError(env.t, err)
+		require.NoError(env.t, models.VerifyChain(log, e.AuditSeq, e.AuditHead), "the audit chain stays whole")
 	})
 }
 
 // TestNoRemindersForThoseWhoHaveTheFiles: files that were mailed need none.
 func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		days, ctx := 30, h.t.Context()
-		require.NoError(h.t, h.Store.SaveSettings(ctx, models.Settings{AppID: h.app.ID, RetentionDays: &days}))
-		e, in := h.sent("a@example.com")
-		h.signAll(e)
-		_, err := h.env.ExecuteActivity(h.Seal, in)
-		require.NoError(h.t, err)
-		plan, err := h.LoadRetention(ctx, in)
-		require.NoError(h.t, err)
-		require.NotNil(h.t, plan.Until)
-		require.Empty(h.t, plan.RemindDays)
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 30, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		_, err := env.env.ExecuteActivity(env.Seal, in)
+		require.NoError(env.t, err)
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.NotNil(env.t, plan.Until)
+		require.Empty(env.t, plan.RemindDays)
 	})
 }

@@ -39,11 +39,11 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (model
 	if err != nil {
 		return "", a.sealingFailed(ctx, e, err)
 	}
-	failpoint.Hit("seal.completed")
-	if err := a.sweep(ctx, done); err != nil {
+	failpoint.Inject("seal.completed")
+	if err := a.removeUnrecorded(ctx, done); err != nil {
 		return "", err
 	}
-	failpoint.Hit("seal.swept")
+	failpoint.Inject("seal.swept")
 	return done.Status, nil
 }
 
@@ -57,12 +57,12 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	if err != nil {
 		return nil, err
 	}
-	job, err := a.job(ctx, e)
+	job, err := a.sealJob(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	job.Language, job.Envelope.Sender = settings.In(), settings.Sender(app.Name)
-	failpoint.Hit("seal.loaded")
+	job.Language, job.Envelope.Sender = settings.LanguageOrDefault(), settings.SenderOrDefault(app.Name)
+	failpoint.Inject("seal.loaded")
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
 		f, err := a.sealDocument(ctx, e, d, job)
@@ -71,13 +71,13 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		}
 		files = append(files, f)
 	}
-	failpoint.Hit("seal.stored")
+	failpoint.Inject("seal.stored")
 	done, err := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error {
-		if err := e.Complete(a.act(), files); err != nil {
+		if err := e.Complete(a.systemContext(), files); err != nil {
 			return err
 		}
 		if settings.RetentionDays != nil {
-			e.Retain(*settings.RetentionDays)
+			e.SetRetention(*settings.RetentionDays)
 		}
 		return nil
 	})
@@ -91,7 +91,7 @@ func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.St
 
 // sealDocument seals one document into a file of its own name.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
-	original, err := blob.OpenRecorded(ctx, a.Blobs, store.RecordOf(d))
+	original, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
 	}
@@ -115,20 +115,20 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	if err != nil {
 		return models.SealedFile{}, err
 	}
-	failpoint.Hit("seal.sealed")
+	failpoint.Inject("seal.sealed")
 	key := fmt.Sprintf("%s%s-%s.pdf", sealedPrefix(e.ID), d.ID, res.SHA256[:16])
 	if err := a.Blobs.Keep(ctx, out, key); err != nil {
 		return models.SealedFile{}, err
 	}
-	failpoint.Hit("seal.kept")
+	failpoint.Inject("seal.kept")
 	return models.SealedFile{
 		OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key,
 		TimestampedUntil: res.TimestampedUntil, TimestampPending: res.Pending, Encrypted: blob.Encrypts(a.Blobs),
 	}, nil
 }
 
-// job gathers what is the same for all documents of the envelope.
-func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, error) {
+// sealJob gathers what is the same for all documents of the envelope.
+func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job, error) {
 	values, err1 := a.Store.Values(ctx, e.ID)
 	events, err2 := a.Store.AuditEvents(ctx, e)
 	if err := errors.Join(err1, err2); err != nil {
@@ -139,7 +139,7 @@ func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, err
 	}
 	j := seal.Job{
 		Envelope: seal.Envelope{
-			ID: e.ID.String(), TenantID: e.TenantID, Subject: e.Title(), CreatedAt: e.CreatedAt.UTC(), SentAt: utc(e.SentAt), OriginalHash: *e.HashOriginal,
+			ID: e.ID.String(), TenantID: e.TenantID, Subject: e.Title(), CreatedAt: e.CreatedAt.UTC(), SentAt: utcOrZero(e.SentAt), OriginalHash: *e.HashOriginal,
 		},
 		ChainHead: e.AuditHead, VerifyURL: a.BaseURL + "/verify", SealedAt: a.Now().UTC().Truncate(time.Second),
 	}
@@ -155,8 +155,8 @@ func (a *Activities) job(ctx context.Context, e *models.Envelope) (seal.Job, err
 	}
 	for _, s := range e.Signers {
 		signer := seal.Signer{
-			ID: s.ID.String(), Name: s.Name, Email: s.Email, AuthMethod: string(s.AuthMethod), ConsentAt: utc(s.ConsentAt),
-			ConsentVersion: s.ConsentVersion, VerifiedAt: utc(s.OTPVerifiedAt), SignedAt: utc(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
+			ID: s.ID.String(), Name: s.Name, Email: s.Email, AuthMethod: string(s.AuthMethod), ConsentAt: utcOrZero(s.ConsentAt),
+			ConsentVersion: s.ConsentVersion, VerifiedAt: utcOrZero(s.OTPVerifiedAt), SignedAt: utcOrZero(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
 			Order: s.RoutingOrder,
 		}
 		if s.Shown != "" {
@@ -189,15 +189,15 @@ func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
 	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount}
 }
 
-func utc(t *time.Time) time.Time {
+func utcOrZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}
 	return t.UTC()
 }
 
-// sweep removes sealed files that are not recorded: those of runs that were cut off.
-func (a *Activities) sweep(ctx context.Context, e *models.Envelope) error {
+// removeUnrecorded removes sealed files that are not recorded: those of runs that were cut off.
+func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope) error {
 	recorded := make(map[string]bool)
 	for _, d := range e.Sealed() {
 		recorded[d.BlobKey] = true

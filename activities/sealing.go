@@ -22,13 +22,13 @@ var (
 	errNoOriginal  = errors.New("an uploaded document is missing in the file store")
 )
 
-// stuckDelay is after what time sealing is tried again that cannot succeed
+// permanentProblemRetryDelay is after what time sealing is tried again that cannot succeed
 // before somebody has mended the cause.
-const stuckDelay = time.Hour
+const permanentProblemRetryDelay = time.Hour
 
-// problemOf tells what kind of problem it is that keeps documents from being
+// permanentProblem says what kind of problem it is that keeps documents from being
 // sealed; "" if it may go away by itself.
-func problemOf(err error) models.SealingProblem {
+func permanentProblem(err error) models.SealingProblem {
 	var refused *refusal.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
@@ -50,8 +50,8 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 	if ctx.Err() != nil { // the worker stops
 		return err
 	}
-	problem := problemOf(err)
-	if problem == "" && a.Now().Sub(e.AllSignedAt()) >= models.SealingPatience {
+	problem := permanentProblem(err)
+	if problem == "" && a.Now().Sub(e.AllSignedAt()) >= models.SealingGracePeriod {
 		problem = models.SealingFailing
 	}
 	if problem == "" {
@@ -60,29 +60,29 @@ func (a *Activities) sealingFailed(ctx context.Context, e *models.Envelope, err 
 	if e.SealingProblem == nil || *e.SealingProblem != problem {
 		slog.ErrorContext(ctx, "an envelope cannot be sealed", "envelope", e.ID, "problem", problem)
 	}
-	_, changed := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.SealingFailed(a.act(), problem) })
+	_, changed := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.SealingFailed(a.systemContext(), problem) })
 	if changed != nil && !models.IsRefusal(changed) {
 		return errors.Join(err, changed)
 	}
 	if changed == nil {
-		a.tellStuck(ctx, e, problem)
+		a.notifySealingStuck(ctx, e, problem)
 	}
-	if !problem.Lasting() {
+	if !problem.Permanent() {
 		return err
 	}
-	return sdktemporal.NewApplicationErrorWithOptions("cannot be sealed: "+problem.Sentence(), string(problem), sdktemporal.ApplicationErrorOptions{
-		NextRetryDelay: stuckDelay, Cause: err,
+	return sdktemporal.NewApplicationErrorWithOptions("cannot be sealed: "+problem.Message(), string(problem), sdktemporal.ApplicationErrorOptions{
+		NextRetryDelay: permanentProblemRetryDelay, Cause: err,
 	})
 }
 
-// tellStuck tells the tenant's people, once for each problem. A mail that fails
+// notifySealingStuck tells the tenant's people, once for each problem. A mail that fails
 // is tried again with the next attempt at sealing.
-func (a *Activities) tellStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
-	v, err := a.voiceOf(ctx, e.AppID, e.TenantID)
+func (a *Activities) notifySealingStuck(ctx context.Context, e *models.Envelope, problem models.SealingProblem) {
+	v, err := a.mailSettingsFor(ctx, e.AppID, e.TenantID)
 	if err == nil {
-		err = a.notify(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, ReasonText: problem.Sentence(), At: e.AllSignedAt()}, string(problem))
+		err = a.notifyTenant(ctx, e, v, uuid.Nil, templates.Notice{Kind: templates.NoticeStuck, ReasonText: problem.Message(), At: e.AllSignedAt()}, string(problem))
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "nobody was told of an envelope that cannot be sealed", "envelope", e.ID, "error", err)
+		slog.WarnContext(ctx, "tenant not mailed about an envelope that cannot be sealed", "envelope", e.ID, "error", err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // problem is the recorded reason why an envelope cannot be sealed; "" if none is.
-func (h *house) problem(id uuid.UUID) models.SealingProblem {
-	h.t.Helper()
-	e, err := h.Store.Envelope(h.t.Context(), h.app.ID, id)
-	require.NoError(h.t, err)
+func (env *fakeEnv) problem(id uuid.UUID) models.SealingProblem {
+	env.t.Helper()
+	e, err := env.Store.Envelope(env.t.Context(), env.app.ID, id)
+	require.NoError(env.t, err)
 	if e.SealingProblem == nil {
 		return ""
 	}
@@ -31,106 +31,106 @@ func (h *house) problem(id uuid.UUID) models.SealingProblem {
 // named as the problem, once, and sealed when it is back.
 func TestADocumentThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		h.signAll(e)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
 		key := e.Originals()[1].BlobKey
-		require.NoError(h.t, h.Blobs.Delete(h.t.Context(), key))
+		require.NoError(env.t, env.Blobs.Delete(env.t.Context(), key))
 		for range 2 {
-			_, err := h.env.ExecuteActivity(h.Seal, in)
+			_, err := env.env.ExecuteActivity(env.Seal, in)
 			var failed *sdktemporal.ApplicationError
-			require.ErrorAs(h.t, err, &failed)
-			assert.False(h.t, failed.NonRetryable(), "somebody may mend it")
-			assert.Equal(h.t, "original_missing", failed.Type())
-			assert.Equal(h.t, time.Hour, failed.NextRetryDelay())
+			require.ErrorAs(env.t, err, &failed)
+			assert.False(env.t, failed.NonRetryable(), "somebody may mend it")
+			assert.Equal(env.t, "original_missing", failed.Type())
+			assert.Equal(env.t, time.Hour, failed.NextRetryDelay())
 		}
-		assert.Equal(h.t, models.SealingOriginalMissing, h.problem(e.ID))
-		assert.Equal(h.t, 1, h.events(e, models.EventSealingFailed), "told once")
-		stuck, err := h.Store.UnsealedEnvelopes(h.t.Context(), 10)
-		require.NoError(h.t, err)
-		require.Len(h.t, stuck, 1)
-		assert.Equal(h.t, e.ID, stuck[0].ID)
-		n, err := h.Store.CountUnsealed(h.t.Context())
-		require.NoError(h.t, err)
-		assert.EqualValues(h.t, 1, n)
-		h.clock.Add(time.Hour)
-		plan, err := h.LoadPlan(h.t.Context(), in)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, models.SealingOriginalMissing, plan.Problem, "a workflow that is started anew knows it")
+		assert.Equal(env.t, models.SealingOriginalMissing, env.problem(e.ID))
+		assert.Equal(env.t, 1, env.events(e, models.EventSealingFailed), "told once")
+		stuck, err := env.Store.UnsealedEnvelopes(env.t.Context(), 10)
+		require.NoError(env.t, err)
+		require.Len(env.t, stuck, 1)
+		assert.Equal(env.t, e.ID, stuck[0].ID)
+		n, err := env.Store.CountUnsealed(env.t.Context())
+		require.NoError(env.t, err)
+		assert.EqualValues(env.t, 1, n)
+		env.clock.Add(time.Hour)
+		plan, err := env.LoadPlan(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.SealingOriginalMissing, plan.Problem, "a workflow that is started anew knows it")
 
-		f, err := h.Blobs.Temp()
-		require.NoError(h.t, err)
-		require.NoError(h.t, h.Blobs.Keep(h.t.Context(), f, key))
+		f, err := env.Blobs.Temp()
+		require.NoError(env.t, err)
+		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 		blob.Discard(f)
-		h.sealed(in)
-		assert.Empty(h.t, h.problem(e.ID))
-		n, err = h.Store.CountUnsealed(h.t.Context())
-		require.NoError(h.t, err)
-		assert.Zero(h.t, n)
+		env.sealed(in)
+		assert.Empty(env.t, env.problem(e.ID))
+		n, err = env.Store.CountUnsealed(env.t.Context())
+		require.NoError(env.t, err)
+		assert.Zero(env.t, n)
 	})
 }
 
 // TestProblems: which failures are told at once, and which after a while.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
-		h.signAll(e)
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
 		fails := func(err error, want models.SealingProblem) {
-			h.t.Helper()
-			h.stamp.fail = err
-			_, err = h.env.ExecuteActivity(h.Seal, in)
-			require.Error(h.t, err)
-			assert.Equal(h.t, want, h.problem(e.ID))
+			env.t.Helper()
+			env.sealer.fail = err
+			_, err = env.env.ExecuteActivity(env.Seal, in)
+			require.Error(env.t, err)
+			assert.Equal(env.t, want, env.problem(e.ID))
 		}
 		down := errors.New("time-stamp authority is down")
 		fails(down, "")
-		h.clock.Add(models.SealingPatience - time.Second)
+		env.clock.Add(models.SealingGracePeriod - time.Second)
 		fails(down, "")
-		h.clock.Add(time.Second)
+		env.clock.Add(time.Second)
 		fails(down, models.SealingFailing)
 		fails(refusal.New(refusal.GlyphMissing, "no glyph"), models.SealingRefused)
 		fails(refusal.New(refusal.OriginalChanged, "changed"), models.SealingOriginalChanged)
 		fails(down, models.SealingFailing)
-		assert.Equal(h.t, 4, h.events(e, models.EventSealingFailed), "each change of the reason is told")
-		h.stamp.fail = nil
-		h.sealed(in)
+		assert.Equal(env.t, 4, env.events(e, models.EventSealingFailed), "each change of the reason is told")
+		env.sealer.fail = nil
+		env.sealed(in)
 	})
 }
 
 // TestVoidStuck: an operator closes what cannot be sealed, and nothing else.
 func TestVoidStuck(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
-		e, in := h.sent("a@example.com")
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
 		void := func() error {
-			_, err := h.Store.Change(h.t.Context(), h.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(h.act(), "the file is lost") })
+			_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "the file is lost") })
 			return err
 		}
-		require.ErrorContains(h.t, void(), "envelope_not_sealing")
-		h.signAll(e)
-		require.ErrorContains(h.t, void(), "envelope_not_stuck", "sealing may succeed")
-		require.NoError(h.t, h.Blobs.Delete(h.t.Context(), e.Originals()[0].BlobKey))
-		_, err := h.Seal(h.t.Context(), in)
-		require.Error(h.t, err)
-		require.NoError(h.t, void())
-		require.ErrorContains(h.t, void(), "envelope_not_sealing", "once")
-		got, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
-		require.NoError(h.t, err)
-		assert.Equal(h.t, models.StatusVoided, got.Status)
-		assert.NotNil(h.t, got.VoidedAt)
+		require.ErrorContains(env.t, void(), "envelope_not_sealing")
+		env.signAll(e)
+		require.ErrorContains(env.t, void(), "envelope_not_stuck", "sealing may succeed")
+		require.NoError(env.t, env.Blobs.Delete(env.t.Context(), e.Originals()[0].BlobKey))
+		_, err := env.Seal(env.t.Context(), in)
+		require.Error(env.t, err)
+		require.NoError(env.t, void())
+		require.ErrorContains(env.t, void(), "envelope_not_sealing", "once")
+		got, log, err := env.Store.EnvelopeWithEvents(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.StatusVoided, got.Status)
+		assert.NotNil(env.t, got.VoidedAt)
 		last := log[len(log)-1]
-		assert.Equal(h.t, models.EventEnvelopeVoided, last.Name)
-		assert.Equal(h.t, "the file is lost", last.Detail["reason"])
-		assert.Equal(h.t, "original_missing", last.Detail["problem"])
-		require.NoError(h.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
+		assert.Equal(env.t, models.EventEnvelopeVoided, last.Name)
+		assert.Equal(env.t, "the file is lost", last.Detail["reason"])
+		assert.Equal(env.t, "original_missing", last.Detail["problem"])
+		require.NoError(env.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
 
-		status, err := h.Seal(h.t.Context(), in)
-		require.NoError(h.t, err, "an attempt that was under way ends")
-		assert.Equal(h.t, models.StatusVoided, status)
-		require.NoError(h.t, h.SendClosing(h.t.Context(), in))
-		require.Len(h.t, h.post.mails, 1, "who has signed is told")
-		assert.Contains(h.t, h.post.mails[0].Text, "the file is lost")
+		status, err := env.Seal(env.t.Context(), in)
+		require.NoError(env.t, err, "an attempt that was under way ends")
+		assert.Equal(env.t, models.StatusVoided, status)
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		require.Len(env.t, env.mails.mails, 1, "who has signed is told")
+		assert.Contains(env.t, env.mails.mails[0].Text, "the file is lost")
 	})
 }
 
@@ -138,42 +138,42 @@ func TestVoidStuck(t *testing.T) {
 // the envelope is whole either way.
 func TestVoidAndSealRace(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(h *house) {
+	onBoth(t, func(env *fakeEnv) {
 		won := map[models.Status]int{}
 		for range 12 {
-			e, in := h.sent("a@example.com")
-			h.signAll(e)
-			h.change(e, func(e *models.Envelope) error { return e.SealingFailed(h.act(), models.SealingFailing) })
+			e, in := env.sent("a@example.com")
+			env.signAll(e)
+			env.change(e, func(e *models.Envelope) error { return e.SealingFailed(env.act(), models.SealingFailing) })
 			var (
 				wg      sync.WaitGroup
 				voided  error
 				status  models.Status
 				sealErr error
 			)
-			wg.Go(func() { status, sealErr = h.Seal(h.t.Context(), in) })
+			wg.Go(func() { status, sealErr = env.Seal(env.t.Context(), in) })
 			wg.Go(func() {
-				_, voided = h.Store.Change(h.t.Context(), h.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(h.act(), "lost") })
+				_, voided = env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "lost") })
 			})
 			wg.Wait()
-			require.NoError(h.t, sealErr)
-			got, log, err := h.Store.EnvelopeWithEvents(h.t.Context(), h.app.ID, e.ID)
-			require.NoError(h.t, err)
+			require.NoError(env.t, sealErr)
+			got, log, err := env.Store.EnvelopeWithEvents(env.t.Context(), env.app.ID, e.ID)
+			require.NoError(env.t, err)
 			won[got.Status]++
-			assert.Equal(h.t, got.Status, status, "the activity tells who won")
-			assert.Equal(h.t, got.Status == models.StatusVoided, voided == nil)
-			require.NoError(h.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
-			files, err := h.Blobs.List(h.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
-			require.NoError(h.t, err)
+			assert.Equal(env.t, got.Status, status, "the activity tells who won")
+			assert.Equal(env.t, got.Status == models.StatusVoided, voided == nil)
+			require.NoError(env.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
+			files, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
+			require.NoError(env.t, err)
 			if got.Status == models.StatusVoided {
-				assert.Empty(h.t, got.Sealed())
-				assert.Empty(h.t, files, "what was sealed too late is removed")
-				assert.Equal(h.t, 0, h.events(e, models.EventEnvelopeCompleted))
+				assert.Empty(env.t, got.Sealed())
+				assert.Empty(env.t, files, "what was sealed too late is removed")
+				assert.Equal(env.t, 0, env.events(e, models.EventEnvelopeCompleted))
 			} else {
-				assert.Equal(h.t, models.StatusCompleted, got.Status)
-				assert.Len(h.t, files, 2)
-				assert.Equal(h.t, 0, h.events(e, models.EventEnvelopeVoided))
+				assert.Equal(env.t, models.StatusCompleted, got.Status)
+				assert.Len(env.t, files, 2)
+				assert.Equal(env.t, 0, env.events(e, models.EventEnvelopeVoided))
 			}
 		}
-		h.t.Log(won)
+		env.t.Log(won)
 	})
 }

@@ -12,5 +12,5 @@ import (
 // documents of an envelope were sealed.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
 	r := renewal.Renewer{Store: a.Store, Blobs: a.Blobs, Sealer: a.Sealer, Now: a.Now, NewID: a.NewID}
-	return nonRetryable(r.Pending(ctx, store.Ref{ID: in.EnvelopeID, AppID: in.AppID}))
+	return nonRetryable(r.Pending(ctx, store.EnvelopeRef{ID: in.EnvelopeID, AppID: in.AppID}))
 }

@@ -302,7 +302,7 @@ func TestUndeliveredMailIsShown(t *testing.T) {
 // TestAdministrationIsLogged: who did what, without the secrets.
 func TestAdministrationIsLogged(t *testing.T) {
 	t.Parallel()
-	log := &logged{}
+	log := &logBuffer{}
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	admin := s.person(t, models.RoleAdmin)
 	me := models.UserActor(uuid.MustParse(admin.me().body["user"].(object)["id"].(string)))

@@ -20,7 +20,7 @@ func TestAlteredFiles(t *testing.T) {
 			var plain blob.Store
 			s := onSQLite(t, func(cfg *api.Config) {
 				plain = cfg.Blobs
-				cfg.Blobs = blob.Sealed(plain, testkit.Vault(t), encrypted)
+				cfg.Blobs = blob.NewEncrypted(plain, testkit.Vault(t), encrypted)
 			})
 			c, nobody := s.client(t), &client{t: t, s: s}
 			e, token := c.sent(contract())

@@ -53,7 +53,7 @@ func (s *Server) updateApp(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "app changed", "app", app.ID, "by", app.actor())
+	s.logSecurityEvent(c, "app changed", "app", app.ID, "by", app.actor())
 	c.JSON(http.StatusOK, viewAppDetail(a))
 	return nil
 }
@@ -79,8 +79,8 @@ func (s *Server) listClientSecrets(c *gin.Context, app caller) error {
 
 // How long the client secrets before a new one stay good, in hours.
 const (
-	secretOverlap    = 7 * 24
-	maxSecretOverlap = 30 * 24
+	defaultSecretOverlap = 7 * 24
+	maxSecretOverlap     = 30 * 24
 )
 
 // createClientSecret gives the app another secret, shown only now. The person
@@ -90,14 +90,14 @@ func (s *Server) createClientSecret(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	hours := secretOverlap
+	hours := defaultSecretOverlap
 	if n := o.optInt("overlapHours"); n != nil {
 		hours = *n
 	}
 	if hours < 0 || hours > maxSecretOverlap {
 		o.bad("overlapHours", "must be between 0 and %d", maxSecretOverlap)
 	}
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	overlap := time.Duration(hours) * time.Hour
@@ -105,7 +105,7 @@ func (s *Server) createClientSecret(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
+	s.logSecurityEvent(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
 	c.JSON(http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
 	return nil
 }
@@ -127,13 +127,13 @@ func (s *Server) endClientSecret(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	if err := s.Store.EndClientSecret(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
-	s.note(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
+	s.logSecurityEvent(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

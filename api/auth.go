@@ -43,13 +43,13 @@ func bearerToken(c *gin.Context) (string, error) {
 	return token, nil
 }
 
-var errToken = models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
+var errInvalidToken = models.Refuse(models.KindUnauthorized, "unauthorized", "The access token is not valid.")
 
 func refuseToken(err error) error {
 	if credential.IsExpired(err) {
 		return models.Refuse(models.KindUnauthorized, "token_expired", "The access token has expired; request a new one.")
 	}
-	return errToken
+	return errInvalidToken
 }
 
 // authenticate finds the app that the bearer token belongs to.
@@ -58,16 +58,16 @@ func (s *Server) authenticate(c *gin.Context) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	id, err := s.Tokens.App(token)
+	id, err := s.Tokens.VerifyAccess(token)
 	if err != nil {
 		return caller{}, refuseToken(err)
 	}
-	return s.admit(c, id)
+	return s.appCaller(c, id)
 }
 
-// background marks a request that the console makes by itself: it does not keep
+// backgroundHeader marks a request that the console makes by itself: it does not keep
 // the session from being idle.
-const background = "Countersign-Background"
+const backgroundHeader = "Countersign-Background"
 
 // authenticateConsole also takes a console user's token, if the user's role
 // allows what the route does, and a second factor is there if one is required.
@@ -77,22 +77,22 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	id, err := s.Tokens.ConsoleSession(token)
+	id, err := s.Tokens.VerifyConsole(token)
 	if err != nil {
 		app, err := s.authenticate(c)
-		if err == nil && r.access == person {
+		if err == nil && r.access == consoleUser {
 			err = models.Refuse(models.KindForbidden, "user_required", "This is for a console user who is signed in.")
 		}
 		return app, err
 	}
-	in, err := s.Store.SignedIn(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(background) == "")
+	in, err := s.Store.ConsoleSession(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(backgroundHeader) == "")
 	if isNotFound(err) {
-		return caller{}, errToken
+		return caller{}, errInvalidToken
 	}
 	if err != nil {
 		return caller{}, err
 	}
-	app, err := s.admit(c, in.User.AppID)
+	app, err := s.appCaller(c, in.User.AppID)
 	if err != nil {
 		return caller{}, err
 	}
@@ -106,39 +106,39 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	return app, nil
 }
 
-func (s *Server) admit(c *gin.Context, id uuid.UUID) (caller, error) {
+func (s *Server) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
 	if err := s.limit(c, "app:"+id.String()); err != nil {
 		return caller{}, err
 	}
 	app, err := s.apps.get(c.Request.Context(), id, s.Now(), s.Store.App)
 	if isNotFound(err) {
-		return caller{}, errToken
+		return caller{}, errInvalidToken
 	}
 	return caller{App: app}, err
 }
 
-// apps remembers apps for a moment: a busy client is not looked up at every
+// appCache remembers apps for a moment: a busy client is not looked up at every
 // request, and a change of an app holds after a second everywhere.
-type apps struct {
+type appCache struct {
 	mu   sync.RWMutex
-	byID map[uuid.UUID]knownApp
+	byID map[uuid.UUID]cachedApp
 }
 
-type knownApp struct {
+type cachedApp struct {
 	app *models.App
 	at  time.Time
 }
 
 const (
-	knownFor = time.Second
-	maxKnown = 10_000
+	appCacheTTL   = time.Second
+	maxCachedApps = 10_000
 )
 
-func (a *apps) get(ctx context.Context, id uuid.UUID, now time.Time, load func(context.Context, uuid.UUID) (*models.App, error)) (*models.App, error) {
+func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load func(context.Context, uuid.UUID) (*models.App, error)) (*models.App, error) {
 	a.mu.RLock()
 	known, ok := a.byID[id]
 	a.mu.RUnlock()
-	if age := now.Sub(known.at); ok && age >= 0 && age < knownFor {
+	if age := now.Sub(known.at); ok && age >= 0 && age < appCacheTTL {
 		return known.app, nil
 	}
 	app, err := load(ctx, id)
@@ -147,10 +147,10 @@ func (a *apps) get(ctx context.Context, id uuid.UUID, now time.Time, load func(c
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.byID == nil || len(a.byID) >= maxKnown {
-		a.byID = make(map[uuid.UUID]knownApp)
+	if a.byID == nil || len(a.byID) >= maxCachedApps {
+		a.byID = make(map[uuid.UUID]cachedApp)
 	}
-	a.byID[id] = knownApp{app, now}
+	a.byID[id] = cachedApp{app, now}
 	return app, nil
 }
 
@@ -164,15 +164,15 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	if len(token) == store.ShortLinkLength {
 		l := signerLink{}
 		var err error
-		l.App, l.Link, err = s.Store.LinkByShort(c.Request.Context(), token)
+		l.App, l.Link, err = s.Store.LinkByShortForm(c.Request.Context(), token)
 		if isNotFound(err) {
 			err = models.ErrLinkInvalid
 		}
 		return l, err
 	}
-	read := s.Tokens.Link
+	read := s.Tokens.VerifySigning
 	if ended {
-		read = s.Tokens.EndedLink
+		read = s.Tokens.VerifyExpiredSigning
 	}
 	l, err := read(token)
 	if err != nil {
@@ -235,11 +235,11 @@ func (s *Server) token(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	access, err := s.Tokens.Access(app.ID)
+	access, err := s.Tokens.IssueAccess(app.ID)
 	if err != nil {
 		return err
 	}
-	s.note(c, "access token issued", "app", app.ID)
+	s.logSecurityEvent(c, "access token issued", "app", app.ID)
 	c.Header("Pragma", "no-cache")
 	c.JSON(http.StatusOK, gin.H{
 		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),
@@ -259,7 +259,7 @@ func (s *Server) jwks(c *gin.Context) error {
 		pub := k.Private.PublicKey
 		jwk := gin.H{
 			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
-			"x": coordinate(pub.X), "y": coordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
+			"x": jwkCoordinate(pub.X), "y": jwkCoordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
 		}
 		if k.Revoked != nil { // as OpenID Federation 1.0 tells it of keys of the past
 			jwk["revoked"] = gin.H{"revoked_at": k.Revoked.At.Unix(), "reason": k.Revoked.Reason}
@@ -271,6 +271,6 @@ func (s *Server) jwks(c *gin.Context) error {
 	return nil
 }
 
-func coordinate(n *big.Int) string {
+func jwkCoordinate(n *big.Int) string {
 	return base64.RawURLEncoding.EncodeToString(n.FillBytes(make([]byte, 32)))
 }

@@ -54,9 +54,9 @@ func bodyError(err error) error {
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
 }
 
-// receive copies a file of at most so many bytes from r into a temporary one,
+// receiveUpload copies a file of at most so many bytes from r into a temporary one,
 // hashing it on the way. The caller discards it.
-func (s *Server) receive(r io.Reader, name string, limit int64) (_ *upload, err error) {
+func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
 	f, err := s.Blobs.Temp()
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Server) readPart(out *parts, part *multipart.Part, limit int64) error {
 		if out.file != nil {
 			return models.InvalidField("file", "must be given once")
 		}
-		u, err := s.receive(part, part.FileName(), limit)
+		u, err := s.receiveUpload(part, part.FileName(), limit)
 		out.file = u
 		return err
 	}

@@ -30,7 +30,7 @@ func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error),
 		}
 		var err error
 		response, err = view(v)
-		if response != nil && len(response.Body) > maxKept {
+		if response != nil && len(response.Body) > maxStoredResponse {
 			return nil, err // given, and not stored
 		}
 		return response, err
@@ -38,7 +38,7 @@ func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error),
 	if err != nil || response == nil {
 		return made, err
 	}
-	key.stored = len(response.Body) <= maxKept
+	key.stored = len(response.Body) <= maxStoredResponse
 	return made, render(c, response)
 }
 
@@ -94,7 +94,7 @@ func render(c *gin.Context, r *store.StoredResponse) error {
 }
 
 // change does one thing to the caller's envelope and answers with view.
-func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, models.Act) error, view func() (*store.StoredResponse, error)) error {
+func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) error, view func() (*store.StoredResponse, error)) error {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, mo
 
 // changeWhole is change that answers with the whole envelope; links: with the
 // links of those who may sign.
-func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.Act) error) error {
+func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return err
@@ -127,12 +127,12 @@ func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*mo
 }
 
 // by lets the caller do something to an envelope that is theirs.
-func (s *Server) by(c *gin.Context, app caller, do func(*models.Envelope, models.Act) error) func(*models.Envelope) error {
+func (s *Server) by(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
-		if app.MayUse(e.TenantID) != nil {
+		if app.CheckTenant(e.TenantID) != nil {
 			return models.ErrNotFound
 		}
-		return do(e, s.act(c, app.actor()))
+		return do(e, s.actionContext(c, app.actor()))
 	}
 }
 
@@ -142,5 +142,5 @@ func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Enve
 	e, err := command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)
 	}, func(*models.Envelope) (*store.StoredResponse, error) { return view() })
-	return e, hideNotFound(err)
+	return e, notFoundAsInvalidLink(err)
 }

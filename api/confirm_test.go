@@ -43,7 +43,7 @@ func needCode(t *testing.T, c *client, at string) {
 func boundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	needCode(t, nobody, at)
 	verified := nobody.post(at+"/otp/verify", object{"code": nobody.code(at), "bind": true}).want(200)
@@ -77,7 +77,7 @@ func boundClient(t *testing.T, s *service) {
 	needSession(t, thief, at)
 
 	// Another signer's session is not this one's.
-	other, _ := c.sent(party())
+	other, _ := c.sent(twoSigners())
 	mine := nobody.binds(s.link(t, other, 0))
 	needSession(t, nobody.with("X-Signer-Session", mine.head.Get("X-Signer-Session")), at)
 
@@ -92,7 +92,7 @@ func boundClient(t *testing.T, s *service) {
 func unboundClient(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody, stranger := s.client(t), s.browser(t), s.stranger(t)
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	a := nobody.post(at+"/otp/verify", object{"code": nobody.code(at)}).want(200)
 	require.JSONEq(t, `{"verified": true}`, string(a.raw), "as the interface says")
@@ -112,7 +112,7 @@ func unboundClient(t *testing.T, s *service) {
 func newLink(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody := s.client(t), s.browser(t)
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	bound := nobody.binds(at)
 	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).want(202)
@@ -125,7 +125,7 @@ func newLink(t *testing.T, s *service) {
 func repeatedCode(t *testing.T, s *service) {
 	t.Helper()
 	c, nobody := s.client(t), s.browser(t)
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	body := object{"code": nobody.code(at), "bind": true}
 	keyed := nobody.with("Idempotency-Key", "k")
@@ -148,7 +148,7 @@ func TestEmbeddedSessionCookie(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	session := c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 	}).want(201)
@@ -167,7 +167,7 @@ func TestStateOfTheCode(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := s.link(t, e, 0)
 	state := func() object { return nobody.get(at).want(200).body["code"].(object) }
 	require.Equal(t, object{"liveUntil": nil, "triesLeft": nil, "requestableAt": nil, "locked": false}, state())
@@ -208,7 +208,7 @@ func TestSettingsOfTheCode(t *testing.T) {
 	t.Parallel()
 	strict := onSQLite(t, func(cfg *api.Config) { cfg.DeclineNeedsCode, cfg.CodeBeforeReading = true, true })
 	c, nobody := strict.client(t), &client{t: t, s: strict}
-	e, _ := c.sent(party())
+	e, _ := c.sent(twoSigners())
 	at := strict.link(t, e, 0)
 	ctx := nobody.get(at).want(200)
 	require.Equal(t, true, ctx.body["declineNeedsCode"])
@@ -230,7 +230,7 @@ func TestSettingsOfTheCode(t *testing.T) {
 
 	usual := onSQLite(t, nil)
 	c, nobody = usual.client(t), &client{t: t, s: usual}
-	e, _ = c.sent(party())
+	e, _ = c.sent(twoSigners())
 	at = usual.link(t, e, 0)
 	nobody.get(at + "/document").want(200)
 	nobody.post(at+"/decline", nil).want(200)

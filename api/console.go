@@ -54,7 +54,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
+	s.logSecurityEvent(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
 	return nil
 }
 
@@ -63,13 +63,13 @@ func (s *Server) disableUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := notOwn(app, id, "Your own account is disabled by another administrator."); err != nil {
+	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
 		return err
 	}
 	if err := s.Store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
-	s.note(c, "console user disabled", "user", id, "by", app.actor())
+	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -88,7 +88,7 @@ func searchText(c *gin.Context, p models.Problems) string {
 // searchEnvelopes lists the envelopes of all tenants, or of one.
 func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
-	f := store.Filter{
+	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
 		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
@@ -102,7 +102,7 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 		return err
 	}
 	if f.Tenant != "" {
-		if err := app.MayUse(f.Tenant); err != nil {
+		if err := app.CheckTenant(f.Tenant); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ type mailView struct {
 // inspectEnvelope is the envelope with all that happened to it: the audit
 // trail, the mails, and the newest deliveries to webhooks.
 func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
-	e, err := s.ownEnvelope(c, app)
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Server) resendInvitation(c *gin.Context, app caller) error {
 		return err
 	}
 	var invited *models.Signer
-	return s.change(c, app, func(e *models.Envelope, act models.Act) error {
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
 		invited = e.Signer(signer)
 		return e.Reinvite(act, signer)
 	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusAccepted, viewSigner(invited)) })

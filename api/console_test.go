@@ -494,13 +494,13 @@ func TestVerifyEndpoint(t *testing.T) {
 	t.Fatal("not limited")
 }
 
-// purging is a file store whose files are purged the moment they are asked for.
-type purging struct {
+// purgingStore is a file store whose files are purged the moment they are asked for.
+type purgingStore struct {
 	blob.Store
 	purge func()
 }
 
-func (p *purging) Open(ctx context.Context, key string) (*blob.File, error) {
+func (p *purgingStore) Open(ctx context.Context, key string) (*blob.File, error) {
 	p.purge()
 	return p.Store.Open(ctx, key)
 }
@@ -508,7 +508,7 @@ func (p *purging) Open(ctx context.Context, key string) (*blob.File, error) {
 // TestPurgedMeanwhile: a file that goes while it is asked for is gone, not lost.
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
-	files := &purging{}
+	files := &purgingStore{}
 	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
 	c := s.client(t)
 	e, token := c.sent(contract())

@@ -88,7 +88,7 @@ func (s *Server) deleteContact(c *gin.Context, app caller) error {
 
 // usage is what the app has used of its plan in the current month.
 func (s *Server) usage(c *gin.Context, app caller) error {
-	used, err := s.Store.Used(c.Request.Context(), app.ID)
+	used, err := s.Store.EnvelopesUsed(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}

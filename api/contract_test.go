@@ -84,7 +84,7 @@ func checkContract(t *testing.T, req *http.Request, body []byte, res *http.Respo
 		return
 	}
 	require.NoError(t, openapi3filter.ValidateResponse(t.Context(), out), "answer to %s %s: %s", req.Method, req.URL.Path, answer)
-	proofs.note(t, route, req.Header.Get("Content-Type"), body, res, answer)
+	coverageOf.note(t, route, req.Header.Get("Content-Type"), body, res, answer)
 }
 
 // TestContractIsComplete: every route of the API is in the document and the

@@ -22,7 +22,7 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 		if err != nil {
 			return err
 		}
-		return s.create(c, app, o, nil)
+		return s.createDraft(c, app, o, nil)
 	}
 	in, err := s.readParts(c, s.UploadLimit)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	if in.file == nil {
 		o.bad("file", "is required")
 	}
-	return s.create(c, app, o, in.file)
+	return s.createDraft(c, app, o, in.file)
 }
 
 // object reads the JSON part of a multipart body, or its flat form fields.
@@ -89,15 +89,15 @@ func jsonList(o *object, name string, texts []string) any {
 	return all
 }
 
-func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) error {
+func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload) error {
 	in, signers, fields, err := s.envelopeInput(c, app, o)
 	if err != nil {
 		return err
 	}
-	if err := app.MayUse(in.TenantID); err != nil {
+	if err := app.CheckTenant(in.TenantID); err != nil {
 		return err
 	}
-	e, err := s.build(c, app, in, signers, fields, file)
+	e, err := s.buildDraft(c, app, in, signers, fields, file)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 	})
 	if err != nil {
 		if file != nil && models.IsRefusal(err) {
-			s.forget(c, file.BlobKey)
+			s.discardBlob(c, file.BlobKey)
 		}
 		return err
 	}
@@ -124,16 +124,16 @@ func (s *Server) create(c *gin.Context, app caller, o *object, file *upload) err
 // that is wrong with it.
 func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.EnvelopeInput, []models.SignerInput, []models.FieldInput, error) {
 	in := models.EnvelopeInput{
-		AppID: app.ID, TenantID: o.str("tenantId"), Subject: visible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
+		AppID: app.ID, TenantID: o.str("tenantId"), Subject: stripInvisible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
 	}
 	if by := o.optStr("createdBy"); by != nil {
 		in.CreatedBy = plaintext.Visible(*by)
 	}
 	in.Check(o.p)
-	chosen := s.defaults(app)
+	chosen := s.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error
-		if chosen, err = s.settings(c, app, in.TenantID); err != nil {
+		if chosen, err = s.effectiveSettings(c, app, in.TenantID); err != nil {
 			return in, nil, nil, err
 		}
 	}
@@ -168,26 +168,26 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	return in, signers, fields, o.err()
 }
 
-// settings are what holds for a tenant of the app.
-func (s *Server) settings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
+// effectiveSettings are what holds for a tenant of the app.
+func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
 	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
-	return chosen.Over(s.defaults(app)), err
+	return chosen.WithDefaults(s.serviceDefaults(app)), err
 }
 
-// defaults are what holds where neither tenant nor app have chosen.
-func (s *Server) defaults(app caller) models.Settings {
+// serviceDefaults are what holds where neither tenant nor app have chosen.
+func (s *Server) serviceDefaults(app caller) models.Settings {
 	hours, origin, language := int(s.ReminderInterval/time.Hour), models.OriginTopLeft, "en"
 	return models.Settings{
 		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: &hours, FieldOrigin: &origin, SenderName: &app.Name, Language: &language,
 	}
 }
 
-// build makes the draft with all that the request holds, and keeps the file. Only
+// buildDraft makes the draft with all that the request holds, and keeps the file. Only
 // now, when nothing else is wrong with the request, is the file examined.
-func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
+func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
-	act := s.act(c, app.actor())
+	act := s.actionContext(c, app.actor())
 	e, err := models.NewEnvelope(act, in)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (s *Server) build(c *gin.Context, app caller, in models.EnvelopeInput, sign
 		}
 	}
 	if len(fields) > 0 {
-		if _, err := e.AddFields(act, fields, models.FieldPaths); err != nil {
+		if _, err := e.AddFields(act, fields, models.IndexedPath); err != nil {
 			return nil, err
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 			p.Add("status", "must be pending, delivered or failed")
 		}
 	}
-	if _, given := c.GetQuery("event"); given && !f.Event.Told() && f.Event != models.EventPing {
+	if _, given := c.GetQuery("event"); given && !f.Event.IsWebhookEvent() && f.Event != models.EventPing {
 		p.Add("event", "is not a webhook event")
 	}
 	if err := p.Err(); err != nil {

@@ -86,21 +86,21 @@ func renderDocs() ([]byte, error) {
 			}
 			for _, p := range op.Parameters {
 				if p.Ref != "" {
-					p = doc.Components.Parameters[lastPart(p.Ref)]
+					p = doc.Components.Parameters[refName(p.Ref)]
 				}
-				out.Parameters = append(out.Parameters, docsParameter{p.Name, p.In, compact(p.Schema), p.Required})
+				out.Parameters = append(out.Parameters, docsParameter{p.Name, p.In, schemaInOneLine(p.Schema), p.Required})
 			}
 			for t, m := range op.RequestBody.Content {
-				out.Body = append(out.Body, docsBody{t, compact(m.Schema)})
+				out.Body = append(out.Body, docsBody{t, schemaInOneLine(m.Schema)})
 			}
 			for status, r := range op.Responses {
 				if r.Ref != "" {
-					r = doc.Components.Responses[lastPart(r.Ref)]
+					r = doc.Components.Responses[refName(r.Ref)]
 				}
 				schema := ""
 				for t, m := range r.Content {
 					if t != "application/problem+json" {
-						schema = compact(m.Schema)
+						schema = schemaInOneLine(m.Schema)
 					}
 				}
 				out.Responses = append(out.Responses, docsResponse{status, r.Description, schema})
@@ -160,13 +160,13 @@ type yamlResponse struct {
 	Content     map[string]yamlMedia
 }
 
-func lastPart(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
-// compact shows a schema in a line: the name of one that has one.
-func compact(schema any) string {
+// schemaInOneLine shows a schema in a line: the name of one that has one.
+func schemaInOneLine(schema any) string {
 	if m, ok := schema.(map[string]any); ok {
 		if ref, ok := m["$ref"].(string); ok {
-			return lastPart(ref)
+			return refName(ref)
 		}
 	}
 	if schema == nil {

@@ -9,10 +9,10 @@ import (
 	"countersign/models"
 )
 
-// downloadable finds the sealed document that a portal link stands for.
-func (s *Server) downloadable(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
+// downloadTarget finds the sealed document that a portal link stands for.
+func (s *Server) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
 	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
-	l, err := s.Tokens.Downloadable(c.Param("token"))
+	l, err := s.Tokens.VerifyDownload(c.Param("token"))
 	if err != nil {
 		return l, nil, nil, invalid
 	}
@@ -34,7 +34,7 @@ func (s *Server) downloadable(c *gin.Context) (credential.DownloadLink, *models.
 }
 
 func (s *Server) download(c *gin.Context) error {
-	l, e, d, err := s.downloadable(c)
+	l, e, d, err := s.downloadTarget(c)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Server) download(c *gin.Context) error {
 }
 
 func (s *Server) downloadDocument(c *gin.Context) error {
-	l, e, d, err := s.downloadable(c)
+	l, e, d, err := s.downloadTarget(c)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 		return serveFile(c, e, d, f, "attachment")
 	}
 	_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
-		return e.Downloaded(s.act(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
+		return e.Downloaded(s.actionContext(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
 	})
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
 			s.clock.advance(300 * day)
 			env, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
 			require.NoError(t, err)
-			again, err := s.cfg.Tokens.Download(env, env.Sealed()[0], env.Signers[0].ID)
+			again, err := s.cfg.Tokens.IssueDownload(env, env.Sealed()[0], env.Signers[0].ID)
 			require.NoError(t, err)
 			issued := s.clock.now()
 			shown, err := time.Parse(time.RFC3339Nano, nobody.get("/v1/download/"+again).want(200).str("expiresAt"))
@@ -42,7 +42,7 @@ func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
 			nobody.get("/v1/download/"+first).refused(401, "download_link_invalid")
 			nobody.get("/v1/download/" + again).want(200)
 			nobody.get("/v1/download/" + again + "/document").want(200)
-			late, err := s.cfg.Tokens.Download(env, env.Sealed()[0], env.Signers[0].ID)
+			late, err := s.cfg.Tokens.IssueDownload(env, env.Sealed()[0], env.Signers[0].ID)
 			require.NoError(t, err)
 			if days > 0 {
 				shown, err = time.Parse(time.RFC3339Nano, nobody.get("/v1/download/"+late).want(200).str("expiresAt"))

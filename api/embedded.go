@@ -59,17 +59,17 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	if err := app.MayUse(in.TenantID); err != nil {
+	if err := app.CheckTenant(in.TenantID); err != nil {
 		return err
 	}
-	e, err := s.ownEnvelopeByID(c, app, in.EnvelopeID)
+	e, err := s.callerEnvelopeByID(c, app, in.EnvelopeID)
 	if err != nil {
 		return err
 	}
 	if e.TenantID != in.TenantID {
 		return models.ErrNotFound
 	}
-	if _, err := e.MayEmbed(in.SignerID, in.CreatedAt); err != nil {
+	if _, err := e.CheckEmbed(in.SignerID, in.CreatedAt); err != nil {
 		return err
 	}
 	in.ExpiresAt = in.CreatedAt.Add(time.Duration(minutes) * time.Minute)
@@ -185,17 +185,17 @@ func (s *Server) openSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if signer := e.Signer(session.SignerID); signer != nil && signer.Done() {
+	if signer := e.Signer(session.SignerID); signer != nil && signer.HasActed() {
 		return withOrigin(models.Refuse(models.KindGone, "session_completed", "This signer has signed or declined."), session)
 	}
-	signer, err := e.MayEmbed(session.SignerID, now)
+	signer, err := e.CheckEmbed(session.SignerID, now)
 	if models.IsRefusal(err) {
 		return withOrigin(models.ErrSessionInvalid, session)
 	}
 	if err != nil {
 		return err
 	}
-	token, err := s.Tokens.Embedded(session, signer)
+	token, err := s.Tokens.IssueEmbedded(session, signer)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 // the signer and to the application; a token that is no session's is not found,
 // and its page may be framed by nobody.
 func (s *Server) embedPage(c *gin.Context) error {
-	framed := &framedBy{ResponseWriter: c.Writer, ancestor: "'none'"}
+	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	switch {
 	case isNotFound(err):
@@ -236,7 +236,7 @@ func (s *Server) embedPage(c *gin.Context) error {
 		return err
 	default:
 		framed.ancestor = session.AllowedOrigin
-		if from := c.GetHeader("Referer"); from != "" && !s.mayRefer(from, session.AllowedOrigin) {
+		if from := c.GetHeader("Referer"); from != "" && !s.isAllowedReferer(from, session.AllowedOrigin) {
 			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
 		}
 	}
@@ -247,8 +247,8 @@ func (s *Server) embedPage(c *gin.Context) error {
 	return nil
 }
 
-// mayRefer reports whether the page that led here is of the allowed origin, or ours.
-func (s *Server) mayRefer(referer, allowed string) bool {
+// isAllowedReferer reports whether the page that led here is of the allowed origin, or ours.
+func (s *Server) isAllowedReferer(referer, allowed string) bool {
 	u, err := url.Parse(referer)
 	if err != nil {
 		return false
@@ -258,8 +258,8 @@ func (s *Server) mayRefer(referer, allowed string) bool {
 	return origin == allowed || err == nil && origin == strings.ToLower(own.Scheme+"://"+own.Host)
 }
 
-// framedBy lets one origin frame what is written through it.
-type framedBy struct {
+// frameAncestorsWriter lets one origin frame what is written through it.
+type frameAncestorsWriter struct {
 	http.ResponseWriter
 
 	ancestor string
@@ -268,7 +268,7 @@ type framedBy struct {
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *framedBy) WriteHeader(status int) {
+func (w *frameAncestorsWriter) WriteHeader(status int) {
 	if !w.done {
 		w.done = true
 		h := w.Header()
@@ -290,7 +290,7 @@ func (w *framedBy) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (w *framedBy) Write(b []byte) (int, error) {
+func (w *frameAncestorsWriter) Write(b []byte) (int, error) {
 	if !w.done {
 		w.WriteHeader(http.StatusOK)
 	}

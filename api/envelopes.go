@@ -22,7 +22,7 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 
 func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
-	f := store.Filter{
+	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
 		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
@@ -33,23 +33,23 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if err := app.MayUse(f.Tenant); err != nil {
+	if err := app.CheckTenant(f.Tenant); err != nil {
 		return err
 	}
-	return s.list(c, f)
+	return s.renderEnvelopeList(c, f)
 }
 
 // statusQuery reads the status to select by; "" for all.
 func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	v := models.Status(c.Query("status"))
-	if _, given := c.GetQuery("status"); given && (!v.Known() || v != v.Public()) {
+	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public()) {
 		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
 	}
 	return v
 }
 
-// list answers a page of envelopes.
-func (s *Server) list(c *gin.Context, f store.Filter) error {
+// renderEnvelopeList answers a page of envelopes.
+func (s *Server) renderEnvelopeList(c *gin.Context, f store.EnvelopeFilter) error {
 	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	e, log, err := s.Store.EnvelopeWithEvents(c.Request.Context(), app.ID, id)
-	if err == nil && app.MayUse(e.TenantID) != nil {
+	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		err = models.ErrNotFound
 	}
 	if err != nil {
@@ -83,11 +83,11 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	message := visible(o.optStr("message"))
+	message := stripInvisible(o.optStr("message"))
 	if err := o.err(); err != nil {
 		return err
 	}
-	return s.changeWhole(c, app, true, func(e *models.Envelope, act models.Act) error { return e.Send(act, message) })
+	return s.changeWhole(c, app, true, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
 // showLinks puts the links of those who may sign into the answer to a send.
@@ -96,7 +96,7 @@ func (s *Server) showLinks(v *envelopeView, e *models.Envelope) error {
 		if signer.LinkID == nil {
 			continue
 		}
-		tok, err := s.Tokens.Signing(e.AppID, signer)
+		tok, err := s.Tokens.IssueSigning(e.AppID, signer)
 		if err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	reason := visible(o.optStr("reason"))
+	reason := stripInvisible(o.optStr("reason"))
 	if err := o.err(); err != nil {
 		return err
 	}
-	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.Act) error { return e.Void(act, reason) })
+	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error { return e.Void(act, reason) })
 }
 
 func (s *Server) addSigner(c *gin.Context, app caller) error {
@@ -126,7 +126,7 @@ func (s *Server) addSigner(c *gin.Context, app caller) error {
 	in.Check(o.p, "")
 	invalid := o.err()
 	var made *models.Signer
-	return s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
 		if invalid != nil { // an envelope of somebody else is not found, whatever the body
 			return invalid
 		}
@@ -140,18 +140,18 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.ownEnvelope(c, app)
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
 	in := fieldInput(o, e.FieldOrigin)
 	invalid := o.err()
 	var made []*models.Field
-	return s.change(c, app, func(e *models.Envelope, act models.Act) (err error) {
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
 		if invalid != nil {
 			return invalid
 		}
-		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPath)
+		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPrefix)
 		return err
 	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewField(made[0])) })
 }
@@ -159,7 +159,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 // getDocument streams the first document, or the one that documentId names, as
 // it is or as what it was sealed into: the original unless kind says otherwise.
 func (s *Server) getDocument(c *gin.Context, app caller) error {
-	e, err := s.ownEnvelope(c, app)
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *Server) getDocument(c *gin.Context, app caller) error {
 }
 
 func (s *Server) progress(c *gin.Context, app caller) error {
-	e, err := s.ownEnvelope(c, app)
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
@@ -218,21 +218,21 @@ func (s *Server) progress(c *gin.Context, app caller) error {
 	return nil
 }
 
-// ownEnvelope loads the envelope that the path names, if it is the caller's.
-func (s *Server) ownEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
+// callerEnvelope loads the envelope that the path names, if it is the caller's.
+func (s *Server) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return nil, err
 	}
-	return s.ownEnvelopeByID(c, app, id)
+	return s.callerEnvelopeByID(c, app, id)
 }
 
-func (s *Server) ownEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
+func (s *Server) callerEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
 	if err != nil {
 		return nil, err
 	}
-	if app.MayUse(e.TenantID) != nil {
+	if app.CheckTenant(e.TenantID) != nil {
 		return nil, models.ErrNotFound
 	}
 	return e, nil

@@ -14,7 +14,7 @@ import (
 	"countersign/store"
 )
 
-// factor tells what the person has of a second factor.
+// factor says what the person has of a second factor.
 func (s *Server) factor(c *gin.Context, app caller) error {
 	f, err := s.Store.FactorState(c.Request.Context(), app.user.ID)
 	if err != nil {
@@ -30,10 +30,10 @@ func (s *Server) enrol(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	secret, err := s.keyed(c).Enrol(c.Request.Context(), app.user)
+	secret, err := s.keyed(c).EnrolFactor(c.Request.Context(), app.user)
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	recovery, err := s.keyed(c).Confirm(c.Request.Context(), app.user.ID, code, app.session)
+	recovery, err := s.keyed(c).ConfirmFactor(c.Request.Context(), app.user.ID, code, app.session)
 	if err != nil {
 		return wrongCode(err)
 	}
-	s.note(c, "second factor confirmed", "user", app.user.ID)
+	s.logSecurityEvent(c, "second factor confirmed", "user", app.user.ID)
 	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 // wrongCode names the member that a code was in: the session itself is good.
 func wrongCode(err error) error {
 	if errors.Is(err, store.ErrCode) {
-		return wrong("code", "is wrong, or was used before")
+		return wrongCredential("code", "is wrong, or was used before")
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (s *Server) renewRecovery(c *gin.Context, app caller) error {
 	if err := s.changeFactor(c, app); err != nil {
 		return err
 	}
-	recovery, err := s.keyed(c).RenewRecovery(c.Request.Context(), app.user.ID)
+	recovery, err := s.keyed(c).RenewRecoveryCodes(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Server) removeFactor(c *gin.Context, app caller) error {
 	if err := s.Store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
-	s.note(c, "second factor removed", "user", app.user.ID, "by", app.actor())
+	s.logSecurityEvent(c, "second factor removed", "user", app.user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -122,7 +122,7 @@ func (s *Server) changeFactor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	if !app.factor {
@@ -144,7 +144,7 @@ func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	if err := s.Store.RemoveFactor(c.Request.Context(), user.ID, app.session); err != nil {
 		return err
 	}
-	s.note(c, "second factor removed", "user", user.ID, "by", app.actor())
+	s.logSecurityEvent(c, "second factor removed", "user", user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

@@ -105,7 +105,7 @@ func TestACodeIsTakenOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
-					if s.store.TakeCode(t.Context(), id, code) == nil {
+					if s.store.ConsumeCode(t.Context(), id, code) == nil {
 						in.Add(1)
 					}
 				})
@@ -181,8 +181,8 @@ func TestLostPhone(t *testing.T) {
 	})
 }
 
-// TestSecondFactorIsSealed: the database shows no secret, and no recovery code.
-func TestSecondFactorIsSealed(t *testing.T) {
+// TestSecondFactorIsEncrypted: the database shows no secret, and no recovery code.
+func TestSecondFactorIsEncrypted(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	_, secret, recovery := s.enrolled(t, models.RoleViewer)

@@ -34,7 +34,7 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 	if d.PurgeStatus == models.PurgePurged {
 		return nil, models.ErrPurged
 	}
-	f, err := s.files.Open(ctx, store.RecordOf(d))
+	f, err := s.files.Open(ctx, store.FileRecord(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
 		if err1 != nil {
@@ -60,8 +60,8 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 	return f, nil
 }
 
-// errFileMissing is the answer where a file is gone that should be there.
-var errFileMissing = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
+// fileMissingError is the answer where a file is gone that should be there.
+var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
 
 // isUnavailable reports a document whose file is gone or not the one that was recorded.
 func isUnavailable(err error) bool {
@@ -75,7 +75,7 @@ func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.
 	if s.FileMissing != nil {
 		s.FileMissing()
 	}
-	return errFileMissing
+	return fileMissingError
 }
 
 func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {

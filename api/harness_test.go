@@ -57,25 +57,25 @@ func (c *clock) advance(d time.Duration) {
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// post takes the mails and text messages instead of a server.
-type post struct {
+// fakeMailer takes the mails and text messages instead of a server.
+type fakeMailer struct {
 	mu    sync.Mutex
 	mails []notify.Mail
 	texts []string
 	fail  error
 }
 
-func (p *post) Send(_ context.Context, m notify.Mail) error {
+func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mails = append(p.mails, m)
 	return p.fail
 }
 
-func (p *post) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
+func (p *fakeMailer) MessageID(parts ...string) string { return strings.Join(parts, "-") + "@test" }
 
 // code is the one-time code that was mailed last.
-func (p *post) code(t *testing.T) string {
+func (p *fakeMailer) code(t *testing.T) string {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,29 +88,29 @@ func (p *post) code(t *testing.T) string {
 	return ""
 }
 
-func (p *post) count() int {
+func (p *fakeMailer) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.mails)
 }
 
-type sms struct{ *post }
+type fakeSMS struct{ *fakeMailer }
 
-func (s sms) Send(_ context.Context, _, text string) error {
+func (s fakeSMS) Send(_ context.Context, _, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.texts = append(s.texts, text)
 	return nil
 }
 
-// workflows stands for Temporal.
-type workflows struct{ fail error }
+// fakeWorkflows stands for Temporal.
+type fakeWorkflows struct{ fail error }
 
-func (w workflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
+func (w fakeWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
 	at := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{uuid.New()}, Deadline: &at, NextReminder: &at}, w.fail
 }
-func (w workflows) Check(context.Context) error { return w.fail }
+func (w fakeWorkflows) Check(context.Context) error { return w.fail }
 
 // service is the API with a database and without Temporal.
 type service struct {
@@ -121,7 +121,7 @@ type service struct {
 	store *store.Store
 	api   *api.Server
 	clock *clock
-	post  *post
+	mails *fakeMailer
 	app   *models.App
 	id    string
 	pass  string
@@ -153,7 +153,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	t.Helper()
 	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 	require.NoError(t, err)
-	s := &service{url: db, clock: &clock{}, post: &post{}}
+	s := &service{url: db, clock: &clock{}, mails: &fakeMailer{}}
 	const base = "https://sign.example.com"
 	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, PasswordCost: bcrypt.MinCost, Now: s.clock.now, NewID: newID})
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 	tokens, err := credential.NewTokens(keys, s.clock.now)
 	require.NoError(t, err)
 	s.cfg = api.Config{
-		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.post, SMS: sms{s.post}, Workflows: workflows{},
+		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.mails, SMS: fakeSMS{s.mails}, Workflows: fakeWorkflows{},
 		Pages: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 			w.WriteHeader(http.StatusOK)
@@ -202,7 +202,7 @@ type client struct {
 
 func (s *service) client(t *testing.T) *client {
 	t.Helper()
-	token, err := s.cfg.Tokens.Access(s.app.ID)
+	token, err := s.cfg.Tokens.IssueAccess(s.app.ID)
 	require.NoError(t, err)
 	return &client{t: t, s: s, token: token}
 }
@@ -212,7 +212,7 @@ func (s *service) other(t *testing.T, tenants ...string) *client {
 	t.Helper()
 	app, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanEnterprise, tenants)
 	require.NoError(t, err)
-	token, err := s.cfg.Tokens.Access(app.ID)
+	token, err := s.cfg.Tokens.IssueAccess(app.ID)
 	require.NoError(t, err)
 	return &client{t: t, s: s, token: token}
 }
@@ -378,17 +378,17 @@ func (s *service) completes(t *testing.T, envelope string, retentionDays int) st
 		if err := e.Complete(s.act("system"), files); err != nil {
 			return err
 		}
-		e.Retain(retentionDays)
+		e.SetRetention(retentionDays)
 		return nil
 	})
 	require.NoError(t, err)
-	tok, err := s.cfg.Tokens.Download(e, e.Sealed()[0], e.Signers[0].ID)
+	tok, err := s.cfg.Tokens.IssueDownload(e, e.Sealed()[0], e.Signers[0].ID)
 	require.NoError(t, err)
 	return tok
 }
 
-func (s *service) act(actor string) models.Act {
-	return models.Act{At: s.clock.now().Truncate(time.Microsecond), Actor: actor, NewID: newID}
+func (s *service) act(actor string) models.ActionContext {
+	return models.ActionContext{At: s.clock.now().Truncate(time.Microsecond), Actor: actor, NewID: newID}
 }
 
 func form(values ...string) []byte {

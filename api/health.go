@@ -9,7 +9,7 @@ import (
 	"countersign/internal/health"
 )
 
-func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
+func indexedPath(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
 
 func (s *Server) healthz(c *gin.Context) error {
 	c.JSON(http.StatusOK, gin.H{"status": "ok", "version": s.Version})

@@ -32,29 +32,29 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
 	maxKey            = 255
-	maxKept           = 8 << 20 // bytes of an answer; envelopes with every field are smaller
-	// keepAnswers is how long a request can be repeated. An access token is kept
+	maxStoredResponse = 8 << 20 // bytes of an answer; envelopes with every field are smaller
+	// responseLifetime is how long a request can be repeated. An access token is kept
 	// for half its life, so that what is repeated is still of use.
-	keepAnswers = 24 * time.Hour
-	keepTokens  = credential.AccessLifetime / 2
-	keepLimit   = 10 * time.Second
-	// keepLeast is how long a key is remembered whose process died.
-	keepLeast = time.Minute
+	responseLifetime      = 24 * time.Hour
+	tokenResponseLifetime = credential.AccessLifetime / 2
+	storeTimeout          = 10 * time.Second
+	// minResponseLifetime is how long a key is remembered whose process died.
+	minResponseLifetime = time.Minute
 )
 
-// perRequest are the headers that belong to a request and not to its answer:
+// perRequestHeaders are the headers that belong to a request and not to its answer:
 // those that every request gets anew, whoever answers it.
-var perRequest = map[string]bool{
+var perRequestHeaders = map[string]bool{
 	"X-Request-Id": true, "X-Ratelimit-Limit": true, "X-Ratelimit-Remaining": true, "X-Ratelimit-Reset": true, "Date": true, replayedHeader: true,
 	"Cache-Control": true, "Referrer-Policy": true, "X-Content-Type-Options": true, "Content-Security-Policy": true, "X-Frame-Options": true,
 	"Strict-Transport-Security": true,
 }
 
-// answerHeader is what of a header is part of the answer.
-func answerHeader(h http.Header) http.Header {
+// storableHeaders is what of a header is part of the answer.
+func storableHeaders(h http.Header) http.Header {
 	out := make(http.Header)
 	for name, v := range h {
-		if !perRequest[name] {
+		if !perRequestHeaders[name] {
 			out[name] = slices.Clone(v)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Server) idempotent(c *gin.Context, scope, path string, keep time.Durati
 	}
 	defer discard()
 	ctx := c.Request.Context()
-	id, answer, err := s.Store.ClaimKey(ctx, store.Request{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, keepLeast))
+	id, answer, err := s.Store.ClaimKey(ctx, store.IdempotentRequest{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, minResponseLifetime))
 	if err != nil {
 		return err
 	}
@@ -94,13 +94,13 @@ func (s *Server) idempotent(c *gin.Context, scope, path string, keep time.Durati
 // request took effect (2xx). Otherwise the key is free again, also for another
 // body: a refusal is judged again.
 func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
-	rec := &recorder{ResponseWriter: c.Writer}
+	rec := &responseRecorder{ResponseWriter: c.Writer}
 	c.Writer = rec
 	claimed := &claimedKey{id: id}
 	c.Set(claimedKeyName, claimed)
 	answered := false
 	// The answer is kept although the client may have gone.
-	keep, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), keepLimit)
+	keep, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), storeTimeout)
 	defer cancel()
 	defer func() {
 		if !answered { // fn did not return
@@ -111,15 +111,15 @@ func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 		s.fail(c, err)
 	}
 	answered = true
-	failpoint.Hit("api.done")
+	failpoint.Inject("api.done")
 	c.Writer = rec.ResponseWriter
 	status := rec.Status()
 	var err error
-	a := store.StoredResponse{Status: status, Header: answerHeader(rec.Header()), Body: rec.body.Bytes()}
+	a := store.StoredResponse{Status: status, Header: storableHeaders(rec.Header()), Body: rec.body.Bytes()}
 	switch {
 	case status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
 		err = s.Store.ReleaseKey(keep, id, false) // what was committed is not done twice
-	case keepFor == 0 || c.GetBool(noAnswerKey) || status < 200 || status > 299:
+	case keepFor == 0 || c.GetBool(noStoreKey) || status < 200 || status > 299:
 		err = s.Store.ReleaseKey(keep, id, true)
 	case !claimed.stored:
 		err = s.Store.StoreResponse(keep, id, a)
@@ -130,15 +130,15 @@ func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	return nil
 }
 
-// noAnswerKey marks a request whose answer is not kept.
-const noAnswerKey = "countersign/no-answer"
+// noStoreKey marks a request whose answer is not kept.
+const noStoreKey = "countersign/no-answer"
 
-// keepNoAnswer keeps an answer, which holds a secret that is stored nowhere else,
+// doNotStoreResponse keeps an answer, which holds a secret that is stored nowhere else,
 // from being stored for a repeat: a repeat is a request of its own.
-func keepNoAnswer(c *gin.Context) { c.Set(noAnswerKey, true) }
+func doNotStoreResponse(c *gin.Context) { c.Set(noStoreKey, true) }
 
-// recorder keeps what is answered.
-type recorder struct {
+// responseRecorder keeps what is answered.
+type responseRecorder struct {
 	gin.ResponseWriter
 
 	body bytes.Buffer
@@ -146,8 +146,8 @@ type recorder struct {
 }
 
 // Write implements io.Writer.
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.body.Len()+len(b) > maxKept {
+func (r *responseRecorder) Write(b []byte) (int, error) {
+	if r.body.Len()+len(b) > maxStoredResponse {
 		r.lost = true
 	} else {
 		r.body.Write(b)
@@ -156,22 +156,22 @@ func (r *recorder) Write(b []byte) (int, error) {
 }
 
 // WriteString implements io.StringWriter.
-func (r *recorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
+func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
 
-// memoryBody is the size up to which a body waits in memory.
-const memoryBody = 256 << 10
+// maxBodyInMemory is the size up to which a body waits in memory.
+const maxBodyInMemory = 256 << 10
 
 // fingerprint digests the request's body, which is read to its end and put back.
 func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err error) {
 	limitBody(c, s.UploadLimit+besideOriginal+besideFile)
 	src := c.Request.Body
-	head, err := io.ReadAll(io.LimitReader(src, memoryBody+1))
+	head, err := io.ReadAll(io.LimitReader(src, maxBodyInMemory+1))
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}
 	var body io.ReadSeeker = bytes.NewReader(head)
 	discard = func() {}
-	if len(head) > memoryBody {
+	if len(head) > maxBodyInMemory {
 		var f *os.File
 		if f, err = s.Blobs.Temp(); err != nil {
 			return nil, nil, err
@@ -187,7 +187,7 @@ func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err er
 		body = f
 	}
 	h := sha256.New()
-	part(h, c.Request.URL.RawQuery)
+	writeHashPart(h, c.Request.URL.RawQuery)
 	if err := digest(h, c.GetHeader("Content-Type"), body); err != nil {
 		discard()
 		return nil, nil, fmt.Errorf("digest body: %w", err)
@@ -205,7 +205,7 @@ func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err er
 func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	t, params, err := mime.ParseMediaType(contentType)
 	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
-		part(h, t)
+		writeHashPart(h, t)
 		_, err := io.Copy(h, body)
 		return err
 	}
@@ -214,16 +214,16 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	for n := 0; n <= maxParts; n++ {
 		p, err := mr.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			part(h, t)
+			writeHashPart(h, t)
 			h.Write(parts.Sum(nil))
 			return nil
 		}
 		if err != nil {
 			break
 		}
-		part(parts, p.FormName())
-		part(parts, p.FileName())
-		part(parts, p.Header.Get("Content-Type"))
+		writeHashPart(parts, p.FormName())
+		writeHashPart(parts, p.FileName())
+		writeHashPart(parts, p.Header.Get("Content-Type"))
 		content := sha256.New()
 		if _, err := io.Copy(content, p); err != nil {
 			break
@@ -238,8 +238,8 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 	return err
 }
 
-// part hashes a text so that where it ends is part of the hash.
-func part(h hash.Hash, text string) {
+// writeHashPart hashes a text so that where it ends is part of the hash.
+func writeHashPart(h hash.Hash, text string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(text)))
 	h.Write(n[:])

@@ -121,7 +121,7 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
 	again := nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
 	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
-	require.Equal(t, 1, s.post.count(), "one code")
+	require.Equal(t, 1, s.mails.count(), "one code")
 	view := object{"documentId": c.get("/v1/envelopes?tenantId=acme").body["data"].([]any)[0].(object)["documents"].([]any)[0].(object)["id"], "page": 1, "dwellMs": 5}
 	nobody.post("/v1/signing/"+token+"/page-view", view).want(204)
 	require.Equal(t, "true", nobody.post("/v1/signing/"+token+"/page-view", view).want(204).header.Get("Idempotency-Replayed"))
@@ -143,7 +143,7 @@ func TestInterruptedRequest(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		ctx := t.Context()
-		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		r := store.IdempotentRequest{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
 		id, answer, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		require.Nil(t, answer)
@@ -218,7 +218,7 @@ func TestResponseOfACommand(t *testing.T) {
 		ctx := t.Context()
 		app, _, err := s.store.CreateApp(ctx, "Made", models.PlanFree, nil)
 		require.NoError(t, err)
-		r := store.Request{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		r := store.IdempotentRequest{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
 		id, _, err := s.store.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
 		want := store.StoredResponse{Status: 201, Header: http.Header{"Content-Type": {"text/plain"}, "Location": {"/made"}}, Body: []byte("made")}

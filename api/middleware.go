@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	keyRequestID = "request-id"
-	keyEnvelope  = "envelope"
+	requestIDKey = "request-id"
+	envelopeKey  = "envelope"
 )
 
 // tagEnvelope notes the envelope that the request is about, for log and trace.
-func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(keyEnvelope, envelope.String()) }
+func tagEnvelope(c *gin.Context, envelope uuid.UUID) { c.Set(envelopeKey, envelope.String()) }
 
-func requestID(c *gin.Context) string { return c.GetString(keyRequestID) }
+func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
 // observe gives the request an id and writes one log line, with the route
 // instead of the path, which may hold a token. A trace begins here: one that a
 // client claims to be in is not believed.
 func (s *Server) observe(c *gin.Context) {
 	id := uuid.NewString()
-	c.Set(keyRequestID, id)
+	c.Set(requestIDKey, id)
 	c.Header("X-Request-Id", id)
 	start := s.Now()
 	if s.Tracer != nil {
@@ -41,7 +41,7 @@ func (s *Server) observe(c *gin.Context) {
 		}
 		ctx, span := s.Tracer.Start(c.Request.Context(), name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
 		c.Request = c.Request.WithContext(ctx)
-		defer func() { endSpan(c, span) }()
+		defer func() { finishSpan(c, span) }()
 	}
 	c.Next()
 	level := slog.LevelDebug
@@ -56,20 +56,20 @@ func (s *Server) observe(c *gin.Context) {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
 	}
 	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
-		"envelope", c.GetString(keyEnvelope), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
+		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
-// note logs what happened to somebody's being let in: who by id, never by name
+// logSecurityEvent logs what happened to somebody's being let in: who by id, never by name
 // or address.
-func (s *Server) note(c *gin.Context, what string, attrs ...any) {
+func (s *Server) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
 	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
 }
 
-// endSpan says how the request went, in ids and the route's words.
-func endSpan(c *gin.Context, span trace.Span) {
+// finishSpan says how the request went, in ids and the route's words.
+func finishSpan(c *gin.Context, span trace.Span) {
 	span.SetAttributes(attribute.String("http.route", c.FullPath()),
 		attribute.Int("http.response.status_code", c.Writer.Status()), attribute.String(tracing.RequestID, requestID(c)))
-	if id := c.GetString(keyEnvelope); id != "" {
+	if id := c.GetString(envelopeKey); id != "" {
 		span.SetAttributes(attribute.String(tracing.EnvelopeID, id))
 	}
 	if status := c.Writer.Status(); status >= http.StatusInternalServerError && status != http.StatusNotImplemented {

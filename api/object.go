@@ -54,32 +54,32 @@ func parseObject(body []byte, name string) (*object, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s must be a JSON object.", orBody(name))
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s must be a JSON object.", pathOrBody(name))
 	}
 	return &object{m: m, p: models.Problems{}}, nil
 }
 
 func parseJSON(body []byte, name string) (any, error) {
 	if !utf8.Valid(body) {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", orBody(name))
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", pathOrBody(name))
 	}
-	if nests(body) > maxDepth {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s nests deeper than %d levels.", orBody(name), maxDepth)
+	if nestingDepth(body) > maxDepth {
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s nests deeper than %d levels.", pathOrBody(name), maxDepth)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", orBody(name), dec.InputOffset())
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), dec.InputOffset())
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", orBody(name))
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", pathOrBody(name))
 	}
 	return v, nil
 }
 
-// nests is how deep the arrays and objects of a JSON text nest.
-func nests(body []byte) int {
+// nestingDepth is how deep the arrays and objects of a JSON text nest.
+func nestingDepth(body []byte) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch ch := body[i]; {
@@ -98,7 +98,7 @@ func nests(body []byte) int {
 	return deepest
 }
 
-func orBody(name string) string {
+func pathOrBody(name string) string {
 	if name == "" {
 		return "The body"
 	}
@@ -136,9 +136,9 @@ func (o *object) optStr(name string) *string {
 	return nil
 }
 
-// visible is a text without invisible characters, which people paste without
+// stripInvisible is a text without invisible characters, which people paste without
 // knowing; nil stays nil.
-func visible(text *string) *string {
+func stripInvisible(text *string) *string {
 	if text == nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	act := s.signerAct(c, l)
+	act := s.signerContext(c, l)
 	end, err := e.OutcomeOf(l.Link, act.At)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := s.settings(c, caller{App: app}, e.TenantID)
+	chosen, err := s.effectiveSettings(c, caller{App: app}, e.TenantID)
 	if err != nil {
 		return err
 	}
@@ -61,12 +61,12 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	for _, d := range e.Originals() {
 		v.Documents = append(v.Documents, outcomeDocument{e.DocumentName(d), d.PageCount})
 	}
-	if signer.KnownAgain(act) {
+	if signer.IsSameClient(act) {
 		for _, g := range end.Awaiting {
 			v.AwaitingNames = append(v.AwaitingNames, g.Name)
 		}
 		if end.Outcome == models.OutcomeSigned {
-			token, err := s.Tokens.Receipt(l)
+			token, err := s.Tokens.IssueReceipt(l)
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ func TestOutcome(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
 		nobody, stranger := (&client{t: t, s: s}).with("User-Agent", "browser"), (&client{t: t, s: s}).with("User-Agent", "stranger")
-		e, _ := c.sent(party())
+		e, _ := c.sent(twoSigners())
 		ada := s.link(t, e, 0)
 		open := nobody.get(ada + "/outcome").want(200)
 		require.Nil(t, open.body["contact"])

@@ -12,7 +12,7 @@ func TestClientOfTheInterface(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, signer := s.client(t), &client{t: t, s: s} // which keeps no cookie, and sends no header of its own
-		data := party()
+		data := twoSigners()
 		data["signers"].([]object)[2]["routingOrder"] = 3
 		e, _ := c.sent(data)
 		for i := range 3 {
@@ -53,7 +53,7 @@ func TestClientOfTheInterface(t *testing.T) {
 		}
 		require.Equal(t, "in_progress", c.get("/v1/envelopes/"+e.str("id")).want(200).str("status"), "being sealed")
 
-		other, _ := c.sent(party())
+		other, _ := c.sent(twoSigners())
 		at := s.link(t, other, 0)
 		signer.post(at+"/decline", object{"reason": nil}).want(200) // without a code
 		signer.post(at+"/decline", nil).want(409)

@@ -60,7 +60,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 			c.Abort() // the client has gone
 			return
 		}
-		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(keyEnvelope), "error", err)
+		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
 			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",
 		})

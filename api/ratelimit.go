@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	window  = time.Minute
-	maxKeys = 100_000 // beyond it, new keys share one count
-	// portions is how many reservations a process makes of what is left: large
+	rateWindow = time.Minute
+	maxKeys    = 100_000 // beyond it, new keys share one count
+	// reservations is how many reservations a process makes of what is left: large
 	// ones while there is much, single ones near the limit, so that several
 	// processes together keep to it.
-	portions = 16
+	reservations = 16
 )
 
-// Windows counts for all processes together.
-type Windows interface {
+// Quotas counts for all processes together.
+type Quotas interface {
 	// ReserveQuota takes up to n of what is left of limit in key's window. It
 	// returns how many were taken and how many are left after that.
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
@@ -36,39 +36,39 @@ type Windows interface {
 type limiter struct {
 	limit  int
 	now    func() time.Time
-	shared Windows // nil: this process is the only one
+	shared Quotas // nil: this process is the only one
 
-	mu    sync.Mutex
-	start time.Time // of the window
-	keys  map[string]*allowance
+	mu           sync.Mutex
+	start        time.Time // of the window
+	reservations map[string]*reservation
 }
 
-// allowance is what a process may still let through for one key.
-type allowance struct {
+// reservation is what a process may still let through for one key.
+type reservation struct {
 	mu   sync.Mutex
 	own  int // reserved and not used
 	left int // not reserved by anybody, as last seen
 }
 
-func newLimiter(limit int, now func() time.Time, shared Windows) *limiter {
-	return &limiter{limit: limit, now: now, shared: shared, keys: make(map[string]*allowance)}
+func newLimiter(limit int, now func() time.Time, shared Quotas) *limiter {
+	return &limiter{limit: limit, now: now, shared: shared, reservations: make(map[string]*reservation)}
 }
 
-func (l *limiter) allowance(key string) (*allowance, time.Time) {
+func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if start := l.now().UTC().Truncate(window); !start.Equal(l.start) {
+	if start := l.now().UTC().Truncate(rateWindow); !start.Equal(l.start) {
 		l.start = start
-		clear(l.keys)
+		clear(l.reservations)
 	}
-	a, ok := l.keys[key]
-	if !ok && len(l.keys) >= maxKeys {
+	a, ok := l.reservations[key]
+	if !ok && len(l.reservations) >= maxKeys {
 		key = "others"
-		a, ok = l.keys[key]
+		a, ok = l.reservations[key]
 	}
 	if !ok {
-		a = &allowance{left: l.limit}
-		l.keys[key] = a
+		a = &reservation{left: l.limit}
+		l.reservations[key] = a
 	}
 	return a, l.start
 }
@@ -78,14 +78,14 @@ func (l *limiter) allowance(key string) (*allowance, time.Time) {
 // answer, this process counts alone: the request will fail for that reason, or
 // need no database.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
-	a, start := l.allowance(key)
+	a, start := l.reservation(key)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.own == 0 && a.left > 0 {
-		n := max(1, a.left/portions)
+		n := max(1, a.left/reservations)
 		taken, rest, err := n, a.left-n, error(nil)
 		if l.shared != nil {
-			taken, rest, err = l.shared.ReserveQuota(ctx, key, start, window, n, l.limit)
+			taken, rest, err = l.shared.ReserveQuota(ctx, key, start, rateWindow, n, l.limit)
 		}
 		if err != nil {
 			taken, rest = n, a.left-n
@@ -93,10 +93,10 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 		a.own, a.left = taken, rest
 	}
 	if a.own == 0 {
-		return -1, start.Add(window)
+		return -1, start.Add(rateWindow)
 	}
 	a.own--
-	return a.left + a.own, start.Add(window)
+	return a.left + a.own, start.Add(rateWindow)
 }
 
 // limitAddress counts requests by the address they come from. On a route that
@@ -104,7 +104,7 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 // looked at: a good one is counted for its app, any other for the address.
 func (s *Server) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
-		s.rateHeaders(c, s.limits.limit, s.Now().Truncate(window).Add(window))
+		s.rateHeaders(c, s.limits.limit, s.Now().Truncate(rateWindow).Add(rateWindow))
 		return
 	}
 	if err := s.limit(c, addressKey(c)); err != nil {

@@ -20,7 +20,7 @@ type receiptDocument struct {
 // signature, so that the spent link opens nothing.
 func (s *Server) receipt(c *gin.Context) error {
 	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
-	app, envelope, signer, err := s.Tokens.Receipted(c.Param("token"))
+	app, envelope, signer, err := s.Tokens.VerifyReceipt(c.Param("token"))
 	if err != nil {
 		return invalid
 	}
@@ -39,7 +39,7 @@ func (s *Server) receipt(c *gin.Context) error {
 		if d.PurgeStatus == models.PurgePurged {
 			return models.ErrPurged
 		}
-		link, err := s.Tokens.Download(e, d, signer)
+		link, err := s.Tokens.IssueDownload(e, d, signer)
 		if err != nil {
 			return err
 		}

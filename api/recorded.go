@@ -8,9 +8,9 @@ import (
 	"countersign/seal/verify"
 )
 
-// compareRecorded holds a document that is sealed here against what the database
+// compareWithRecord holds a document that is sealed here against what the database
 // says of its envelope. Of others nothing is looked up: what they name is their word.
-func (s *Server) compareRecorded(ctx context.Context, r *verify.Report) error {
+func (s *Server) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil
 	}

@@ -182,13 +182,13 @@ func TestPlansOnEveryRoute(t *testing.T) {
 // TestOthersDoNotAnswer: without Temporal and without a mail server.
 func TestOthersDoNotAnswer(t *testing.T) {
 	t.Parallel()
-	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = workflows{errors.New("down")} })
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = fakeWorkflows{errors.New("down")} })
 	c := s.client(t)
 	data := contract()
 	data["signers"] = []object{{"name": "A", "email": "a@example.com"}}
 	e, link := c.sent(data)
 	c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(503, "workflow_unavailable")
-	s.post.fail = errors.New("down")
+	s.mails.fail = errors.New("down")
 	nobody := &client{t: t, s: s}
 	require.NotEmpty(t, nobody.post("/v1/signing/"+link+"/otp/request", nil).refused(503, "otp_not_sent").header.Get("Retry-After"))
 	a := nobody.get("/readyz").want(503)

@@ -17,8 +17,8 @@ import (
 	"countersign/store"
 )
 
-// repeatable is a request that is done when it is sent for the first time.
-type repeatable struct {
+// repeatableRequest is a request that is done when it is sent for the first time.
+type repeatableRequest struct {
 	c           *client
 	path        string
 	contentType string // "": JSON
@@ -27,8 +27,8 @@ type repeatable struct {
 	anew        bool   // a repeat is done again
 }
 
-// repeatables makes one request for every POST of the contract.
-func repeatables(t *testing.T, s *service) map[string]func() repeatable {
+// repeatableRequests makes one request for every POST of the contract.
+func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRequest {
 	t.Helper()
 	c, nobody := s.client(t), &client{t: t, s: s}
 	hook := "/v1/console/webhooks/" + c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.created"}}).want(201).str("id")
@@ -38,27 +38,27 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 		return b
 	}
 	broken := []byte(`{"no JSON`)
-	app := func(path string, body any) func() repeatable {
-		return func() repeatable {
-			r := repeatable{c: c, path: path}
+	app := func(path string, body any) func() repeatableRequest {
+		return func() repeatableRequest {
+			r := repeatableRequest{c: c, path: path}
 			if body != nil {
 				r.body, r.bad = asJSON(body), broken
 			}
 			return r
 		}
 	}
-	draft := func(tail string, body any) func() repeatable {
-		return func() repeatable { return app("/v1/envelopes/"+c.draft(contract()).str("id")+tail, body)() }
+	draft := func(tail string, body any) func() repeatableRequest {
+		return func() repeatableRequest { return app("/v1/envelopes/"+c.draft(contract()).str("id")+tail, body)() }
 	}
-	signer := func(tail string) func() repeatable {
-		return func() repeatable {
+	signer := func(tail string) func() repeatableRequest {
+		return func() repeatableRequest {
 			data := contract()
 			if strings.HasPrefix(tail, "/otp") {
 				data["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}
 			}
 			e, token := c.sent(data)
 			at := "/v1/signing/" + token
-			r := repeatable{c: nobody, path: at + tail}
+			r := repeatableRequest{c: nobody, path: at + tail}
 			switch tail {
 			case "/sign":
 				nobody.post(at+"/consent", nil).want(200)
@@ -67,16 +67,16 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 				r.body, r.bad = asJSON(object{"documentId": e.body["documents"].([]any)[0].(object)["id"], "page": 1, "dwellMs": 5}), broken
 			case "/otp/verify":
 				nobody.post(at+"/otp/request", nil).want(200)
-				r.body, r.bad = asJSON(object{"code": s.post.code(t)}), asJSON(object{"code": "000000"})
+				r.body, r.bad = asJSON(object{"code": s.mails.code(t)}), asJSON(object{"code": "000000"})
 			case "/decline":
 				r.body, r.bad = asJSON(object{"reason": "no"}), broken
 			}
 			return r
 		}
 	}
-	own := func(tail string, body object, anew bool) func() repeatable {
-		return func() repeatable {
-			r := repeatable{c: s.person(t, models.RoleAdmin), path: "/v1/console" + tail, anew: anew, bad: broken}
+	own := func(tail string, body object, anew bool) func() repeatableRequest {
+		return func() repeatableRequest {
+			r := repeatableRequest{c: s.person(t, models.RoleAdmin), path: "/v1/console" + tail, anew: anew, bad: broken}
 			switch tail {
 			case "/totp/confirm":
 				body = object{"code": s.code(t, r.c.post("/v1/console/totp", object{"password": password}).want(201).str("secret"))}
@@ -92,26 +92,26 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 			return r
 		}
 	}
-	return map[string]func() repeatable{
-		"/oauth/token": func() repeatable {
+	return map[string]func() repeatableRequest{
+		"/oauth/token": func() repeatableRequest {
 			f := func(secret string) []byte {
 				return form("grant_type", "client_credentials", "client_id", s.id, "client_secret", secret)
 			}
-			return repeatable{c: nobody, path: "/oauth/token", contentType: "application/x-www-form-urlencoded", body: f(s.pass), bad: f("guess")}
+			return repeatableRequest{c: nobody, path: "/oauth/token", contentType: "application/x-www-form-urlencoded", body: f(s.pass), bad: f("guess")}
 		},
 		"/v1/envelopes":              app("/v1/envelopes", contract()),
 		"/v1/envelopes/{id}/send":    draft("/send", object{"message": "please"}),
 		"/v1/envelopes/{id}/void":    draft("/void", object{"reason": "wrong file"}),
 		"/v1/envelopes/{id}/signers": draft("/signers", object{"name": "B", "email": "b@example.com"}),
 		"/v1/envelopes/{id}/fields":  draft("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 9, "y": 9, "w": 90, "h": 20}),
-		"/v1/envelopes/{id}/document": func() repeatable {
+		"/v1/envelopes/{id}/document": func() repeatableRequest {
 			r := draft("/document", nil)()
 			r.contentType, r.body, r.bad = "application/pdf", testkit.OnePage(), []byte("no PDF")
 			return r
 		},
 		"/v1/webhooks": app("/v1/webhooks", object{"url": "https://example.com/1", "events": []string{"envelope.created"}}),
-		"/v1/console/login": func() repeatable {
-			return repeatable{
+		"/v1/console/login": func() repeatableRequest {
+			return repeatableRequest{
 				c: nobody, path: "/v1/console/login", anew: true, body: asJSON(object{"email": s.person(t, models.RoleViewer).email(), "password": password}),
 				bad: asJSON(object{"email": "nobody@example.com", "password": password}),
 			}
@@ -124,15 +124,15 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 		"/v1/console/totp/recovery-codes": own("/totp/recovery-codes", nil, true),
 		"/v1/console/totp/remove":         own("/totp/remove", nil, false),
 		"/v1/console/users":               app("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": "correct horse battery", "role": "viewer"}),
-		"/v1/console/envelopes/{id}/documents": func() repeatable {
-			r := repeatable{c: c, path: "/v1/console/envelopes/" + c.draft(contract()).str("id") + "/documents"}
+		"/v1/console/envelopes/{id}/documents": func() repeatableRequest {
+			r := repeatableRequest{c: c, path: "/v1/console/envelopes/" + c.draft(contract()).str("id") + "/documents"}
 			r.contentType, r.body = multipartBody(t, nil, testkit.OnePage())
 			return r
 		},
-		"/v1/console/envelopes/{id}/void": func() repeatable {
+		"/v1/console/envelopes/{id}/void": func() repeatableRequest {
 			return app("/v1/console/envelopes/"+c.draft(contract()).str("id")+"/void", object{"reason": "x"})()
 		},
-		"/v1/console/envelopes/{id}/signers/{signerId}/resend": func() repeatable {
+		"/v1/console/envelopes/{id}/signers/{signerId}/resend": func() repeatableRequest {
 			e, _ := c.sent(contract())
 			return app("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil)()
 		},
@@ -140,15 +140,15 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 		"/v1/console/webhooks/{id}/pause":  app(hook+"/pause", nil),
 		"/v1/console/webhooks/{id}/resume": app(hook+"/resume", nil),
 		"/v1/console/webhooks/{id}/secret": app(hook+"/secret", object{"secret": "another"}),
-		"/v1/console/webhooks/{id}/ping": func() repeatable {
+		"/v1/console/webhooks/{id}/ping": func() repeatableRequest {
 			c.post(hook+"/resume", nil).want(200)
 			return app(hook+"/ping", nil)()
 		},
-		"/v1/console/webhooks/{id}/resend": func() repeatable {
+		"/v1/console/webhooks/{id}/resend": func() repeatableRequest {
 			c.post(hook+"/resume", nil).want(200) // the cases come in any order
 			return app(hook+"/resend", object{"since": "2026-01-02T03:04:05Z"})()
 		},
-		"/v1/console/webhook-deliveries/{id}/resend": func() repeatable {
+		"/v1/console/webhook-deliveries/{id}/resend": func() repeatableRequest {
 			c.post(hook+"/resume", nil).want(200)
 			c.draft(contract())
 			c.post(hook+"/pause", nil).want(200) // fails what is on its way
@@ -156,19 +156,19 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 			d := c.get("/v1/console/webhook-deliveries?status=failed").want(200).body["data"].([]any)[0].(object)
 			return app("/v1/console/webhook-deliveries/"+d["id"].(string)+"/resend", nil)()
 		},
-		"/v1/embedded/signing-sessions": func() repeatable {
+		"/v1/embedded/signing-sessions": func() repeatableRequest {
 			e, _ := c.sent(contract())
 			return app("/v1/embedded/signing-sessions", object{
 				"envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "tenantId": "acme", "allowedOrigin": "https://app.example.com",
 			})()
 		},
-		"/v1/console/users/{id}/password": func() repeatable {
+		"/v1/console/users/{id}/password": func() repeatableRequest {
 			user := c.post("/v1/console/users", object{"email": "fresh@example.com", "name": "F", "password": "a long password", "role": "viewer"}).want(201)
 			return app("/v1/console/users/"+user.str("id")+"/password", object{"newPassword": "another long one"})()
 		},
 		"/v1/console/webhooks":       app("/v1/console/webhooks", object{"url": "https://example.com/2", "events": []string{"envelope.created"}}),
 		"/v1/console/client-secrets": own("/client-secrets", object{"password": password, "overlapHours": 24}, true),
-		"/v1/console/client-secrets/{id}/end": func() repeatable {
+		"/v1/console/client-secrets/{id}/end": func() repeatableRequest {
 			r := own("/client-secrets", object{"password": password}, false)()
 			for range 2 {
 				s.clock.advance(time.Second)
@@ -180,8 +180,8 @@ func repeatables(t *testing.T, s *service) map[string]func() repeatable {
 			r.path += "/" + secrets[1].ID.String() + "/end"
 			return r
 		},
-		"/v1/verify": func() repeatable {
-			return repeatable{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: testkit.OnePage(), anew: true}
+		"/v1/verify": func() repeatableRequest {
+			return repeatableRequest{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: testkit.OnePage(), anew: true}
 		},
 		"/v1/signing/{token}/otp/request": signer("/otp/request"),
 		"/v1/signing/{token}/otp/verify":  signer("/otp/verify"),
@@ -206,7 +206,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	all := repeatables(t, s)
+	all := repeatableRequests(t, s)
 	for _, r := range s.api.Routes() {
 		if path, ok := strings.CutPrefix(r, "POST "); ok && path != "/v1/embedded/builder-sessions" { // never done, so never repeated
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)
@@ -249,7 +249,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 				caller.t = t
 				user := caller.me().body["user"].(object)["id"].(string)
 				for key, sum := range map[string][]byte{"same": fingerprint, "other": []byte("other")} {
-					_, _, err := s.store.ClaimKey(t.Context(), store.Request{
+					_, _, err := s.store.ClaimKey(t.Context(), store.IdempotentRequest{
 						Scope: models.UserActor(uuid.MustParse(user)), Method: http.MethodPost, Path: r.path, Key: key, Fingerprint: sum,
 					}, time.Hour)
 					require.NoError(t, err)

@@ -11,49 +11,49 @@ import (
 	"countersign/models"
 )
 
-// access says which credential a route asks for.
-type access int
+// credentialKind says which credential a route asks for.
+type credentialKind int
 
 const (
-	public  access = iota // none
-	bearer                // an app's access token
-	console               // an app's access token, or a console user's of sufficient role
-	person                // a console user's alone
-	signing               // a signer token in the path
+	public      credentialKind = iota // none
+	bearer                            // an app's access token
+	console                           // an app's access token, or a console user's of sufficient role
+	consoleUser                       // a console user's alone
+	signing                           // a signer token in the path
 )
 
-// repeats says what a POST with the Idempotency-Key of an earlier one gets, once
+// replayPolicy says what a POST with the Idempotency-Key of an earlier one gets, once
 // that has taken effect.
-type repeats int
+type replayPolicy int
 
 const (
-	repeatAnswer repeats = iota // the same answer, for 24 hours
-	repeatToken                 // the same, for half an access token's life
-	repeatAnew                  // it is done again: the answer is a secret that is shown once, or nothing was changed
+	replayResponse replayPolicy = iota // the same answer, for 24 hours
+	replayBriefly                      // the same, for half an access token's life
+	neverReplay                        // it is done again: the answer is a secret that is shown once, or nothing was changed
 )
 
-func (r repeats) duration() time.Duration {
+func (r replayPolicy) lifetime() time.Duration {
 	switch r {
-	case repeatToken:
-		return keepTokens
-	case repeatAnew:
+	case replayBriefly:
+		return tokenResponseLifetime
+	case neverReplay:
 		return 0
-	case repeatAnswer:
+	case replayResponse:
 	}
-	return keepAnswers
+	return responseLifetime
 }
 
 // route is one row of the table that lists every endpoint.
 type route struct {
-	method, path    string
-	access          access
-	role            models.Role // console, person: the least that a user needs
-	allowWithoutMFA bool        // console: also while the user's second factor is missing
-	ended           bool        // signing: also for a link that has expired
-	keep            repeats
-	public          func(*gin.Context) error
-	app             func(*gin.Context, caller) error
-	signer          func(*gin.Context, signerLink) error
+	method, path     string
+	access           credentialKind
+	role             models.Role // console, person: the least that a user needs
+	allowWithoutMFA  bool        // console: also while the user's second factor is missing
+	allowExpiredLink bool        // signing: also for a link that has expired
+	replay           replayPolicy
+	public           func(*gin.Context) error
+	app              func(*gin.Context, caller) error
+	signer           func(*gin.Context, signerLink) error
 }
 
 func (s *Server) routes() []route {
@@ -67,18 +67,18 @@ func (s *Server) routes() []route {
 		return route{method: method, path: "/v1/console" + path, access: console, role: role, app: h}
 	}
 	own := func(method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: person, role: models.RoleViewer, allowWithoutMFA: true, app: h}
+		return route{method: method, path: "/v1/console" + path, access: consoleUser, role: models.RoleViewer, allowWithoutMFA: true, app: h}
 	}
 	// A person's alone as well, but none of the own account: the role and the second factor count.
 	ownAs := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: person, role: role, app: h}
+		return route{method: method, path: "/v1/console" + path, access: consoleUser, role: role, app: h}
 	}
 	anew := func(r route) route {
-		r.keep = repeatAnew
+		r.replay = neverReplay
 		return r
 	}
 	token := func(r route) route {
-		r.keep = repeatToken
+		r.replay = replayBriefly
 		return r
 	}
 	allowWithoutMFA := func(r route) route {
@@ -89,7 +89,7 @@ func (s *Server) routes() []route {
 		return route{method: method, path: "/v1/signing/:token" + path, access: signing, signer: h}
 	}
 	ended := func(r route) route {
-		r.ended = true
+		r.allowExpiredLink = true
 		return r
 	}
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
@@ -126,7 +126,7 @@ func (s *Server) routes() []route {
 		anew(own(post, "/totp/confirm", s.confirmFactor)),
 		anew(own(post, "/totp/recovery-codes", s.renewRecovery)),
 		own(post, "/totp/remove", s.removeFactor),
-		allowWithoutMFA(con(viewer, get, "/me", s.me)),
+		allowWithoutMFA(con(viewer, get, "/me", s.currentUser)),
 		con(admin, get, "/users", s.listUsers),
 		con(admin, post, "/users", s.createUser),
 		con(admin, patch, "/users/:id", s.updateUser),
@@ -195,7 +195,7 @@ func (s *Server) routes() []route {
 }
 
 // checkPath answers an envelope that is not the caller's before anything of the
-// request is looked at, so that no body tells whether it exists. Reading it
+// request is looked at, so that no body says whether it exists. Reading it
 // again to change it costs less than a body that was read in vain.
 func (s *Server) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
@@ -212,8 +212,8 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 	}
 	tagEnvelope(c, id)
 	if c.Request.Method == http.MethodPost {
-		tenant, err := s.Store.TenantOf(c.Request.Context(), app.ID, id)
-		if err == nil && app.MayUse(tenant) != nil {
+		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)
+		if err == nil && app.CheckTenant(tenant) != nil {
 			err = models.ErrNotFound
 		}
 		return err
@@ -260,7 +260,7 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 func (s *Server) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
 	switch r.access {
-	case bearer, console, person:
+	case bearer, console, consoleUser:
 		var app caller
 		var err error
 		if r.access == bearer {
@@ -274,9 +274,9 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
-		return s.idempotent(c, app.actor(), path, r.keep.duration(), func() error { return r.app(c, app) })
+		return s.idempotent(c, app.actor(), path, r.replay.lifetime(), func() error { return r.app(c, app) })
 	case signing:
-		l, err := s.authenticateSigner(c, r.ended)
+		l, err := s.authenticateSigner(c, r.allowExpiredLink)
 		if err == nil {
 			err = checkQuery(c)
 		}
@@ -285,8 +285,8 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		}
 		tagEnvelope(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
-		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.keep.duration(), func() error { return r.signer(c, l) })
+		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.replay.lifetime(), func() error { return r.signer(c, l) })
 	case public:
 	}
-	return s.idempotent(c, publicScope(c), path, r.keep.duration(), func() error { return r.public(c) })
+	return s.idempotent(c, publicScope(c), path, r.replay.lifetime(), func() error { return r.public(c) })
 }

@@ -140,7 +140,7 @@ func TestKeyRotation(t *testing.T) {
 			require.NoError(t, err)
 			s.cfg.Tokens, err = credential.NewTokens(keys, s.clock.now)
 			require.NoError(t, err)
-			s.cfg.Tokens.Follow(func() ([]store.Key, error) {
+			s.cfg.Tokens.ReloadFrom(func() ([]store.Key, error) {
 				asked++
 				return s.store.Keys(context.WithoutCancel(t.Context()), models.KeyTokens)
 			})
@@ -163,7 +163,7 @@ func TestKeyRotation(t *testing.T) {
 		require.Zero(t, asked, "keys that are known are not asked for again")
 
 		s.clock.advance(31 * time.Second)
-		token, err := signer.Access(s.app.ID) // by the process that has seen the time pass
+		token, err := signer.IssueAccess(s.app.ID) // by the process that has seen the time pass
 		require.NoError(t, err)
 		head, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[0])
 		require.NoError(t, err)

@@ -81,9 +81,9 @@ type Config struct {
 
 	// Tracer gives each request a span; nil: nobody traces.
 	Tracer trace.Tracer
-	// Observe is told of every request that was answered, with the route's pattern; nil: nobody.
+	// Observe learns of every request that was answered, with the route's pattern; nil: nobody.
 	Observe func(method, route string, status int, took time.Duration)
-	// FileMissing is told of a document's file that is gone; nil: nobody.
+	// FileMissing learns of a document's file that is gone; nil: nobody.
 	FileMissing func()
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -94,32 +94,32 @@ type Config struct {
 type Server struct {
 	Config
 
-	admitting chan struct{} // a slot for each PDF that is examined at the moment
-	drawing   chan struct{} // a slot for each reading copy that is made at the moment
+	admissionSlots   chan struct{} // a slot for each PDF that is examined at the moment
+	readingCopySlots chan struct{} // a slot for each reading copy that is made at the moment
 
 	files  *blob.Reader
 	log    *slog.Logger
 	limits *limiter
 	engine *gin.Engine
-	apps   apps
+	apps   appCache
 	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
 	bearerRoutes map[string]bool
 	docsPage     func() ([]byte, error)
-	// verifying holds a place for each document that is being verified.
-	verifying chan struct{}
+	// verificationSlots holds a place for each document that is being verified.
+	verificationSlots chan struct{}
 }
 
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verifying: make(chan struct{}, runtime.NumCPU()), admitting: make(chan struct{}, admitAtOnce), drawing: make(chan struct{}, drawAtOnce)}
+	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verificationSlots: make(chan struct{}, runtime.NumCPU()), admissionSlots: make(chan struct{}, maxConcurrentAdmissions), readingCopySlots: make(chan struct{}, maxConcurrentReadingCopies)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = admission.DefaultLimits()
 	}
 	if s.ConsoleIdle == 0 {
 		s.ConsoleIdle = consoleIdle
 	}
-	var shared Windows
+	var shared Quotas
 	if cfg.SharedLimits {
 		shared = cfg.Store
 	}
@@ -139,7 +139,7 @@ func New(cfg Config) (*Server, error) {
 		}
 		for _, m := range methods {
 			s.engine.Handle(m, r.path, s.handle(r))
-			s.bearerRoutes[m+" "+r.path] = r.access == bearer || r.access == console || r.access == person
+			s.bearerRoutes[m+" "+r.path] = r.access == bearer || r.access == console || r.access == consoleUser
 		}
 	}
 	s.engine.NoRoute(func(c *gin.Context) {
@@ -158,13 +158,13 @@ func New(cfg Config) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// act is who makes the request, for the audit trail.
-func (s *Server) act(c *gin.Context, actor string) models.Act {
+// actionContext is who makes the request, for the audit trail.
+func (s *Server) actionContext(c *gin.Context, actor string) models.ActionContext {
 	agent := c.Request.UserAgent()
 	if len(agent) > maxUserAgent {
 		agent = agent[:maxUserAgent]
 	}
-	return models.Act{
+	return models.ActionContext{
 		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
 	}
 }

@@ -44,7 +44,7 @@ func (s *Server) login(c *gin.Context) error {
 		if code == nil {
 			return models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a code from its authenticator app, or a recovery code.")
 		}
-		if err := s.takeCode(c, user.ID, *code); err != nil {
+		if err := s.consumeCode(c, user.ID, *code); err != nil {
 			return err
 		}
 	}
@@ -52,16 +52,16 @@ func (s *Server) login(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	act := s.act(c, models.UserActor(user.ID))
-	session, err := s.keyed(c).SignIn(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
+	act := s.actionContext(c, models.UserActor(user.ID))
+	session, err := s.keyed(c).StartConsoleSession(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
 	if err != nil {
 		return err
 	}
-	token, err := s.Tokens.Console(user, session)
+	token, err := s.Tokens.IssueConsole(user, session)
 	if err != nil {
 		return err
 	}
-	s.note(c, "console user signed in", "user", user.ID, "secondFactor", factor.Active)
+	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor.Active)
 	c.JSON(http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
 		"user": viewUser(user), "app": viewApp(app), "mustEnrol": !factor.Active && s.ConsoleTOTP.Requires(user.Role),
@@ -71,15 +71,15 @@ func (s *Server) login(c *gin.Context) error {
 
 // How many wrong codes of a second factor an account may see in how long.
 const (
-	wrongCodes = 10
-	codeWindow = time.Hour
+	maxWrongCodes = 10
+	codeWindow    = time.Hour
 )
 
-// takeCode uses up a code of a user's second factor. A try is taken beforehand,
+// consumeCode uses up a code of a user's second factor. A try is taken beforehand,
 // as by withAttemptLimit.
-func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
+func (s *Server) consumeCode(c *gin.Context, user uuid.UUID, code string) error {
 	ctx, key, start := c.Request.Context(), "factor:"+user.String(), s.Now().UTC().Truncate(codeWindow)
-	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, wrongCodes)
+	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, maxWrongCodes)
 	if err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func (s *Server) takeCode(c *gin.Context, user uuid.UUID, code string) error {
 		e.RetryAfter = max(start.Add(codeWindow).Sub(s.Now()), time.Second)
 		return e
 	}
-	if err := s.keyed(c).TakeCode(ctx, user, code); err != nil {
+	if err := s.keyed(c).ConsumeCode(ctx, user, code); err != nil {
 		return err
 	}
-	_, _, err = s.Store.ReserveQuota(ctx, key, start, codeWindow, -1, wrongCodes)
+	_, _, err = s.Store.ReserveQuota(ctx, key, start, codeWindow, -1, maxWrongCodes)
 	return err
 }
 
-// confirmed reads what a person sends with a change of the own account: the
+// reauthenticate reads what a person sends with a change of the own account: the
 // password again, and a code where there is a second factor.
-func (s *Server) confirmed(c *gin.Context, app caller, o *object) error {
+func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, code := o.str("password"), o.optStr("code")
 	if app.factor && code == nil {
 		o.bad("code", "is required")
@@ -110,17 +110,17 @@ func (s *Server) confirmed(c *gin.Context, app caller, o *object) error {
 	})
 	switch {
 	case isNotFound(err) || err == nil && who.ID != app.user.ID:
-		return wrong("password", "is wrong")
+		return wrongCredential("password", "is wrong")
 	case err != nil || !app.factor:
 		return err
 	}
-	return wrongCode(s.takeCode(c, app.user.ID, *code))
+	return wrongCode(s.consumeCode(c, app.user.ID, *code))
 }
 
-func wrong(name, what string) error { return models.InvalidField(name, "%s", what) }
+func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
 
-// me is who the bearer token belongs to. user is null for the app itself.
-func (s *Server) me(c *gin.Context, app caller) error {
+// currentUser is who the bearer token belongs to. user is null for the app itself.
+func (s *Server) currentUser(c *gin.Context, app caller) error {
 	var user *userView
 	if app.user != nil {
 		v := viewUser(app.user)
@@ -134,10 +134,10 @@ func (s *Server) me(c *gin.Context, app caller) error {
 
 // logout ends the session of the token at once.
 func (s *Server) logout(c *gin.Context, app caller) error {
-	if err := s.Store.SignOut(c.Request.Context(), app.user.ID, app.session); err != nil {
+	if err := s.Store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
-	s.note(c, "console user signed out", "user", app.user.ID)
+	s.logSecurityEvent(c, "console user signed out", "user", app.user.ID)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -153,7 +153,7 @@ type sessionView struct {
 }
 
 func (s *Server) listSessions(c *gin.Context, app caller) error {
-	rows, devices, err := s.Store.Sessions(c.Request.Context(), app.user.ID, s.ConsoleIdle)
+	rows, devices, err := s.Store.ConsoleSessions(c.Request.Context(), app.user.ID, s.ConsoleIdle)
 	if err != nil {
 		return err
 	}
@@ -175,18 +175,18 @@ func (s *Server) endSessions(c *gin.Context, app caller) error {
 		return err
 	}
 	one := o.optID("sessionId")
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	if one != nil {
-		err = s.Store.SignOut(c.Request.Context(), app.user.ID, *one)
+		err = s.Store.EndConsoleSession(c.Request.Context(), app.user.ID, *one)
 	} else {
-		err = s.Store.SignOutUser(c.Request.Context(), app.user.ID, app.session)
+		err = s.Store.EndConsoleSessions(c.Request.Context(), app.user.ID, app.session)
 	}
 	if err != nil {
 		return err
 	}
-	s.note(c, "console sessions ended", "user", app.user.ID, "by", app.actor())
+	s.logSecurityEvent(c, "console sessions ended", "user", app.user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -198,13 +198,13 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 		return err
 	}
 	fresh := o.str("newPassword")
-	if err := s.confirmed(c, app, o); err != nil {
+	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	if err := s.keyed(c).SetPassword(c.Request.Context(), app.user, fresh, app.session); err != nil {
 		return err
 	}
-	s.note(c, "console password changed", "user", app.user.ID)
+	s.logSecurityEvent(c, "console password changed", "user", app.user.ID)
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -215,7 +215,7 @@ func (s *Server) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.Store.UserOf(c.Request.Context(), app.ID, id)
+	return s.Store.UserOfApp(c.Request.Context(), app.ID, id)
 }
 
 // endUserSessions ends the sessions of a console user.
@@ -224,10 +224,10 @@ func (s *Server) endUserSessions(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Store.SignOutUser(c.Request.Context(), user.ID, uuid.Nil); err != nil {
+	if err := s.Store.EndConsoleSessions(c.Request.Context(), user.ID, uuid.Nil); err != nil {
 		return err
 	}
-	s.note(c, "console sessions ended", "user", user.ID, "by", app.actor())
+	s.logSecurityEvent(c, "console sessions ended", "user", user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

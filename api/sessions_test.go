@@ -71,7 +71,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		busy.me().want(200)
 		s.clock.advance(30 * time.Minute) // more than eight hours since the login
 		busy.me().want(401)
-		require.NoError(t, s.store.Housekeep(t.Context()))
+		require.NoError(t, s.store.DeleteExpired(t.Context()))
 	})
 }
 
@@ -130,7 +130,7 @@ func TestAdministratorsEndSessions(t *testing.T) {
 		user.me().want(401)
 		user = s.enters(t, object{"email": admin.email(), "password": password})
 		user.me().want(200)
-		require.NoError(t, s.store.SignOutAll(t.Context()))
+		require.NoError(t, s.store.EndAllConsoleSessions(t.Context()))
 		user.me().want(401)
 		admin.me().want(401)
 		s.client(t).del("/v1/console/users/"+uuid.NewString()+"/sessions").refused(404, "not_found")
@@ -191,7 +191,7 @@ func TestGuessablePasswords(t *testing.T) {
 // TestSignInsAreLogged: who was let in and how, by id; nothing that lets in, and no address.
 func TestSignInsAreLogged(t *testing.T) {
 	t.Parallel()
-	var log logged
+	var log logBuffer
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	c, secret, recovery := s.enrolled(t, models.RoleViewer)
 	email, id := c.email(), c.me().body["user"].(object)["id"].(string)
@@ -215,19 +215,19 @@ func TestSignInsAreLogged(t *testing.T) {
 	}
 }
 
-// logged is a log that is written at the same time.
-type logged struct {
+// logBuffer is a log that is written at the same time.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logged) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(b)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()

@@ -39,7 +39,7 @@ func settingsOf(c *gin.Context, app caller) (string, error) {
 	if err := p.Err(); err != nil {
 		return "", err
 	}
-	return tenant, app.MayUse(tenant)
+	return tenant, app.CheckTenant(tenant)
 }
 
 func (s *Server) getSettings(c *gin.Context, app caller) error {
@@ -56,7 +56,7 @@ func (s *Server) showSettings(c *gin.Context, app caller, tenant string) error {
 	if err != nil {
 		return err
 	}
-	effective = effective.Over(s.defaults(app))
+	effective = effective.WithDefaults(s.serviceDefaults(app))
 	c.JSON(http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 	return nil
 }
@@ -79,7 +79,7 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 	}
 	v := models.Settings{
 		AppID: app.ID, TenantID: tenant, DefaultExpiryDays: o.optInt("defaultExpiryDays"), ReminderIntervalHours: o.optInt("reminderIntervalHours"),
-		RetentionDays: o.optInt("retentionDays"), SenderName: visible(o.optStr("senderName")),
+		RetentionDays: o.optInt("retentionDays"), SenderName: stripInvisible(o.optStr("senderName")),
 		Language: o.optStr("language"), ReplyTo: o.optStr("replyTo"), NotifyEmail: o.optStr("notifyEmail"),
 	}
 	if text := o.optStr("fieldOrigin"); text != nil {

@@ -20,9 +20,9 @@ import (
 	"countersign/internal/testkit"
 )
 
-// party is an envelope whose signers have a code by mail: the first group signs
+// twoSigners is an envelope whose signers have a code by mail: the first group signs
 // with a text and a picture, the second has two signers with a text each.
-func party() object {
+func twoSigners() object {
 	signer := func(name string, group int) object {
 		return object{"name": name, "email": strings.ToLower(name) + "@example.com", "routingOrder": group, "authMethod": "email_otp"}
 	}
@@ -41,7 +41,7 @@ func (s *service) link(t *testing.T, envelope *answer, i int) string {
 	t.Helper()
 	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))
 	require.NoError(t, err)
-	token, err := s.cfg.Tokens.Signing(s.app.ID, e.Signers[i])
+	token, err := s.cfg.Tokens.IssueSigning(s.app.ID, e.Signers[i])
 	require.NoError(t, err)
 	return "/v1/signing/" + token
 }
@@ -50,9 +50,9 @@ func (s *service) link(t *testing.T, envelope *answer, i int) string {
 func (c *client) code(at string) string {
 	c.t.Helper()
 	c.post(at+"/otp/request", nil).want(200)
-	c.s.post.mu.Lock()
-	defer c.s.post.mu.Unlock()
-	return regexp.MustCompile(`\b\d{6}\b`).FindString(c.s.post.mails[len(c.s.post.mails)-1].Text)
+	c.s.mails.mu.Lock()
+	defer c.s.mails.mu.Unlock()
+	return regexp.MustCompile(`\b\d{6}\b`).FindString(c.s.mails.mails[len(c.s.mails.mails)-1].Text)
 }
 
 // binds confirms the signer of a link, and returns a client that has the session.
@@ -98,7 +98,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
-		e, _ := c.sent(party())
+		e, _ := c.sent(twoSigners())
 		picture := testkit.Signature()
 		ada := s.link(t, e, 0)
 		first := nobody.binds(ada)
@@ -138,7 +138,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		require.Equal(t, drawn["picture"], hex.EncodeToString(sum[:]))
 		nobody.get(path).refused(401, "otp_required")
 		second.get(grace+"/pictures/"+strings.Repeat("0", 64)).refused(404, "not_found")
-		otherEnvelope, _ := c.sent(party())
+		otherEnvelope, _ := c.sent(twoSigners())
 		other := s.link(t, otherEnvelope, 0)
 		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).refused(404, "not_found")
 
@@ -189,7 +189,7 @@ func TestSigningWithoutLooking(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c, nobody := s.client(t), &client{t: t, s: s}
-	data := party()
+	data := twoSigners()
 	data["signers"].([]object)[0]["authMethod"] = "none"
 	data["signers"].([]object)[1]["routingOrder"] = 1
 	data["signers"].([]object)[2]["routingOrder"] = 1
@@ -234,7 +234,7 @@ func TestShortLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
-		e, _ := c.sent(party())
+		e, _ := c.sent(twoSigners())
 		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 		require.NoError(t, err)
 		short := s.store.ShortLink(*stored.Signers[0].LinkID)
@@ -269,13 +269,13 @@ func TestSavedSignaturesAreOnesOwn(t *testing.T) {
 		}
 		confirmed := func(at, method string) *client {
 			nobody.post(at+"/otp/request", nil).want(200)
-			s.post.mu.Lock()
-			text := s.post.texts
+			s.mails.mu.Lock()
+			text := s.mails.texts
 			if method == "email_otp" {
-				text = []string{s.post.mails[len(s.post.mails)-1].Text}
+				text = []string{s.mails.mails[len(s.mails.mails)-1].Text}
 			}
 			code := regexp.MustCompile(`\b\d{6}\b`).FindString(text[len(text)-1])
-			s.post.mu.Unlock()
+			s.mails.mu.Unlock()
 			return nobody.with("X-Signer-Session", nobody.post(at+"/otp/verify", object{"code": code, "bind": true}).want(200).str("sessionToken"))
 		}
 		at := envelope("acme", "sms_otp")

@@ -26,9 +26,9 @@ const (
 	sessionTokenBytes = 32
 )
 
-// signerAct is who makes a request of a signing link, with the session that it shows.
-func (s *Server) signerAct(c *gin.Context, l signerLink) models.Act {
-	act := s.act(c, models.SignerActor(l.SignerID))
+// signerContext is who makes a request of a signing link, with the session that it shows.
+func (s *Server) signerContext(c *gin.Context, l signerLink) models.ActionContext {
+	act := s.actionContext(c, models.SignerActor(l.SignerID))
 	token := c.GetHeader(sessionHeader)
 	if token == "" {
 		if cookie, err := c.Request.Cookie(s.sessionCookieName(l.ID)); err == nil {

@@ -34,7 +34,7 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		signer, err = e.Consent(s.signerAct(c, l), l.Link, shown)
+		signer, err = e.Consent(s.signerContext(c, l), l.Link, shown)
 		return err
 	}, func() (*store.StoredResponse, error) {
 		return inJSON(http.StatusOK, gin.H{"consentedAt": utcPtr(signer.ConsentAt)})
@@ -56,15 +56,15 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	}
 	sub := submission(o, mine)
 	invalid := o.err()
-	receipt, err := s.Tokens.Receipt(l)
+	receipt, err := s.Tokens.IssueReceipt(l)
 	if err != nil {
 		return err
 	}
 	var signer *models.Signer
 	var status models.Status
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		act := s.signerAct(c, l)
-		if err := e.MaySign(act, l.Link); err != nil || invalid != nil {
+		act := s.signerContext(c, l)
+		if err := e.CheckSign(act, l.Link); err != nil || invalid != nil {
 			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
 		}
 		signer, err = e.Sign(act, l.Link, sub)
@@ -88,7 +88,7 @@ func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]model
 	if err != nil {
 		return nil, err
 	}
-	if err := e.MaySign(s.signerAct(c, l), l.Link); err != nil {
+	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return nil, err
 	}
 	mine := make(map[uuid.UUID]models.FieldType)
@@ -124,7 +124,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 				in.Image = picture(&pictures, f, *b64)
 				delete(mine, in.FieldID)
 			} else {
-				in.Image = notDecoded
+				in.Image = undecodedPicture
 			}
 		}
 		sub.Fields = append(sub.Fields, in)
@@ -132,8 +132,8 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 	return sub
 }
 
-// notDecoded stands for a picture that is refused whatever it shows.
-var notDecoded = []byte{0}
+// undecodedPicture stands for a picture that is refused whatever it shows.
+var undecodedPicture = []byte{0}
 
 func picture(pictures *seal.Pictures, f *object, b64 string) []byte {
 	const name = "signatureImageBase64"
@@ -156,7 +156,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	reason := visible(o.optStr("reason"))
+	reason := stripInvisible(o.optStr("reason"))
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 		if s.DeclineNeedsCode {
 			decline = e.DeclineConfirmed
 		}
-		signer, err = decline(s.signerAct(c, l), l.Link, reason)
+		signer, err = decline(s.signerContext(c, l), l.Link, reason)
 		status = e.Status
 		return err
 	}, func() (*store.StoredResponse, error) {
@@ -186,16 +186,16 @@ func (s *Server) pageView(c *gin.Context, l signerLink) error {
 		return err
 	}
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) error {
-		return e.ViewPage(s.signerAct(c, l), l.Link, doc, page, int64(dwell))
+		return e.ViewPage(s.signerContext(c, l), l.Link, doc, page, int64(dwell))
 	}, func() (*store.StoredResponse, error) {
 		return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
 	})
 	return err
 }
 
-// hideNotFound makes a link to an envelope that is not there an invalid link,
+// notFoundAsInvalidLink makes a link to an envelope that is not there an invalid link,
 // and leaves every other refusal as it is.
-func hideNotFound(err error) error {
+func notFoundAsInvalidLink(err error) error {
 	if isNotFound(err) {
 		return models.ErrLinkInvalid
 	}
@@ -205,5 +205,5 @@ func hideNotFound(err error) error {
 // linkedEnvelope loads the envelope of a signing link.
 func (s *Server) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
-	return e, hideNotFound(err)
+	return e, notFoundAsInvalidLink(err)
 }

@@ -27,7 +27,7 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	e, err := s.keyed(c).Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.RequestCode(s.signerAct(c, l), l.Link, s.Codes.Hash(l.Link, code))
+		signer, err = e.RequestCode(s.signerContext(c, l), l.Link, s.Codes.Hash(l.Link, code))
 		return err
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	msg := templates.Code{
-		Language: chosen.In(), RecipientName: signer.Name, SenderName: chosen.Sender(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+		Language: chosen.LanguageOrDefault(), RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		if s.SMS == nil || signer.Phone == nil {
@@ -96,10 +96,10 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	if bind {
 		token = newSessionToken()
 		session = tokenHash(token)
-		keepNoAnswer(c)
+		doNotStoreResponse(c)
 	}
 	verified := false
-	act := s.signerAct(c, l)
+	act := s.signerContext(c, l)
 	e, err := s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		if invalid != nil {
 			if _, err := e.Reader(l.Link, act.At, false); err != nil {

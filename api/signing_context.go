@@ -82,7 +82,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	act := s.signerAct(c, l)
+	act := s.signerContext(c, l)
 	signer, err := e.Reader(l.Link, act.At, true)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
 			if confirmed = err == nil && signer.Confirmed(act); confirmed {
-				signer, err = e.Show(act, l.Link)
+				signer, err = e.RecordShown(act, l.Link)
 			}
 			return err
 		})
@@ -108,7 +108,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := s.settings(c, caller{App: app}, e.TenantID)
+	chosen, err := s.effectiveSettings(c, caller{App: app}, e.TenantID)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
 	}
 	if confirmed {
-		if v.Filled, err = s.filled(c.Request.Context(), e); err != nil {
+		if v.Filled, err = s.filledFields(c.Request.Context(), e); err != nil {
 			return err
 		}
 		key := s.Codes.DraftKey(l.Link)

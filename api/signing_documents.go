@@ -8,8 +8,8 @@ import (
 	"countersign/models"
 )
 
-// readable loads the envelope of a link that may be read by its holder.
-func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error) {
+// readableEnvelope loads the envelope of a link that may be read by its holder.
+func (s *Server) readableEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return nil, err
@@ -20,8 +20,8 @@ func (s *Server) readable(c *gin.Context, l signerLink) (*models.Envelope, error
 
 // sendToSigner streams a document as it was uploaded, or with what others entered.
 func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
-	read := s.readable
-	entries, err := wantsEntries(c)
+	read := s.readableEnvelope
+	entries, err := readingCopyRequested(c)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Server) signingDocument(c *gin.Context, l signerLink) error {
 }
 
 func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
-	e, err := s.readable(c, l)
+	e, err := s.readableEnvelope(c, l)
 	if err != nil {
 		return err
 	}

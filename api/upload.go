@@ -34,7 +34,7 @@ func (u *upload) discard() {
 // request is looked at before.
 func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
-	info, err := s.examine(ctx, u.file, u.Size)
+	info, err := s.admitPDF(ctx, u.file, u.Size)
 	if err != nil {
 		return err
 	}
@@ -56,15 +56,15 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 	return nil
 }
 
-// admitAtOnce is how many PDFs are examined at a time: each may take
+// maxConcurrentAdmissions is how many PDFs are examined at a time: each may take
 // Admission.MaxMemory.
-const admitAtOnce = 8
+const maxConcurrentAdmissions = 8
 
-// examine admits a PDF when its turn has come.
-func (s *Server) examine(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
+// admitPDF admits a PDF when its turn has come.
+func (s *Server) admitPDF(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	select {
-	case s.admitting <- struct{}{}:
-		defer func() { <-s.admitting }()
+	case s.admissionSlots <- struct{}{}:
+		defer func() { <-s.admissionSlots }()
 		return admission.Admit(ctx, f, size, s.Admission)
 	case <-ctx.Done():
 		return admission.Info{}, ctx.Err()
@@ -94,7 +94,7 @@ func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 // addDocument stores an upload as the envelope's next document.
 // It answers with status and what view makes of the document.
 func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
-	e, err := s.ownEnvelope(c, app)
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
@@ -112,21 +112,21 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	var d *models.Document
 	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-			d, err = e.AddDocument(s.act(c, app.actor()), u.DocumentInput, limits.Documents)
+			d, err = e.AddDocument(s.actionContext(c, app.actor()), u.DocumentInput, limits.Documents)
 			return err
 		})
 	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
 	if err != nil {
 		if models.IsRefusal(err) {
-			s.forget(c, u.BlobKey)
+			s.discardBlob(c, u.BlobKey)
 		}
 		return err
 	}
 	return nil
 }
 
-// forget removes a file that no envelope came to hold.
-func (s *Server) forget(c *gin.Context, key string) {
+// discardBlob removes a file that no envelope came to hold.
+func (s *Server) discardBlob(c *gin.Context, key string) {
 	if err := s.Blobs.Delete(c.Request.Context(), key); err != nil {
 		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
 	}
@@ -136,11 +136,11 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
 	}
-	if err := s.mayUpload(c, app); err != nil {
+	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
 	limitBody(c, s.UploadLimit+1)
-	u, err := s.receive(c.Request.Body, "", s.UploadLimit)
+	u, err := s.receiveUpload(c.Request.Body, "", s.UploadLimit)
 	if err != nil {
 		return err
 	}
@@ -150,18 +150,18 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
-// mayUpload refuses somebody else's envelope, and one that takes no more
+// checkUpload refuses somebody else's envelope, and one that takes no more
 // documents, before a byte is read.
-func (s *Server) mayUpload(c *gin.Context, app caller) error {
-	e, err := s.ownEnvelope(c, app)
+func (s *Server) checkUpload(c *gin.Context, app caller) error {
+	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
-	return e.MayAddDocument(s.Store.PlanLimits(app.Plan).Documents)
+	return e.CheckAddDocument(s.Store.PlanLimits(app.Plan).Documents)
 }
 
 func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
-	if err := s.mayUpload(c, app); err != nil {
+	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
 	in, err := s.readParts(c, s.UploadLimit)

@@ -33,9 +33,9 @@ func (s *Server) listUsers(c *gin.Context, app caller) error {
 	return nil
 }
 
-// notOwn refuses what an administrator does to others only, so that none locks
+// refuseOwnAccount refuses what an administrator does to others only, so that none locks
 // the last one out by mistake.
-func notOwn(app caller, user uuid.UUID, message string) error {
+func refuseOwnAccount(app caller, user uuid.UUID, message string) error {
 	if app.user != nil && app.user.ID == user {
 		return models.Refuse(models.KindForbidden, "own_account", "%s", message)
 	}
@@ -61,7 +61,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 		return err
 	}
 	if change.Role != nil && *change.Role != user.Role {
-		if err := notOwn(app, user.ID, "Your own role is changed by another administrator."); err != nil {
+		if err := refuseOwnAccount(app, user.ID, "Your own role is changed by another administrator."); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "console user changed", "user", user.ID, "role", changed.Role, "by", app.actor())
+	s.logSecurityEvent(c, "console user changed", "user", user.ID, "role", changed.Role, "by", app.actor())
 	c.JSON(http.StatusOK, viewUser(changed))
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := notOwn(app, user.ID, "Your own password is changed with the one you have."); err != nil {
+	if err := refuseOwnAccount(app, user.ID, "Your own password is changed with the one you have."); err != nil {
 		return err
 	}
 	o, err := readObject(c, maxJSON, false)
@@ -94,7 +94,7 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	if err := s.keyed(c).SetPassword(c.Request.Context(), user, fresh, uuid.Nil); err != nil {
 		return err
 	}
-	s.note(c, "console password set", "user", user.ID, "by", app.actor())
+	s.logSecurityEvent(c, "console password set", "user", user.ID, "by", app.actor())
 	c.Status(http.StatusNoContent)
 	return nil
 }

@@ -41,8 +41,8 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
 }
 
-// signedElsewhere is a PDF with a signature that another program made.
-func signedElsewhere(t *testing.T) []byte {
+// sealedByAnother is a PDF with a signature that another program made.
+func sealedByAnother(t *testing.T) []byte {
 	t.Helper()
 	_, certPEM, keyPEM, err := seal.SelfSigned("Somebody", time.Now(), rand.Reader)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		e, _ := c.sent(party())
+		e, _ := c.sent(twoSigners())
 		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
 		for i, entries := range [][]object{
 			{entry(e, 0, "900 euros"), {"fieldId": e.field(1)["id"], "signatureImageBase64": picture}, entry(e, 2, "true")},
@@ -121,7 +121,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		require.Nil(t, altered.body["record"])
 		require.EqualValues(t, len(sealed), altered.body["additions"].(object)["from"])
 
-		foreign := verify(signedElsewhere(t))
+		foreign := verify(sealedByAnother(t))
 		require.Equal(t, "not_sealed", foreign.str("verdict"), "%s", foreign.raw)
 		require.Len(t, foreign.body["signatures"], 1)
 	})

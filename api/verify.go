@@ -25,7 +25,7 @@ const (
 
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
 func (s *Server) verify(c *gin.Context) error {
-	if err := s.throttle(c, "verify:"+callerNetwork(c), verifyPerMinute); err != nil {
+	if err := s.countAttempt(c, "verify:"+callerNetwork(c), verifyPerMinute); err != nil {
 		return err
 	}
 	u, err := s.receiveSealed(c)
@@ -36,14 +36,14 @@ func (s *Server) verify(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), verifyWait)
 	defer cancel()
 	select {
-	case s.verifying <- struct{}{}:
-		defer func() { <-s.verifying }()
+	case s.verificationSlots <- struct{}{}:
+		defer func() { <-s.verificationSlots }()
 	case <-ctx.Done():
 		busy := models.Refuse(models.KindUnavailable, "busy", "Too many documents are being verified; please try again in a moment.")
 		busy.RetryAfter = verifyWait
 		return busy
 	}
-	policy, err := s.trust(ctx)
+	policy, err := s.trustPolicy(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) verify(c *gin.Context) error {
 		return err
 	}
 	report := found.Report(opt)
-	if err := s.compareRecorded(c.Request.Context(), &report); err != nil {
+	if err := s.compareWithRecord(c.Request.Context(), &report); err != nil {
 		return err
 	}
 	c.JSON(http.StatusOK, report)
@@ -81,9 +81,9 @@ func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (
 	return found, nil
 }
 
-// trust is whom a verdict trusts: this installation's own sealing certificates
+// trustPolicy is whom a verdict trusts: this installation's own sealing certificates
 // and record keys, and whom the settings name.
-func (s *Server) trust(ctx context.Context) (trust.Policy, error) {
+func (s *Server) trustPolicy(ctx context.Context) (trust.Policy, error) {
 	p, err := s.Store.Trust(ctx)
 	if err != nil {
 		return p, err
@@ -106,7 +106,7 @@ func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":
 		limitBody(c, limit+besideFile)
-		u, err = s.receive(c.Request.Body, "", limit)
+		u, err = s.receiveUpload(c.Request.Body, "", limit)
 	case t == "multipart/form-data":
 		var in *parts
 		if in, err = s.readParts(c, limit); err == nil {

@@ -30,7 +30,7 @@ type envelopeView struct {
 	AuditLog       []eventView  `json:"auditLog"`
 }
 
-// sealingView tells why the documents cannot be sealed.
+// sealingView says why the documents cannot be sealed.
 type sealingView struct {
 	Code    models.SealingProblem `json:"code"`
 	Message string                `json:"message"`
@@ -100,7 +100,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
 	}
 	if e.Status == models.StatusSealing && e.SealingProblem != nil {
-		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Sentence(), Since: utcPtr(e.SealingProblemAt)}
+		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Message(), Since: utcPtr(e.SealingProblemAt)}
 	}
 	for _, x := range e.Signers {
 		v.Signers = append(v.Signers, viewSigner(x))

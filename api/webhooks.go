@@ -84,8 +84,8 @@ func webhookEvents(o *object) []models.EventName {
 	for i, v := range o.list("events", 1, 100) {
 		name, _ := v.(string)
 		n := models.EventName(name)
-		if !n.Told() {
-			o.bad(indexed("events", i), "is not a webhook event")
+		if !n.IsWebhookEvent() {
+			o.bad(indexedPath("events", i), "is not a webhook event")
 		} else if !seen[n] {
 			seen[n] = true
 			events = append(events, n)

@@ -65,7 +65,7 @@ func (s *Server) createConsoleWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "webhook created", "webhook", w.ID, "by", app.actor())
+	s.logSecurityEvent(c, "webhook created", "webhook", w.ID, "by", app.actor())
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	s.note(c, "webhook changed", "webhook", id, "by", app.actor())
+	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
 	c.JSON(http.StatusOK, viewConsoleWebhook(w))
 	return nil
 }
@@ -100,19 +100,19 @@ func (s *Server) deleteConsoleWebhook(c *gin.Context, app caller) error {
 	if err := s.deleteWebhook(c, app); err != nil {
 		return err
 	}
-	s.note(c, "webhook deleted", "webhook", c.Param("id"), "by", app.actor())
+	s.logSecurityEvent(c, "webhook deleted", "webhook", c.Param("id"), "by", app.actor())
 	return nil
 }
 
 func (s *Server) pauseWebhook(c *gin.Context, app caller) error {
-	return s.switchWebhook(c, app, false)
+	return s.setWebhookActive(c, app, false)
 }
 
 func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
-	return s.switchWebhook(c, app, true)
+	return s.setWebhookActive(c, app, true)
 }
 
-func (s *Server) switchWebhook(c *gin.Context, app caller, active bool) error {
+func (s *Server) setWebhookActive(c *gin.Context, app caller, active bool) error {
 	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Webhook, error) {
 		return st.SetWebhookActive(c.Request.Context(), app.ID, id, active)
 	}, changedWebhook)
@@ -168,9 +168,9 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	_, err = command(s, c, func(st *store.Store) (*store.Resent, error) {
+	_, err = command(s, c, func(st *store.Store) (*store.ResendResult, error) {
 		return st.ResendSince(c.Request.Context(), app.ID, id, since)
-	}, func(n *store.Resent) (*store.StoredResponse, error) {
+	}, func(n *store.ResendResult) (*store.StoredResponse, error) {
 		return inJSON(http.StatusAccepted, gin.H{"resent": n.Resent, "remaining": n.Remaining})
 	})
 	return err

@@ -98,7 +98,7 @@ type Config struct {
 	WorkerBuildID string `env:"WORKER_BUILD_ID"`
 	// MasterKey is base64 of 32 bytes; several, separated by commas, while a key is replaced.
 	MasterKey Secret `env:"MASTER_KEY"`
-	// EncryptFiles keeps documents encrypted, with keys that the first master key seals.
+	// EncryptFiles keeps documents encrypted, with keys that the first master key encrypts.
 	EncryptFiles bool `env:"ENCRYPT_FILES"`
 	// SealKey and SealCert are PEM files; or SealKey is a PKCS#12 file and SealCert
 	// empty, or SealKey a PKCS#11 URI (RFC 7512).
@@ -327,7 +327,7 @@ func (c *Config) check() []error {
 	if c.ConsoleIdle < time.Minute || c.ConsoleIdle > 8*time.Hour {
 		bad("CONSOLE_IDLE", "must be between 1m and 8h")
 	}
-	if !c.ConsoleTOTP.Known() {
+	if !c.ConsoleTOTP.Valid() {
 		bad("CONSOLE_TOTP", "must be optional, admins or required")
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

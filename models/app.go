@@ -29,8 +29,8 @@ type App struct {
 	CreatedAt time.Time
 }
 
-// MayUse refuses a tenant that the app is not allowed to act for.
-func (a *App) MayUse(tenant string) error {
+// CheckTenant refuses a tenant that the app is not allowed to act for.
+func (a *App) CheckTenant(tenant string) error {
 	if len(a.Tenants) == 0 || slices.Contains(a.Tenants, tenant) {
 		return nil
 	}

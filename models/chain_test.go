@@ -15,12 +15,12 @@ import (
 	"countersign/models"
 )
 
-func sha(s string) string {
+func sha256Hex(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
 
-func chained(t require.TestingT) *models.Envelope {
+func chainedEvents(t require.TestingT) *models.Envelope {
 	e := sent(t, nil, models.AuthNone, 1, 2)
 	signs(t, e, 0, start)
 	require.NoError(t, e.Chain())
@@ -29,7 +29,7 @@ func chained(t require.TestingT) *models.Envelope {
 
 func TestChainFindsEveryTampering(t *testing.T) {
 	t.Parallel()
-	e := chained(t)
+	e := chainedEvents(t)
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
 	for name, tamper := range map[string]func([]models.Event) []models.Event{
 		"edit":       func(ev []models.Event) []models.Event { ev[3].Actor = "somebody else"; return ev },
@@ -70,7 +70,7 @@ func chainCopy(t *testing.T, events []models.Event) []models.Event {
 
 func TestCanonicalForm(t *testing.T) {
 	t.Parallel()
-	e := chained(t)
+	e := chainedEvents(t)
 	b, err := e.Events[0].Canonical()
 	require.NoError(t, err)
 	var m map[string]any
@@ -82,7 +82,7 @@ func TestCanonicalForm(t *testing.T) {
 	delete(m, "hash")
 	again, err := json.Marshal(m) // no number or character here that RFC 8785 would write otherwise
 	require.NoError(t, err)
-	assert.Equal(t, hash, sha(string(again)))
+	assert.Equal(t, hash, sha256Hex(string(again)))
 }
 
 // TestAnySequenceOfActions tries random actions in random order: whatever
@@ -157,10 +157,10 @@ func TestAnySequenceOfActions(t *testing.T) {
 			if ev.Name == models.EventSignerSigned {
 				signedEvents++
 			}
-			if ev.Name.Told() {
-				body, err := e.Notice(ev, "https://example.com")
+			if ev.Name.IsWebhookEvent() {
+				body, err := e.WebhookPayload(ev, "https://example.com")
 				require.NoError(t, err)
-				var notice models.Notice
+				var notice models.WebhookPayload
 				require.NoError(t, json.Unmarshal(body, &notice))
 				require.Equal(t, ev.Name, notice.Event)
 				require.Equal(t, ev.ID, notice.ID)

@@ -12,26 +12,26 @@ import (
 const (
 	// SessionLifetime is that of a confirmation that is bound to a session.
 	SessionLifetime = 24 * time.Hour
-	// UnboundLifetime is that of one which is bound to address and user agent alone.
-	UnboundLifetime = 30 * time.Minute
+	// UnboundConfirmationLifetime is that of one which is bound to address and user agent alone.
+	UnboundConfirmationLifetime = 30 * time.Minute
 )
 
 // client tells clients apart that have no session: SHA-256 of address and user agent.
-func (act *Act) client() []byte {
+func (act *ActionContext) client() []byte {
 	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
 	return sum[:]
 }
 
 // confirm records that the client that acts has proved to be the signer. session
 // is the hash of the session that the proof is bound to; nil: none.
-func (s *Signer) confirm(act Act, session []byte) {
+func (s *Signer) confirm(act ActionContext, session []byte) {
 	at := act.At
 	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = &at, bytes.Clone(session), act.client()
 }
 
 // Confirmed reports whether the client that acts has proved to be the signer, on
 // the current link. Where no code is needed, the link itself is the proof.
-func (s *Signer) Confirmed(act Act) bool {
+func (s *Signer) Confirmed(act ActionContext) bool {
 	if !s.NeedsCode() {
 		return true
 	}
@@ -42,7 +42,7 @@ func (s *Signer) Confirmed(act Act) bool {
 	if s.SessionHash != nil {
 		return age < SessionLifetime && subtle.ConstantTimeCompare(s.SessionHash, act.Session) == 1
 	}
-	return age < UnboundLifetime && bytes.Equal(s.ConfirmedBy, act.client())
+	return age < UnboundConfirmationLifetime && bytes.Equal(s.ConfirmedBy, act.client())
 }
 
 // SessionEnds is when a session that was confirmed at that time ends: after a
@@ -56,7 +56,7 @@ func (s *Signer) SessionEnds(at time.Time) time.Time {
 }
 
 // ConfirmedReader is Reader for what only a confirmed client may read.
-func (e *Envelope) ConfirmedReader(act Act, l Link) (*Signer, error) {
+func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.Reader(l, act.At, false)
 	if err != nil {
 		return nil, err
@@ -67,9 +67,9 @@ func (e *Envelope) ConfirmedReader(act Act, l Link) (*Signer, error) {
 	return s, nil
 }
 
-// CodePause is how long a signer should wait before asking for another code. It
+// CodeResendDelay is how long a signer should wait before asking for another code. It
 // is advice for pages: what is refused is decided by OTPRequestLimit.
-const CodePause = 30 * time.Second
+const CodeResendDelay = 30 * time.Second
 
 // CodeState is what a signer may know of the one-time codes of the link.
 type CodeState struct {
@@ -93,7 +93,7 @@ func (s *Signer) CodeState(at time.Time) *CodeState {
 	if len(recent) == 0 {
 		return st
 	}
-	next := recent[len(recent)-1].Add(CodePause)
+	next := recent[len(recent)-1].Add(CodeResendDelay)
 	if len(recent) >= OTPRequestLimit {
 		if free := recent[0].Add(OTPRequestWindow); free.After(next) {
 			next = free

@@ -29,7 +29,7 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 // hour. Nothing of the one stands for the other.
 func TestWhoIsConfirmed(t *testing.T) {
 	t.Parallel()
-	with := func(at time.Time, ip, agent string, session []byte) models.Act {
+	with := func(at time.Time, ip, agent string, session []byte) models.ActionContext {
 		a := act(at)
 		a.IP, a.UserAgent, a.Session = ip, agent, session
 		return a
@@ -39,7 +39,7 @@ func TestWhoIsConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		bound []byte
-		act   models.Act
+		act   models.ActionContext
 		want  bool
 	}{
 		{"the session", mine, with(start, ip, agent, mine), true},
@@ -91,7 +91,7 @@ func TestConfirmationEndsWithTheLink(t *testing.T) {
 		e := confirmed(t, session, 1)
 		holder := act(start)
 		holder.Session = session
-		_, err := e.Show(holder, link(e, 0))
+		_, err := e.RecordShown(holder, link(e, 0))
 		require.NoError(t, err)
 		require.NotEmpty(t, e.Signers[0].Shown)
 		require.NoError(t, e.Reinvite(act(start), e.Signers[0].ID))
@@ -108,7 +108,7 @@ func TestWhoMayDecline(t *testing.T) {
 	mine.Session = []byte("session")
 	for name, c := range map[string]struct {
 		envelope      *models.Envelope
-		act           models.Act
+		act           models.ActionContext
 		plain, strict string // what Decline and DeclineConfirmed refuse with
 	}{
 		"nobody confirmed":     {sent(t, nil, models.AuthEmailOTP, 1), act(start), "", "otp_required"},
@@ -117,7 +117,7 @@ func TestWhoMayDecline(t *testing.T) {
 		"without a session":    {confirmed(t, nil, 1), act(start), "", ""},
 		"it was long ago":      {confirmed(t, nil, 1), act(start.Add(time.Hour)), "", "otp_required"},
 		"no code is needed":    {sent(t, nil, models.AuthNone, 1), act(start), "", ""},
-		"the session is over":  {confirmed(t, []byte("session"), 1), func() models.Act { a := mine; a.At = start.Add(25 * time.Hour); return a }(), "otp_required", "otp_required"},
+		"the session is over":  {confirmed(t, []byte("session"), 1), func() models.ActionContext { a := mine; a.At = start.Add(25 * time.Hour); return a }(), "otp_required", "otp_required"},
 		"the link has expired": {sent(t, nil, models.AuthEmailOTP, 1), act(start.Add(31 * 24 * time.Hour)), "signing_link_expired", "signing_link_expired"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,18 +154,18 @@ func TestShown(t *testing.T) {
 	e := sent(t, nil, models.AuthNone, 1, 1, 1)
 	none := digest(e)
 	// The documented computation, by other means.
-	assert.Equal(t, sha(`{"envelopeId":"`+e.ID.String()+`","signers":[]}`), none)
+	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[]}`), none)
 	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
 	require.NoError(t, err)
 	assert.Equal(t, none, digest(e))
 	signs(t, e, 1, start)
 	one := digest(e)
-	values := sha(e.Fields[1].ID.String() + " " + sha("yes") + "\n")
-	assert.Equal(t, sha(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
+	values := sha256Hex(e.Fields[1].ID.String() + " " + sha256Hex("yes") + "\n")
+	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[{"signerId":"`+e.Signers[1].ID.String()+`","valuesSha256":"`+values+`"}]}`), one)
 
 	// Who names what is not all is refused, and nothing has happened.
 	sub := text(e, 0, "mine")
-	for _, stale := range []string{none, sha("made up")} {
+	for _, stale := range []string{none, sha256Hex("made up")} {
 		sub.Shown = &stale
 		before := len(e.Events)
 		_, err = e.Sign(act(start), link(e, 0), sub)
@@ -206,7 +206,7 @@ func TestShown(t *testing.T) {
 		if name == "other values" {
 			first := slices.IndexFunc(forged, func(ev models.Event) bool { return ev.Name == models.EventSignerSigned })
 			forged[first].Detail = maps.Clone(forged[first].Detail)
-			forged[first].Detail["valuesSha256"] = sha("else")
+			forged[first].Detail["valuesSha256"] = sha256Hex("else")
 		}
 		require.ErrorContains(t, models.CheckShown(forged), "said to have been shown", name)
 	}

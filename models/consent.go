@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// consentEdition names the edition of the texts in consent/. A change of any of
+// disclosureEdition names the edition of the texts in consent/. A change of any of
 // them is a new edition.
-const consentEdition = "2026-11"
+const disclosureEdition = "2026-11"
 
 //go:embed consent/*.txt
 var consentTexts embed.FS
@@ -34,7 +34,7 @@ func DisclosureIn(tag string) Disclosure {
 
 // DisclosureOf is the disclosure of a version, if that is still shown.
 func DisclosureOf(version string) (Disclosure, bool) {
-	language, ok := strings.CutPrefix(version, consentEdition+"-")
+	language, ok := strings.CutPrefix(version, disclosureEdition+"-")
 	if !ok {
 		return Disclosure{}, false
 	}
@@ -46,7 +46,7 @@ func disclosure(language string) (Disclosure, bool) {
 	if err != nil {
 		return Disclosure{}, false
 	}
-	return Disclosure{Language: language, Version: consentEdition + "-" + language, Text: strings.TrimSpace(string(text))}, true
+	return Disclosure{Language: language, Version: disclosureEdition + "-" + language, Text: strings.TrimSpace(string(text))}, true
 }
 
 // Hash is the SHA-256 of the text, in lowercase hex.

@@ -59,10 +59,10 @@ type Document struct {
 	// TimestampedUntil is when the certificate of a sealed document's last
 	// document time-stamp ends; nil: it has none.
 	TimestampedUntil *time.Time
-	// TimestampPending tells that the time-stamp authority did not answer when
+	// TimestampPending says that the time-stamp authority did not answer when
 	// the document was sealed, so that a time-stamp is to be added.
 	TimestampPending bool
-	// Encrypted tells that the file was encrypted when it was kept.
+	// Encrypted says that the file was encrypted when it was kept.
 	Encrypted bool
 	// SealFacts is what examining an original found out for sealing it, as package
 	// seal writes it; empty: it is found out again.
@@ -117,8 +117,8 @@ func (e *Envelope) NextDocumentID(newID func() uuid.UUID) uuid.UUID {
 	return newID()
 }
 
-// MayAddDocument refuses a document that could not be added whatever it holds.
-func (e *Envelope) MayAddDocument(maxDocuments int) error {
+// CheckAddDocument refuses a document that could not be added whatever it holds.
+func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	if err := e.check(ActionAddDocument); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (e *Envelope) MayAddDocument(maxDocuments int) error {
 // AddDocument adds an uploaded PDF to a draft. maxDocuments is what the app's
 // plan allows. Fields that were placed before the first document was there must
 // fit on it.
-func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Document, error) {
-	if err := e.MayAddDocument(maxDocuments); err != nil {
+func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments int) (*Document, error) {
+	if err := e.CheckAddDocument(maxDocuments); err != nil {
 		return nil, err
 	}
 	n := len(e.Originals())
@@ -149,14 +149,14 @@ func (e *Envelope) AddDocument(act Act, in DocumentInput, maxDocuments int) (*Do
 	p := Problems{}
 	for i, f := range e.Fields {
 		if f.DocumentID == d.ID {
-			f.place(p, fieldPath(i), d)
+			f.normalize(p, fieldPath(i), d)
 		}
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	e.Documents = append(e.Documents, d)
-	e.HashOriginal = CombinedHash(e.Originals())
+	e.HashOriginal = CombineHashes(e.Originals())
 	detail := Detail{"documentId": d.ID.String(), "sha256": d.SHA256, "pageCount": d.PageCount, "order": d.Order}
 	if len(in.Warnings) > 0 {
 		detail["warnings"] = in.Warnings

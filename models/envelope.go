@@ -30,7 +30,7 @@ type Envelope struct {
 	Message       *string // shown in the invitation
 	ExpiresInDays *int    // nil: no deadline
 	ExpiresAt     *time.Time
-	HashOriginal  *string // lowercase hex, see CombinedHash
+	HashOriginal  *string // lowercase hex, see CombineHashes
 	HashFinal     *string
 	// FirstDocumentID is the id that the first document will have. It is known
 	// before the document is, so that fields can be placed on it beforehand.
@@ -40,7 +40,7 @@ type Envelope struct {
 	SentAt          *time.Time
 	CompletedAt     *time.Time
 	VoidedAt        *time.Time
-	// SealingProblem tells why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
+	// SealingProblem says why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
 	SealingProblem   *SealingProblem
 	SealingProblemAt *time.Time
 	AuditSeq         int64  // Seq of the newest event
@@ -57,8 +57,8 @@ type Envelope struct {
 	Adopted *SavedSignature `gorm:"-"`
 }
 
-// Act is who does something, when and from where.
-type Act struct {
+// ActionContext is who does something, when and from where.
+type ActionContext struct {
 	At        time.Time // UTC, microseconds
 	Actor     string
 	IP        string
@@ -103,7 +103,7 @@ func (in EnvelopeInput) Check(p Problems) {
 }
 
 // NewEnvelope makes a draft.
-func NewEnvelope(act Act, in EnvelopeInput) (*Envelope, error) {
+func NewEnvelope(act ActionContext, in EnvelopeInput) (*Envelope, error) {
 	p := Problems{}
 	in.Check(p)
 	if err := p.Err(); err != nil {
@@ -130,10 +130,10 @@ func (e *Envelope) resetDeadline(at time.Time) {
 }
 
 // record notes that something happened.
-func (e *Envelope) record(act Act, name EventName, signer uuid.UUID, detail Detail) *Event {
+func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, detail Detail) *Event {
 	e.Events = append(e.Events, Event{
 		ID: act.NewID(), EnvelopeID: e.ID, Name: name, Timestamp: act.At, Actor: act.Actor,
-		IP: optional(act.IP), UserAgent: optional(act.UserAgent), Detail: detail, SignerID: signer,
+		IP: nilIfEmpty(act.IP), UserAgent: nilIfEmpty(act.UserAgent), Detail: detail, SignerID: signer,
 	})
 	return &e.Events[len(e.Events)-1]
 }
@@ -215,10 +215,10 @@ func (e *Envelope) Title() string {
 	return "Document"
 }
 
-// CombinedHash is the hash of several documents: SHA-256 over the concatenation
+// CombineHashes is the hash of several documents: SHA-256 over the concatenation
 // of their lowercase hex hashes in document order; one document's own hash
 // if there is only one, and nil if there is none.
-func CombinedHash(docs []*Document) *string {
+func CombineHashes(docs []*Document) *string {
 	switch len(docs) {
 	case 0:
 		return nil
@@ -233,7 +233,7 @@ func CombinedHash(docs []*Document) *string {
 	return &sum
 }
 
-func optional(s string) *string {
+func nilIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 
 var start = time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 
-func act(at time.Time) models.Act {
-	return models.Act{At: at, Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
+func act(at time.Time) models.ActionContext {
+	return models.ActionContext{At: at, Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
 }
 
 func signer(i, group int, method models.AuthMethod) models.SignerInput {
@@ -41,7 +41,7 @@ func draft(t require.TestingT, days *int, method models.AuthMethod, groups ...in
 	for i, g := range groups {
 		s, err := e.AddSigner(act(start), signer(i, g, method))
 		require.NoError(t, err)
-		_, err = e.AddFields(act(start), []models.FieldInput{field(s.ID.String(), models.FieldText)}, models.FieldPaths)
+		_, err = e.AddFields(act(start), []models.FieldInput{field(s.ID.String(), models.FieldText)}, models.IndexedPath)
 		require.NoError(t, err)
 	}
 	return e
@@ -208,7 +208,7 @@ func TestGuessingOnAndOnIsEnded(t *testing.T) {
 		at = at.Add(models.OTPRequestWindow)
 	}
 	assert.Equal(t, models.OTPWrongLimit/models.OTPTries, tries)
-	require.NoError(t, e.Relink(act(at), e.Signers[0].ID))
+	require.NoError(t, e.RenewLink(act(at), e.Signers[0].ID))
 	_, err := e.RequestCode(act(at), link(e, 0), []byte("right"))
 	require.NoError(t, err, "a new link is a new start")
 }
@@ -219,7 +219,7 @@ func TestANewLinkEndsTheOldOne(t *testing.T) {
 	old := link(e, 0)
 	_, err := e.RequestCode(act(start), old, []byte("right"))
 	require.NoError(t, err)
-	require.NoError(t, e.Relink(act(start), e.Signers[0].ID))
+	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
 	_, err = e.Open(act(start), old)
 	assert.Equal(t, "signing_link_invalid", code(t, err))
 	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"))
@@ -295,7 +295,7 @@ func TestSubmittedValues(t *testing.T) {
 			require.NoError(t, err)
 			in := field("0", c.typ)
 			in.Required = !c.optional
-			fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPath)
+			fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
 			require.NoError(t, err)
 			require.NoError(t, e.Send(act(start), nil))
 			_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
@@ -375,7 +375,7 @@ func TestPlacingFields(t *testing.T) {
 				}
 				in := field("0", models.FieldText)
 				c.edit(&in)
-				fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPath)
+				fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
 				if err == nil && before {
 					_, err = e.AddDocument(act(start), page(), 1)
 				}
@@ -397,10 +397,10 @@ func TestPlacingFields(t *testing.T) {
 func TestCombinedHash(t *testing.T) {
 	t.Parallel()
 	one, two := &models.Document{SHA256: "aa"}, &models.Document{SHA256: "bb"}
-	assert.Nil(t, models.CombinedHash(nil))
-	assert.Equal(t, "aa", *models.CombinedHash([]*models.Document{one}))
+	assert.Nil(t, models.CombineHashes(nil))
+	assert.Equal(t, "aa", *models.CombineHashes([]*models.Document{one}))
 	// printf '%s%s' aa bb | sha256sum
-	assert.Equal(t, sha("aabb"), *models.CombinedHash([]*models.Document{one, two}))
+	assert.Equal(t, sha256Hex("aabb"), *models.CombineHashes([]*models.Document{one, two}))
 }
 
 func TestPlanLimitsDocuments(t *testing.T) {

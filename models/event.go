@@ -15,7 +15,7 @@ import (
 // EventName names an audit event.
 type EventName string
 
-// The audit events. Those that WebhookEvents lists are also told to webhooks.
+// The audit events. Those that WebhookEvents lists are also posted to webhooks.
 const (
 	EventEnvelopeCreated    EventName = "envelope.created"
 	EventDocumentAdded      EventName = "document.added"

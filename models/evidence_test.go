@@ -61,7 +61,7 @@ func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models
 	e := draft(t, nil, method)
 	s, err := e.AddSigner(act(start), signer(0, 1, method))
 	require.NoError(t, err)
-	fields, err := e.AddFields(act(start), []models.FieldInput{field(s.ID.String(), models.FieldSignature)}, models.NoPath)
+	fields, err := e.AddFields(act(start), []models.FieldInput{field(s.ID.String(), models.FieldSignature)}, models.NoPrefix)
 	require.NoError(t, err)
 	require.NoError(t, e.Send(act(start), nil))
 	if method != models.AuthNone {
@@ -115,7 +115,7 @@ func TestTheAuditTrailBindsPictures(t *testing.T) {
 // TestEveryMemberOfAnEventIsHashed: whatever of it is changed, its hash is another.
 func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
 	t.Parallel()
-	e := chained(t)
+	e := chainedEvents(t)
 	whole := e.Events[3]
 	was, err := whole.Digest()
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
 // TestTheChainIsAsLongAsWasRecorded: a number that does not fit is found, too.
 func TestTheChainIsAsLongAsWasRecorded(t *testing.T) {
 	t.Parallel()
-	e := chained(t)
+	e := chainedEvents(t)
 	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
 	for _, n := range []int64{e.AuditSeq - 1, e.AuditSeq + 1, 0} {
 		require.Error(t, models.VerifyChain(e.Events, n, e.AuditHead))

@@ -61,15 +61,15 @@ type FieldInput struct {
 	Origin     Origin
 }
 
-// placeTolerance is how far, in points, a field may reach over the page's edge:
+// edgeTolerance is how far, in points, a field may reach over the page's edge:
 // clients round page sizes.
-const placeTolerance = 0.5
+const edgeTolerance = 0.5
 
 func fieldPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 
 // AddFields adds fields to a draft, all or none. path maps the index of an
 // input to the prefix of its problems ("" or "fields[0].").
-func (e *Envelope) AddFields(act Act, ins []FieldInput, path func(int) string) ([]*Field, error) {
+func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int) string) ([]*Field, error) {
 	if err := e.check(ActionAddField); err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func (e *Envelope) AddFields(act Act, ins []FieldInput, path func(int) string) (
 	return made, nil
 }
 
-// FieldPaths prefixes problems with the field's place in the request.
-func FieldPaths(i int) string { return fieldPath(i) }
+// IndexedPath prefixes problems with the field's place in the request.
+func IndexedPath(i int) string { return fieldPath(i) }
 
-// NoPath is for a request that is a single field.
-func NoPath(int) string { return "" }
+// NoPrefix is for a request that is a single field.
+func NoPrefix(int) string { return "" }
 
 // check notes what is wrong with a field whatever its document is, and reports
 // whether it can be placed on a page.
@@ -127,7 +127,7 @@ func (in FieldInput) check(p Problems, path string) bool {
 		case !finite(n.v):
 			p.addFirst(path+n.name, "must be a number of points")
 			ok = false
-		case i < 2 && n.v < -placeTolerance:
+		case i < 2 && n.v < -edgeTolerance:
 			p.addFirst(path+n.name, "must be 0 or more")
 			ok = false
 		case i >= 2 && n.v <= 0:
@@ -160,7 +160,7 @@ func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	}
 }
 
-func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, position int) *Field {
+func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path string, position int) *Field {
 	f := &Field{
 		ID: act.NewID(), EnvelopeID: e.ID, DocumentID: e.FirstDocumentID, Position: position,
 		Type: in.Type, Page: in.Page, X: in.X, Y: in.Y, W: in.W, H: in.H, Required: in.Required, Origin: in.Origin,
@@ -178,7 +178,7 @@ func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, pos
 	switch {
 	case d != nil && d.Kind == DocumentOriginal:
 		if ok {
-			f.place(p, path, d)
+			f.normalize(p, path, d)
 		}
 	case f.DocumentID != e.FirstDocumentID:
 		p.Add(path+"documentId", noSuchDocument)
@@ -186,9 +186,9 @@ func (e *Envelope) newField(act Act, in FieldInput, p Problems, path string, pos
 	return f
 }
 
-// place checks the field against its page and turns a bottom-left field into a
+// normalize checks the field against its page and turns a bottom-left field into a
 // top-left one.
-func (f *Field) place(p Problems, path string, d *Document) {
+func (f *Field) normalize(p Problems, path string, d *Document) {
 	pw, ph, ok := d.PageSize(f.Page)
 	if !ok {
 		p.Add(path+"page", "there is no page %d: the document has %d page(s)", f.Page, d.PageCount)
@@ -198,7 +198,7 @@ func (f *Field) place(p Problems, path string, d *Document) {
 		f.Y = ph - f.Y - f.H
 		f.Origin = OriginTopLeft
 	}
-	if f.X < -placeTolerance || f.Y < -placeTolerance || f.X+f.W > pw+placeTolerance || f.Y+f.H > ph+placeTolerance {
+	if f.X < -edgeTolerance || f.Y < -edgeTolerance || f.X+f.W > pw+edgeTolerance || f.Y+f.H > ph+edgeTolerance {
 		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
 			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
 	}

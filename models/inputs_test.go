@@ -77,8 +77,8 @@ func TestSettingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSettingsOverOthers: a tenant's choice comes before its app's, one by one, and then that of the service.
-func TestSettingsOverOthers(t *testing.T) {
+// TestSettingsWithDefaults: a tenant's choice comes before its app's, one by one, and then that of the service.
+func TestSettingsWithDefaults(t *testing.T) {
 	t.Parallel()
 	upper := models.Settings{
 		DefaultExpiryDays: ptr(1), ReminderIntervalHours: ptr(2), RetentionDays: ptr(3), FieldOrigin: ptr(models.OriginBottomLeft),
@@ -88,12 +88,12 @@ func TestSettingsOverOthers(t *testing.T) {
 		DefaultExpiryDays: ptr(10), ReminderIntervalHours: ptr(20), RetentionDays: ptr(30), FieldOrigin: ptr(models.OriginTopLeft),
 		SenderName: ptr("b"), Language: ptr("fr"), ReplyTo: ptr("c@example.com"), NotifyEmail: ptr("d@example.com"),
 	}
-	require.Equal(t, upper, upper.Over(lower))
-	require.Equal(t, upper, models.Settings{}.Over(upper))
-	require.Equal(t, upper, upper.Over(models.Settings{}))
+	require.Equal(t, upper, upper.WithDefaults(lower))
+	require.Equal(t, upper, models.Settings{}.WithDefaults(upper))
+	require.Equal(t, upper, upper.WithDefaults(models.Settings{}))
 	none := &models.Settings{}
-	require.Equal(t, []any{"en", time.Minute, "App"}, []any{none.In(), none.Reminders(time.Minute), none.Sender("App")})
-	require.Equal(t, []any{"de", 2 * time.Hour, "a"}, []any{upper.In(), upper.Reminders(time.Minute), upper.Sender("App")})
+	require.Equal(t, []any{"en", time.Minute, "App"}, []any{none.LanguageOrDefault(), none.ReminderInterval(time.Minute), none.SenderOrDefault("App")})
+	require.Equal(t, []any{"de", 2 * time.Hour, "a"}, []any{upper.LanguageOrDefault(), upper.ReminderInterval(time.Minute), upper.SenderOrDefault("App")})
 }
 
 // TestTextsAreBounded: in characters, not bytes, and without what is not seen.
@@ -291,7 +291,7 @@ func TestPlacesOfFields(t *testing.T) {
 		before := len(e.Fields)
 		in := good
 		c.change(&in)
-		fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPath)
+		fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
 		emails := []models.SignerInput{{Email: e.Signers[0].Email}, {Email: e.Signers[1].Email}}
 		if c.bad == "" {
 			require.NoError(t, err, name)
@@ -315,16 +315,16 @@ func TestPlacesOfFields(t *testing.T) {
 	shared := signer(0, 1, models.AuthNone)
 	_, err := e.AddSigner(act(start), shared)
 	require.NoError(t, err)
-	_, err = e.AddFields(act(start), []models.FieldInput{field(shared.Email, models.FieldText)}, models.NoPath)
+	_, err = e.AddFields(act(start), []models.FieldInput{field(shared.Email, models.FieldText)}, models.NoPrefix)
 	require.Equal(t, "validation_error", code(t, err), "two signers share the address")
 
 	many := make([]models.FieldInput, models.MaxFields-len(e.Fields))
 	for i := range many {
 		many[i] = good
 	}
-	_, err = e.AddFields(act(start), append(many, good), models.FieldPaths)
+	_, err = e.AddFields(act(start), append(many, good), models.IndexedPath)
 	require.Equal(t, "validation_error", code(t, err))
-	_, err = e.AddFields(act(start), many, models.FieldPaths)
+	_, err = e.AddFields(act(start), many, models.IndexedPath)
 	require.NoError(t, err)
 	require.Len(t, e.Fields, models.MaxFields)
 }

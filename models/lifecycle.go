@@ -9,7 +9,7 @@ import (
 
 // Send opens a draft for signing: the deadline starts to count and the first
 // routing group gets its links.
-func (e *Envelope) Send(act Act, message *string) error {
+func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := e.check(ActionSend); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (e *Envelope) Send(act Act, message *string) error {
 }
 
 // Void closes the envelope on the sender's behalf; all links end at once.
-func (e *Envelope) Void(act Act, reason *string) error {
+func (e *Envelope) Void(act ActionContext, reason *string) error {
 	if err := e.check(ActionVoid); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (e *Envelope) Void(act Act, reason *string) error {
 }
 
 // Expire closes the envelope because its deadline has passed.
-func (e *Envelope) Expire(act Act) error {
+func (e *Envelope) Expire(act ActionContext) error {
 	if err := e.check(ActionExpire); err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ type SealedFile struct {
 	BlobKey    string
 	// TimestampedUntil is when its document time-stamp ends; zero: it has none.
 	TimestampedUntil time.Time
-	// TimestampPending tells that the time-stamp authority did not answer.
+	// TimestampPending says that the time-stamp authority did not answer.
 	TimestampPending bool
 	Encrypted        bool // it was encrypted when it was kept
 }
 
 // Complete ends a sealing: files holds the sealed file of every original.
-func (e *Envelope) Complete(act Act, files []SealedFile) error {
+func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 	if err := e.check(ActionComplete); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 		d := &Document{
 			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
 			SHA256: f.SHA256, Size: f.Size, PageCount: f.PageCount, Order: o.Order, BlobKey: f.BlobKey,
-			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.until(), TimestampPending: f.TimestampPending, Encrypted: f.Encrypted,
+			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.timestampEnd(), TimestampPending: f.TimestampPending, Encrypted: f.Encrypted,
 		}
 		e.Documents = append(e.Documents, d)
 		detail := Detail{
@@ -115,12 +115,12 @@ func (e *Envelope) Complete(act Act, files []SealedFile) error {
 		}
 		e.record(act, EventDocumentSealed, uuid.Nil, detail)
 	}
-	e.HashFinal, e.CompletedAt = CombinedHash(e.Sealed()), &at
+	e.HashFinal, e.CompletedAt = CombineHashes(e.Sealed()), &at
 	e.record(act, EventEnvelopeCompleted, uuid.Nil, Detail{"documentHashFinal": *e.HashFinal})
 	return nil
 }
 
-func (f *SealedFile) until() *time.Time {
+func (f *SealedFile) timestampEnd() *time.Time {
 	if f.TimestampedUntil.IsZero() {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (f *SealedFile) until() *time.Time {
 
 // Timestamped replaces a sealed document's file, which had the hash was, by the
 // same with a document time-stamp added.
-func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f SealedFile) error {
+func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string, f SealedFile) error {
 	d := e.Document(document)
 	switch {
 	case d == nil || d.Kind != DocumentSealed:
@@ -141,8 +141,8 @@ func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f Sealed
 		return Refuse(KindConflict, "document_replaced", "The document has another file by now.")
 	}
 	d.SHA256, d.Size, d.BlobKey, d.Encrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
-	d.TimestampedUntil, d.TimestampPending = f.until(), false
-	e.HashFinal = CombinedHash(e.Sealed())
+	d.TimestampedUntil, d.TimestampPending = f.timestampEnd(), false
+	e.HashFinal = CombineHashes(e.Sealed())
 	e.record(act, EventDocumentStamped, uuid.Nil, Detail{
 		"sealedDocumentId": d.ID.String(), "sha256Before": was, "sha256": d.SHA256, "documentHashFinal": *e.HashFinal,
 	})
@@ -150,7 +150,7 @@ func (e *Envelope) Timestamped(act Act, document uuid.UUID, was string, f Sealed
 }
 
 // Invited records that a signer's invitation or reminder went out by mail.
-func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID string) error {
+func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (e *Envelope) Invited(act Act, signer uuid.UUID, reminder bool, mailID stri
 }
 
 // InvitationFailed records that a signer cannot be reached by mail.
-func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error {
+func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func (e *Envelope) InvitationFailed(act Act, signer uuid.UUID, why string) error
 	return nil
 }
 
-// Relink gives a signer whose turn it is a new link; the old one ends.
-func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
+// RenewLink gives a signer whose turn it is a new link; the old one ends.
+func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
@@ -189,17 +189,17 @@ func (e *Envelope) Relink(act Act, signer uuid.UUID) error {
 
 // Reinvite gives a signer who is awaited a new link, which the service sends.
 // The old link ends at once.
-func (e *Envelope) Reinvite(act Act, signer uuid.UUID) error {
-	if err := e.Relink(act, signer); err != nil {
+func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
+	if err := e.RenewLink(act, signer); err != nil {
 		return err
 	}
 	e.record(act, EventLinkRenewed, signer, Detail{"signerId": signer.String()})
 	return nil
 }
 
-// Retain sets the day on which the files of a completed envelope are purged:
+// SetRetention sets the day on which the files of a completed envelope are purged:
 // days after its completion. 0 keeps them.
-func (e *Envelope) Retain(days int) {
+func (e *Envelope) SetRetention(days int) {
 	if days <= 0 || e.CompletedAt == nil {
 		return
 	}
@@ -221,7 +221,7 @@ func (e *Envelope) RetainedUntil() *time.Time {
 
 // Purge notes that the files are not kept any more. The envelope's record and
 // audit chain stay. Purging again changes nothing.
-func (e *Envelope) Purge(act Act) error {
+func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
 		return Refuse(KindConflict, "retention_not_due", "The documents are still to be kept.")
@@ -244,7 +244,7 @@ var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at
 const DownloadWindow = time.Hour
 
 // Downloaded records that a recipient fetches a sealed document.
-func (e *Envelope) Downloaded(act Act, recipient, document uuid.UUID) error {
+func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) error {
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentSealed {
 		return ErrNotFound
@@ -266,8 +266,10 @@ func (e *Envelope) Downloaded(act Act, recipient, document uuid.UUID) error {
 	return nil
 }
 
-// Due reports whether the deadline has passed.
-func (e *Envelope) Due(at time.Time) bool { return e.ExpiresAt != nil && !at.Before(*e.ExpiresAt) }
+// DeadlinePassed reports whether the deadline has passed.
+func (e *Envelope) DeadlinePassed(at time.Time) bool {
+	return e.ExpiresAt != nil && !at.Before(*e.ExpiresAt)
+}
 
 func checkReason(reason *string) error {
 	p := Problems{}

@@ -33,15 +33,15 @@ func newest(e *models.Envelope) models.Event { return e.Events[len(e.Events)-1] 
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	draft := sealing(t)
-	draft.Retain(7)
+	draft.SetRetention(7)
 	require.Nil(t, draft.RetainedUntil(), "it is not completed")
 	e := completed(t)
 	for _, days := range []int{0, -1} {
-		e.Retain(days)
+		e.SetRetention(days)
 		require.Nil(t, e.RetainedUntil())
 		require.Equal(t, "retention_not_due", code(t, e.Purge(act(start.AddDate(9, 0, 0)))))
 	}
-	e.Retain(1)
+	e.SetRetention(1)
 	due := start.AddDate(0, 0, 1)
 	require.Equal(t, due, *e.RetainedUntil())
 	require.Equal(t, "retention_not_due", code(t, e.Purge(act(due.Add(-time.Microsecond)))))
@@ -175,15 +175,15 @@ func TestStuckSealing(t *testing.T) {
 		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRefused: true, models.SealingChainBroken: true,
 		models.SealingFailing: false, "other": true,
 	} {
-		require.Equal(t, lasting, problem.Lasting(), problem)
-		require.NotContains(t, says, problem.Sentence(), problem)
-		says[problem.Sentence()] = problem
+		require.Equal(t, lasting, problem.Permanent(), problem)
+		require.NotContains(t, says, problem.Message(), problem)
+		says[problem.Message()] = problem
 	}
 	for word, problem := range map[string]models.SealingProblem{
 		"missing": models.SealingOriginalMissing, "no longer the file": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
 		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
 	} {
-		require.Contains(t, problem.Sentence(), word)
+		require.Contains(t, problem.Message(), word)
 	}
 }
 
@@ -195,10 +195,10 @@ func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
 	require.Equal(t, renewal, *e.RenewLinkAt(e.Signers[0]))
 	require.Nil(t, e.RenewLinkAt(e.Signers[2]), "it is not their turn")
 	require.Equal(t, renewal, *e.NextRenewal())
-	require.NoError(t, e.Relink(act(start.Add(time.Hour)), e.Signers[0].ID))
+	require.NoError(t, e.RenewLink(act(start.Add(time.Hour)), e.Signers[0].ID))
 	require.Equal(t, renewal, *e.NextRenewal(), "that of the other comes first")
-	require.Equal(t, "signer_not_awaited", code(t, e.Relink(act(start), e.Signers[2].ID)))
-	require.ErrorIs(t, e.Relink(act(start), uuid.New()), models.ErrNotFound)
+	require.Equal(t, "signer_not_awaited", code(t, e.RenewLink(act(start), e.Signers[2].ID)))
+	require.ErrorIs(t, e.RenewLink(act(start), uuid.New()), models.ErrNotFound)
 	signs(t, e, 1, start)
 	require.Nil(t, e.RenewLinkAt(e.Signers[1]))
 	require.Equal(t, renewal.Add(time.Hour), *e.NextRenewal())
@@ -285,25 +285,25 @@ func TestInvitationsAreRecorded(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	later := start.Add(time.Hour)
-	outcome := func(e *models.Envelope, i int, at time.Time) models.End {
+	outcome := func(e *models.Envelope, i int, at time.Time) models.LinkOutcome {
 		end, err := e.OutcomeOf(link(e, i), at)
 		require.NoError(t, err)
 		return end
 	}
 	e := sent(t, ptr(3), models.AuthNone, 1, 1, 2)
 	old := link(e, 0)
-	require.Equal(t, models.End{Outcome: models.OutcomeOpen, Awaiting: e.Signers}, outcome(e, 0, start))
-	require.NoError(t, e.Relink(act(start), e.Signers[0].ID))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeOpen, Awaiting: e.Signers}, outcome(e, 0, start))
+	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
 	for _, bad := range []models.Link{old, {EnvelopeID: e.ID, SignerID: uuid.New(), ID: old.ID}, {EnvelopeID: e.ID, SignerID: e.Signers[2].ID}} {
 		_, err := e.OutcomeOf(bad, start)
 		require.Equal(t, "signing_link_invalid", code(t, err))
 	}
 	deadline := *e.ExpiresAt
 	require.Equal(t, models.OutcomeOpen, outcome(e, 0, deadline.Add(-1)).Outcome)
-	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: e.Signers[0].LinkExpiresAt}, outcome(e, 0, deadline))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: e.Signers[0].LinkExpiresAt}, outcome(e, 0, deadline))
 	signs(t, e, 0, later)
-	require.Equal(t, models.End{Outcome: models.OutcomeSigned, At: e.Signers[0].SignedAt, Awaiting: e.Signers[1:]}, outcome(e, 0, later))
-	require.Equal(t, models.End{Outcome: models.OutcomeOpen, Awaiting: e.Signers[1:]}, outcome(e, 1, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: e.Signers[0].SignedAt, Awaiting: e.Signers[1:]}, outcome(e, 0, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeOpen, Awaiting: e.Signers[1:]}, outcome(e, 1, later))
 	require.Equal(t, models.OutcomeSigned, outcome(e, 0, deadline).Outcome)
 	require.Empty(t, outcome(e, 0, deadline).Awaiting)
 
@@ -312,7 +312,7 @@ func TestOutcomes(t *testing.T) {
 	require.Equal(t, models.OutcomeClosed, outcome(voided, 0, start.Add(models.LinkLifetime)).Outcome, "the link has ended by itself")
 	signs(t, voided, 1, start)
 	require.NoError(t, voided.Void(act(later), nil))
-	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: voided.VoidedAt}, outcome(voided, 0, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: voided.VoidedAt}, outcome(voided, 0, later))
 	require.Equal(t, models.OutcomeSigned, outcome(voided, 1, later).Outcome)
 
 	declined := sent(t, nil, models.AuthNone, 1, 1, 1)
@@ -320,17 +320,17 @@ func TestOutcomes(t *testing.T) {
 	_, err := declined.Decline(act(later), link(declined, 1), nil)
 	require.NoError(t, err)
 	at := declined.Signers[1].DeclinedAt
-	require.Equal(t, models.End{Outcome: models.OutcomeClosed, At: at, DeclinedByOther: true}, outcome(declined, 0, later))
-	require.Equal(t, models.End{Outcome: models.OutcomeDeclined, At: at}, outcome(declined, 1, later))
-	require.Equal(t, models.End{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: at, DeclinedByOther: true}, outcome(declined, 0, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeDeclined, At: at}, outcome(declined, 1, later))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
 }
 
-// TestKnownAgain: without a code, the same client within the time that one confirmation lasts.
-func TestKnownAgain(t *testing.T) {
+// TestIsSameClient: without a code, the same client within the time that one confirmation lasts.
+func TestIsSameClient(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	s := e.Signers[0]
-	require.False(t, s.KnownAgain(act(start)), "who has not signed is not known")
+	require.False(t, s.IsSameClient(act(start)), "who has not signed is not known")
 	signs(t, e, 0, start)
 	for _, c := range []struct {
 		after     time.Duration
@@ -338,43 +338,43 @@ func TestKnownAgain(t *testing.T) {
 		known     bool
 	}{
 		{0, "192.0.2.1", "test", true},
-		{models.UnboundLifetime - 1, "192.0.2.1", "test", true},
-		{models.UnboundLifetime, "192.0.2.1", "test", false},
+		{models.UnboundConfirmationLifetime - 1, "192.0.2.1", "test", true},
+		{models.UnboundConfirmationLifetime, "192.0.2.1", "test", false},
 		{0, "192.0.2.2", "test", false},
 		{0, "192.0.2.1", "other", false},
 	} {
 		a := act(start.Add(c.after))
 		a.IP, a.UserAgent = c.ip, c.agent
-		require.Equal(t, c.known, s.KnownAgain(a), c)
+		require.Equal(t, c.known, s.IsSameClient(a), c)
 	}
 	s.AuthMethod = models.AuthEmailOTP
-	require.False(t, s.KnownAgain(act(start)), "who needs a code is known by its confirmation")
+	require.False(t, s.IsSameClient(act(start)), "who needs a code is known by its confirmation")
 }
 
 // TestWhoMayDoWhat: tenants of an app, roles, second factors, and which events an endpoint gets.
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, (&models.App{}).MayUse("any"))
+	require.NoError(t, (&models.App{}).CheckTenant("any"))
 	limited := &models.App{Tenants: []string{"a", "b"}}
-	require.NoError(t, limited.MayUse("b"))
-	require.Equal(t, "tenant_forbidden", code(t, limited.MayUse("c")))
-	require.Equal(t, "tenant_forbidden", code(t, limited.MayUse("")))
+	require.NoError(t, limited.CheckTenant("b"))
+	require.Equal(t, "tenant_forbidden", code(t, limited.CheckTenant("c")))
+	require.Equal(t, "tenant_forbidden", code(t, limited.CheckTenant("")))
 
 	require.Equal(t, []models.Role{models.RoleViewer, models.RoleSupport, models.RoleAdmin}, models.Roles)
 	for i, role := range models.Roles {
 		for j, least := range models.Roles {
 			require.Equal(t, i >= j, role.Allows(least), "%s for %s", role, least)
 		}
-		require.True(t, role.Known())
+		require.True(t, role.Valid())
 		for factor, want := range map[models.SecondFactor]bool{
 			models.SecondFactorOptional: false, models.SecondFactorAdmins: role == models.RoleAdmin, models.SecondFactorRequired: true, "": false,
 		} {
 			require.Equal(t, want, factor.Requires(role), "%s %s", factor, role)
-			require.Equal(t, factor != "", factor.Known(), factor)
+			require.Equal(t, factor != "", factor.Valid(), factor)
 		}
 	}
 	require.False(t, models.Role("king").Allows("nobody"))
-	require.False(t, models.Role("king").Known())
+	require.False(t, models.Role("king").Valid())
 
 	id, app := uuid.New(), uuid.New()
 	require.Equal(t, id, models.OutboxRefs{AppID: app, WebhookID: &id}.FairnessKey())
@@ -390,7 +390,8 @@ func TestPagesOfDocuments(t *testing.T) {
 	for i, size := range sizes {
 		w, h, ok := d.PageSize(i + 1)
 		require.True(t, ok)
-		require.Equal(t, size, [2]float64{w, h}, "page %d", i+1)
+		require.Equal(t, size[0], w, "width of page %d", i+1)
+		require.Equal(t, size[1], h, "height of page %d", i+1)
 	}
 	for _, n := range []int{0, -1, len(sizes) + 1} {
 		_, _, ok := d.PageSize(n)
@@ -405,7 +406,7 @@ func TestPagesOfDocuments(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, i+1, d.Order)
 		require.Equal(t, models.PurgeActive, d.PurgeStatus)
-		require.Equal(t, models.CombinedHash(e.Originals()), e.HashOriginal)
+		require.Equal(t, models.CombineHashes(e.Originals()), e.HashOriginal)
 	}
 	_, err = e.AddDocument(act(start), page(), models.MaxDocuments+1)
 	require.Equal(t, "too_many_documents", code(t, err))

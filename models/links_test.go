@@ -120,7 +120,7 @@ func TestCodesAreCountedForTenMinutes(t *testing.T) {
 func TestNobodySignsWithoutConsent(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
-	assert.Equal(t, "consent_required", code(t, e.MaySign(act(start), link(e, 0))))
+	assert.Equal(t, "consent_required", code(t, e.CheckSign(act(start), link(e, 0))))
 	_, err := e.Sign(act(start), link(e, 0), text(e, 0, "yes"))
 	assert.Equal(t, "consent_required", code(t, err))
 	assert.Empty(t, e.Values)
@@ -143,7 +143,7 @@ func TestANewLinkStartsAnew(t *testing.T) {
 	ok, err := e.BindCode(act(start), link(e, 0), []byte("right"), []byte("session"))
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.NoError(t, e.Relink(act(start), e.Signers[0].ID))
+	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
 	s := e.Signers[0]
 	assert.Nil(t, s.OTPVerifiedAt)
 	assert.Nil(t, s.SessionHash)
@@ -158,7 +158,7 @@ func TestANewLinkStartsAnew(t *testing.T) {
 func TestLinksAreForThoseWhoAreAwaited(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 2)
-	for _, again := range []func(models.Act, uuid.UUID) error{e.Relink, e.Reinvite} {
+	for _, again := range []func(models.ActionContext, uuid.UUID) error{e.RenewLink, e.Reinvite} {
 		assert.Equal(t, "signer_not_awaited", code(t, again(act(start), e.Signers[1].ID)))
 		assert.Nil(t, e.Signers[1].LinkID)
 		require.ErrorIs(t, again(act(start), uuid.New()), models.ErrNotFound)
@@ -176,21 +176,21 @@ func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
 	days := 1
 	due := start.AddDate(0, 0, 1)
 	e := sent(t, &days, models.AuthNone, 1, 2)
-	_, err := e.MayEmbed(e.Signers[0].ID, due.Add(-time.Microsecond))
+	_, err := e.CheckEmbed(e.Signers[0].ID, due.Add(-time.Microsecond))
 	require.NoError(t, err)
-	_, err = e.MayEmbed(e.Signers[0].ID, due)
+	_, err = e.CheckEmbed(e.Signers[0].ID, due)
 	assert.Equal(t, "envelope_closed", code(t, err))
-	_, err = e.MayEmbed(e.Signers[1].ID, start)
+	_, err = e.CheckEmbed(e.Signers[1].ID, start)
 	assert.Equal(t, "signer_not_awaited", code(t, err))
-	_, err = e.MayEmbed(uuid.New(), start)
+	_, err = e.CheckEmbed(uuid.New(), start)
 	require.ErrorIs(t, err, models.ErrNotFound)
-	_, err = draft(t, nil, models.AuthNone, 1).MayEmbed(e.Signers[0].ID, start)
+	_, err = draft(t, nil, models.AuthNone, 1).CheckEmbed(e.Signers[0].ID, start)
 	require.ErrorIs(t, err, models.ErrNotFound)
 	d := draft(t, nil, models.AuthNone, 1)
-	_, err = d.MayEmbed(d.Signers[0].ID, start)
+	_, err = d.CheckEmbed(d.Signers[0].ID, start)
 	assert.Equal(t, "envelope_draft", code(t, err))
 	require.NoError(t, e.Void(act(start), nil))
-	_, err = e.MayEmbed(e.Signers[0].ID, start)
+	_, err = e.CheckEmbed(e.Signers[0].ID, start)
 	assert.Equal(t, "envelope_closed", code(t, err))
 }
 

@@ -16,7 +16,7 @@ import (
 func TestListsAreWhole(t *testing.T) {
 	t.Parallel()
 	actions := map[models.Action]bool{}
-	for _, moves := range life {
+	for _, moves := range pathTo {
 		for action := range moves {
 			actions[action] = true
 		}
@@ -38,7 +38,7 @@ func TestListsAreWhole(t *testing.T) {
 	done := map[models.SignerStatus]bool{models.SignerSigned: true, models.SignerDeclined: true}
 	for _, s := range []models.SignerStatus{models.SignerPending, models.SignerSent, models.SignerViewed, models.SignerSigned, models.SignerDeclined} {
 		require.Equal(t, awaited[s], (&models.Signer{Status: s}).Awaited(), s)
-		require.Equal(t, done[s], (&models.Signer{Status: s}).Done(), s)
+		require.Equal(t, done[s], (&models.Signer{Status: s}).HasActed(), s)
 	}
 	for typ, image := range map[models.FieldType]bool{
 		models.FieldSignature: true, models.FieldInitial: true, models.FieldDate: false, models.FieldText: false, models.FieldCheckbox: false,
@@ -52,10 +52,10 @@ func TestEndpointsGetWhatTheyWant(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{Active: true, Events: []models.EventName{models.EventEnvelopeSent, models.EventSignerSigned}}
 	for _, event := range models.WebhookEvents {
-		require.Equal(t, event == models.EventEnvelopeSent || event == models.EventSignerSigned, w.Wants(event), event)
+		require.Equal(t, event == models.EventEnvelopeSent || event == models.EventSignerSigned, w.SubscribesTo(event), event)
 	}
 	w.Active = false
-	require.False(t, w.Wants(models.EventEnvelopeSent))
+	require.False(t, w.SubscribesTo(models.EventEnvelopeSent))
 }
 
 // TestDigests: lower-case hex of a SHA-256 and nothing else.

@@ -11,15 +11,15 @@ type OutboxKind string
 
 // The kinds of outbox rows. Those with an envelope's id reach its workflow.
 const (
-	OutboxStart     OutboxKind = "start"           // start the envelope's workflow
-	OutboxSigned    OutboxKind = "signer-signed"   // signal
-	OutboxDeclined  OutboxKind = "signer-declined" // signal
-	OutboxVoided    OutboxKind = "voided"          // signal
-	OutboxUnsealed  OutboxKind = "sealing-failed"  // signal
-	OutboxDeliver   OutboxKind = "deliver"         // start a delivery's workflow
-	OutboxReinvite  OutboxKind = "invite"          // start the sending of a renewed link
-	OutboxRetention OutboxKind = "retain"          // start the retention of sealed files
-	OutboxTimestamp OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
+	OutboxStart         OutboxKind = "start"           // start the envelope's workflow
+	OutboxSigned        OutboxKind = "signer-signed"   // signal
+	OutboxDeclined      OutboxKind = "signer-declined" // signal
+	OutboxVoided        OutboxKind = "voided"          // signal
+	OutboxSealingFailed OutboxKind = "sealing-failed"  // signal
+	OutboxDeliver       OutboxKind = "deliver"         // start a delivery's workflow
+	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link
+	OutboxRetention     OutboxKind = "retain"          // start the retention of sealed files
+	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 )
 
 // OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are

@@ -13,8 +13,8 @@ const (
 	OutcomeClosed   Outcome = "closed"
 )
 
-// End is what the holder of a link may know of its end.
-type End struct {
+// LinkOutcome is what the holder of a link may know of its end.
+type LinkOutcome struct {
 	Outcome         Outcome
 	At              *time.Time // nil while it is open
 	DeclinedByOther bool       // the envelope was closed by another signer's refusal
@@ -22,23 +22,23 @@ type End struct {
 }
 
 // OutcomeOf is what became of the link, which must be the signer's newest.
-func (e *Envelope) OutcomeOf(l Link, at time.Time) (End, error) {
+func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
-		return End{}, errLinkInvalid
+		return LinkOutcome{}, errLinkInvalid
 	}
-	end := End{Outcome: OutcomeOpen}
+	end := LinkOutcome{Outcome: OutcomeOpen}
 	var declined *time.Time
 	for _, g := range e.Signers {
 		switch {
 		case g.Status == SignerDeclined:
 			declined = g.DeclinedAt
 			end.DeclinedByOther = g != s
-		case g.Status != SignerSigned && e.Status.Open() && !e.Due(at):
+		case g.Status != SignerSigned && e.Status.Open() && !e.DeadlinePassed(at):
 			end.Awaiting = append(end.Awaiting, g)
 		}
 	}
-	expired := e.Due(at) || s.LinkExpiresAt != nil && !at.Before(*s.LinkExpiresAt)
+	expired := e.DeadlinePassed(at) || s.LinkExpiresAt != nil && !at.Before(*s.LinkExpiresAt)
 	switch {
 	case s.Status == SignerSigned:
 		end.Outcome, end.At = OutcomeSigned, s.SignedAt
@@ -54,12 +54,12 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (End, error) {
 	return end, nil
 }
 
-// KnownAgain reports whether the client that acts is the one that signed or
+// IsSameClient reports whether the client that acts is the one that signed or
 // declined, or proved to be the signer: what the receipt shows is for it. A
 // signer who needs no code is known by address and user agent for a while.
-func (s *Signer) KnownAgain(act Act) bool {
+func (s *Signer) IsSameClient(act ActionContext) bool {
 	if s.NeedsCode() {
 		return s.Confirmed(act)
 	}
-	return s.SignedAt != nil && act.At.Sub(*s.SignedAt) < UnboundLifetime && s.IP == act.IP && s.UserAgent == act.UserAgent
+	return s.SignedAt != nil && act.At.Sub(*s.SignedAt) < UnboundConfirmationLifetime && s.IP == act.IP && s.UserAgent == act.UserAgent
 }

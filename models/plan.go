@@ -39,8 +39,8 @@ func (p Plans) Limits(plan Plan) PlanLimits {
 	return PlanLimits{}
 }
 
-// Known reports whether there is such a plan.
-func (p Plan) Known() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
+// Valid reports whether there is such a plan.
+func (p Plan) Valid() bool { return p == PlanFree || p == PlanPro || p == PlanEnterprise }
 
 // UnmarshalText reads limits as "documents=1,envelopes=5,overage=no": documents
 // per envelope, envelopes per month or "unlimited", and whether more may be sent

@@ -52,7 +52,7 @@ func TestPlans(t *testing.T) {
 	plans := models.Plans{Free: models.PlanLimits{Documents: 1}, Pro: models.PlanLimits{Documents: 2}, Enterprise: models.PlanLimits{Documents: 3}}
 	for plan, want := range map[models.Plan]int{models.PlanFree: 1, models.PlanPro: 2, models.PlanEnterprise: 3, "": 0, "gold": 0} {
 		require.Equal(t, want, plans.Limits(plan).Documents, plan)
-		require.Equal(t, want > 0, plan.Known(), plan)
+		require.Equal(t, want > 0, plan.Valid(), plan)
 	}
 	require.Equal(t, models.Plans{
 		Free:       models.PlanLimits{Documents: 1, EnvelopesPerMonth: 5},

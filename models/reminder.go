@@ -67,7 +67,7 @@ func (e *Envelope) OpenSince() time.Time {
 	if e.SentAt != nil {
 		since = e.SentAt.UTC()
 	}
-	group, ok := e.openOrder()
+	group, ok := e.awaitedOrder()
 	for _, s := range e.Signers {
 		if ok && s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
 			since = s.SignedAt.UTC()

@@ -18,12 +18,12 @@ const (
 	SealingFailing         SealingProblem = "sealing_failing"
 )
 
-// SealingPatience is how long sealing may fail for whatever reason before it
+// SealingGracePeriod is how long sealing may fail for whatever reason before it
 // counts as a problem: a server that is restarted is none.
-const SealingPatience = 15 * time.Minute
+const SealingGracePeriod = 15 * time.Minute
 
-// Sentence explains the problem to the sender.
-func (p SealingProblem) Sentence() string {
+// Message explains the problem to the sender.
+func (p SealingProblem) Message() string {
 	switch p {
 	case SealingOriginalMissing:
 		return "An uploaded document is missing in the file store."
@@ -39,12 +39,12 @@ func (p SealingProblem) Sentence() string {
 	return "The documents cannot be sealed."
 }
 
-// Lasting reports whether trying again cannot help before somebody has mended it.
-func (p SealingProblem) Lasting() bool { return p != SealingFailing }
+// Permanent reports whether trying again cannot help before somebody has mended it.
+func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
 // SealingFailed records that the documents cannot be sealed. The same problem is
 // recorded once.
-func (e *Envelope) SealingFailed(act Act, problem SealingProblem) error {
+func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) error {
 	if err := e.check(ActionFailSealing); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (e *Envelope) AllSignedAt() time.Time {
 // VoidStuck closes, on an operator's behalf, an envelope that all have signed and
 // whose documents cannot be sealed. While sealing has no recorded problem it may
 // still succeed, and nobody can close the envelope.
-func (e *Envelope) VoidStuck(act Act, reason string) error {
+func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if err := e.check(ActionVoidStuck); err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ const (
 	SecondFactorRequired SecondFactor = "required" // everybody
 )
 
-// Known reports whether f is one of the choices.
-func (f SecondFactor) Known() bool {
+// Valid reports whether f is one of the choices.
+func (f SecondFactor) Valid() bool {
 	return f == SecondFactorOptional || f == SecondFactorAdmins || f == SecondFactorRequired
 }
 
@@ -82,15 +82,15 @@ func (s *EmbeddedSession) Live(at time.Time) error {
 // ErrSessionInvalid is the answer to a token that is no session's, or was revoked.
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// MayEmbed refuses a signer who cannot be asked to sign in an embedded page now.
-func (e *Envelope) MayEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
+// CheckEmbed refuses a signer who cannot be asked to sign in an embedded page now.
+func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
 	s := e.Signer(signer)
 	switch {
 	case s == nil:
 		return nil, ErrNotFound
 	case e.Status == StatusDraft:
 		return nil, Refuse(KindConflict, "envelope_draft", "The envelope has not been sent.")
-	case !e.Status.Open() || e.Due(at):
+	case !e.Status.Open() || e.DeadlinePassed(at):
 		return nil, Refuse(KindConflict, "envelope_closed", "The envelope is %s; nobody can sign it any more.", e.Status.Public())
 	case !s.Awaited():
 		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))

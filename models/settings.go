@@ -27,20 +27,20 @@ type Settings struct {
 // TableName is the table of settings.
 func (Settings) TableName() string { return "tenant_settings" }
 
-// Over is s with the choices of lower where s makes none.
-func (s Settings) Over(lower Settings) Settings {
-	s.DefaultExpiryDays = first(s.DefaultExpiryDays, lower.DefaultExpiryDays)
-	s.ReminderIntervalHours = first(s.ReminderIntervalHours, lower.ReminderIntervalHours)
-	s.RetentionDays = first(s.RetentionDays, lower.RetentionDays)
-	s.FieldOrigin = first(s.FieldOrigin, lower.FieldOrigin)
-	s.SenderName = first(s.SenderName, lower.SenderName)
-	s.Language = first(s.Language, lower.Language)
-	s.ReplyTo = first(s.ReplyTo, lower.ReplyTo)
-	s.NotifyEmail = first(s.NotifyEmail, lower.NotifyEmail)
+// WithDefaults is s with the choices of lower where s makes none.
+func (s Settings) WithDefaults(lower Settings) Settings {
+	s.DefaultExpiryDays = firstNonNil(s.DefaultExpiryDays, lower.DefaultExpiryDays)
+	s.ReminderIntervalHours = firstNonNil(s.ReminderIntervalHours, lower.ReminderIntervalHours)
+	s.RetentionDays = firstNonNil(s.RetentionDays, lower.RetentionDays)
+	s.FieldOrigin = firstNonNil(s.FieldOrigin, lower.FieldOrigin)
+	s.SenderName = firstNonNil(s.SenderName, lower.SenderName)
+	s.Language = firstNonNil(s.Language, lower.Language)
+	s.ReplyTo = firstNonNil(s.ReplyTo, lower.ReplyTo)
+	s.NotifyEmail = firstNonNil(s.NotifyEmail, lower.NotifyEmail)
 	return s
 }
 
-func first[T any](a, b *T) *T {
+func firstNonNil[T any](a, b *T) *T {
 	if a != nil {
 		return a
 	}
@@ -63,8 +63,8 @@ func (s *Settings) Check(p Problems) {
 	if s.SenderName != nil {
 		CheckText(p, "senderName", *s.SenderName, 1, 255)
 	}
-	if s.Language != nil && !slices.Contains(Languages, *s.Language) {
-		p.Add("language", "must be one of %s", strings.Join(Languages, ", "))
+	if s.Language != nil && !slices.Contains(SupportedLanguages, *s.Language) {
+		p.Add("language", "must be one of %s", strings.Join(SupportedLanguages, ", "))
 	}
 	if s.ReplyTo != nil {
 		CheckEmail(p, "replyTo", *s.ReplyTo)
@@ -74,27 +74,27 @@ func (s *Settings) Check(p Problems) {
 	}
 }
 
-// Languages are those of mails, text messages and signing pages.
-var Languages = []string{"en", "de", "fr", "es", "pt", "ja", "ar"}
+// SupportedLanguages are those of mails, text messages and signing pages.
+var SupportedLanguages = []string{"en", "de", "fr", "es", "pt", "ja", "ar"}
 
-// In is the language of mails, English where nothing is chosen.
-func (s *Settings) In() string {
+// LanguageOrDefault is the language of mails, English where nothing is chosen.
+func (s *Settings) LanguageOrDefault() string {
 	if s.Language == nil {
 		return "en"
 	}
 	return *s.Language
 }
 
-// Reminders is the time between reminders, fallback where nothing is chosen.
-func (s *Settings) Reminders(fallback time.Duration) time.Duration {
+// ReminderInterval is the time between reminders, fallback where nothing is chosen.
+func (s *Settings) ReminderInterval(fallback time.Duration) time.Duration {
 	if s.ReminderIntervalHours == nil {
 		return fallback
 	}
 	return time.Duration(*s.ReminderIntervalHours) * time.Hour
 }
 
-// Sender is the name in mails, fallback where nothing is chosen.
-func (s *Settings) Sender(fallback string) string {
+// SenderOrDefault is the name in mails, fallback where nothing is chosen.
+func (s *Settings) SenderOrDefault(fallback string) string {
 	if s.SenderName == nil {
 		return fallback
 	}

@@ -39,10 +39,10 @@ func (e *Envelope) Shown() (Shown, error) {
 			entries = append(entries, signedValues{s.ID, s.ValuesHash})
 		}
 	}
-	return shownOf(e.ID, entries)
+	return newShown(e.ID, entries)
 }
 
-func shownOf(envelope uuid.UUID, entries []signedValues) (Shown, error) {
+func newShown(envelope uuid.UUID, entries []signedValues) (Shown, error) {
 	slices.SortFunc(entries, func(a, b signedValues) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
 	b, err := json.Marshal(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err == nil {
@@ -59,9 +59,9 @@ func shownOf(envelope uuid.UUID, entries []signedValues) (Shown, error) {
 	return out, nil
 }
 
-// Show notes, for the record, that the link's holder is given the values of all
+// RecordShown notes, for the record, that the link's holder is given the values of all
 // who have signed so far. A client that is not confirmed is given nothing.
-func (e *Envelope) Show(act Act, l Link) (*Signer, error) {
+func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.ConfirmedReader(act, l)
 	if err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func (e *Envelope) Show(act Act, l Link) (*Signer, error) {
 var ErrValuesChanged = Refuse(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 
-// agreeTo notes what s was shown when signing: what the request names, which
+// recordShown notes what s was shown when signing: what the request names, which
 // must be all that there is, or what the link was given last.
-func (e *Envelope) agreeTo(s *Signer, named *string) error {
+func (e *Envelope) recordShown(s *Signer, named *string) error {
 	s.ShownConfirmed = false
 	if named == nil {
 		return nil
@@ -143,7 +143,7 @@ func CheckShown(events []Event) error {
 				}
 			}
 			all, _ := ev.Detail["shownConfirmed"].(bool)
-			shown, err := shownOf(ev.EnvelopeID, covered)
+			shown, err := newShown(ev.EnvelopeID, covered)
 			if err != nil {
 				return err
 			}

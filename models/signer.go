@@ -118,7 +118,7 @@ func (in SignerInput) Check(p Problems, path string) {
 }
 
 // AddSigner adds a signer to a draft.
-func (e *Envelope) AddSigner(act Act, in SignerInput) (*Signer, error) {
+func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error) {
 	if err := e.check(ActionAddSigner); err != nil {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (e *Envelope) mailbox(email string, position int) int {
 // NeedsCode reports whether the signer must verify a one-time code.
 func (s *Signer) NeedsCode() bool { return s.AuthMethod != AuthNone }
 
-// Done reports whether the signer has signed or declined.
-func (s *Signer) Done() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }
+// HasActed reports whether the signer has signed or declined.
+func (s *Signer) HasActed() bool { return s.Status == SignerSigned || s.Status == SignerDeclined }
 
 // Awaited reports whether the signer's group is open and they have not acted.
 func (s *Signer) Awaited() bool { return s.Status == SignerSent || s.Status == SignerViewed }
@@ -181,8 +181,8 @@ func (s *Signer) MaskedPhone() string {
 }
 
 // openGroup issues links to the lowest routing group that has not signed.
-func (e *Envelope) openGroup(act Act) {
-	group, ok := e.openOrder()
+func (e *Envelope) openGroup(act ActionContext) {
+	group, ok := e.awaitedOrder()
 	if !ok {
 		return
 	}
@@ -194,8 +194,8 @@ func (e *Envelope) openGroup(act Act) {
 	}
 }
 
-// openOrder is the routing order whose signers are awaited; false when all have signed.
-func (e *Envelope) openOrder() (int, bool) {
+// awaitedOrder is the routing order whose signers are awaited; false when all have signed.
+func (e *Envelope) awaitedOrder() (int, bool) {
 	group, ok := 0, false
 	for _, s := range e.Signers {
 		if s.Status != SignerSigned && (!ok || s.RoutingOrder < group) {
@@ -215,7 +215,7 @@ const RenewBefore = 3 * 24 * time.Hour
 // RenewLinkAt is when the link of an awaited signer is to be replaced; nil where
 // the deadline ends it.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
-	if !e.Status.Open() || !s.Awaited() || s.LinkExpiresAt == nil || e.Due(s.LinkExpiresAt.UTC()) {
+	if !e.Status.Open() || !s.Awaited() || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) {
 		return nil
 	}
 	at := s.LinkExpiresAt.Add(-RenewBefore)
@@ -235,7 +235,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 
 // issueLink gives the signer a new link. The old one, its code and its
 // verification end at once.
-func (e *Envelope) issueLink(act Act, s *Signer) {
+func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	id, at, until := act.NewID(), act.At, act.At.Add(LinkLifetime)
 	if e.ExpiresAt != nil && e.ExpiresAt.Before(until) {
 		until = *e.ExpiresAt

@@ -44,13 +44,13 @@ func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Err
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
 		return nil, errLinkInvalid
 	}
-	if s.Done() {
+	if s.HasActed() {
 		return nil, spent
 	}
 	if _, err := e.Status.Next(action); err != nil {
 		return nil, err
 	}
-	if e.Due(at) || s.LinkExpiresAt == nil || !at.Before(*s.LinkExpiresAt) {
+	if e.DeadlinePassed(at) || s.LinkExpiresAt == nil || !at.Before(*s.LinkExpiresAt) {
 		return nil, errLinkExpired
 	}
 	return s, nil
@@ -67,7 +67,7 @@ func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 }
 
 // Open records that a signer has opened the link. Opening it again changes nothing.
-func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
+func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	s, err := e.Reader(l, act.At, true)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (e *Envelope) Open(act Act, l Link) (*Signer, error) {
 }
 
 // RequestCode makes hash the one live code of the link.
-func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
+func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionRequestCode, errLinkInvalid)
 	if err != nil {
 		return nil, err
@@ -111,13 +111,13 @@ func (e *Envelope) RequestCode(act Act, l Link, hash []byte) (*Signer, error) {
 // VerifyCode compares hash with the live code's. A wrong try is counted, so it
 // is a change that must be saved: it is reported as false, not as an error.
 // The confirmation holds for a client of the same address and user agent.
-func (e *Envelope) VerifyCode(act Act, l Link, hash []byte) (bool, error) {
+func (e *Envelope) VerifyCode(act ActionContext, l Link, hash []byte) (bool, error) {
 	return e.BindCode(act, l, hash, nil)
 }
 
 // BindCode is VerifyCode for a confirmation that holds for the session whose
 // token has the hash session; nil binds it to no session.
-func (e *Envelope) BindCode(act Act, l Link, hash, session []byte) (bool, error) {
+func (e *Envelope) BindCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
 	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, errLinkInvalid)
 	if err != nil {
 		return false, err
@@ -147,7 +147,7 @@ func (e *Envelope) BindCode(act Act, l Link, hash, session []byte) (bool, error)
 
 // Consent records that the signer agreed to sign electronically, having been
 // shown a disclosure.
-func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
+func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
 	s, err := e.authorizeLink(l, act.At, ActionConsent, given)
 	if err != nil {
@@ -169,7 +169,7 @@ func (e *Envelope) Consent(act Act, l Link, shown Disclosure) (*Signer, error) {
 }
 
 // ViewPage records that the signer looked at a page for dwellMs milliseconds.
-func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwellMs int64) error {
+func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, errLinkInvalid)
 	if err != nil {
 		return err
@@ -201,8 +201,8 @@ func (e *Envelope) ViewPage(act Act, l Link, document uuid.UUID, page int, dwell
 
 // Sign records a signer's values and signature. When the routing group is
 // complete the next one opens; when nobody is left, sealing begins.
-func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
-	s, err := e.maySign(act, l)
+func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, error) {
+	s, err := e.authorizeSign(act, l)
 	if err != nil {
 		return nil, err
 	}
@@ -210,18 +210,18 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.agreeTo(s, sub.Shown); err != nil {
+	if err := e.recordShown(s, sub.Shown); err != nil {
 		return nil, err
 	}
 	at := act.At
 	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, &at, act.IP, act.UserAgent
 	action := ActionSign
-	if _, awaiting := e.openOrder(); !awaiting {
+	if _, awaiting := e.awaitedOrder(); !awaiting {
 		action = ActionSignLast
 	}
 	e.transition(action)
 	e.Values = append(e.Values, values...)
-	e.adopt(s, values, sub.FontLabel, at)
+	e.rememberSignature(s, values, sub.FontLabel, at)
 	s.ValuesHash = valuesHash(values)
 	e.record(act, EventSignerSigned, s.ID, s.shownDetail(Detail{
 		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash,
@@ -232,16 +232,16 @@ func (e *Envelope) Sign(act Act, l Link, sub Submission) (*Signer, error) {
 
 // Decline closes the envelope because a signer refuses to sign. Nobody else than
 // the client that proved to be the signer, if one did in a session, may do that.
-func (e *Envelope) Decline(act Act, l Link, reason *string) (*Signer, error) {
+func (e *Envelope) Decline(act ActionContext, l Link, reason *string) (*Signer, error) {
 	return e.decline(act, l, reason, false)
 }
 
 // DeclineConfirmed is Decline for a confirmed client alone.
-func (e *Envelope) DeclineConfirmed(act Act, l Link, reason *string) (*Signer, error) {
+func (e *Envelope) DeclineConfirmed(act ActionContext, l Link, reason *string) (*Signer, error) {
 	return e.decline(act, l, reason, true)
 }
 
-func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Signer, error) {
+func (e *Envelope) decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
@@ -265,13 +265,13 @@ func (e *Envelope) decline(act Act, l Link, reason *string, confirmed bool) (*Si
 	return s, nil
 }
 
-// MaySign checks, without looking at any value, whether the link may sign now.
-func (e *Envelope) MaySign(act Act, l Link) error {
-	_, err := e.maySign(act, l)
+// CheckSign checks, without looking at any value, whether the link may sign now.
+func (e *Envelope) CheckSign(act ActionContext, l Link) error {
+	_, err := e.authorizeSign(act, l)
 	return err
 }
 
-func (e *Envelope) maySign(act Act, l Link) (*Signer, error) {
+func (e *Envelope) authorizeSign(act ActionContext, l Link) (*Signer, error) {
 	signed := Refuse(KindConflict, "already_signed", "This signer has already signed.")
 	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
 		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")

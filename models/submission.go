@@ -128,7 +128,7 @@ func (f *Field) value(p Problems, path string, in FieldSubmission) (string, bool
 	path += "textValue"
 	switch f.Type {
 	case FieldCheckbox:
-		checked, ok := parseCheck(text)
+		checked, ok := parseCheckbox(text)
 		switch {
 		case !ok:
 			p.Add(path, "must be true or false")
@@ -155,7 +155,7 @@ func (f *Field) value(p Problems, path string, in FieldSubmission) (string, bool
 	return text, !empty
 }
 
-func parseCheck(s string) (checked, ok bool) {
+func parseCheckbox(s string) (checked, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "1", "yes", "on", "checked", "x", "✓":
 		return true, true
@@ -179,8 +179,8 @@ func isDate(s string) bool {
 	})
 }
 
-// adopt remembers the signature for the person's next envelope.
-func (e *Envelope) adopt(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
+// rememberSignature remembers the signature for the person's next envelope.
+func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
 	for i := range values {
 		values[i].CreatedAt = at
 	}

@@ -31,10 +31,10 @@ func (s Status) Public() Status {
 }
 
 // Terminal reports whether no transition leads out of the state.
-func (s Status) Terminal() bool { return s.Known() && len(transitions[s]) == 0 }
+func (s Status) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 
-// Known reports whether s is one of Statuses.
-func (s Status) Known() bool { _, ok := transitions[s]; return ok }
+// Valid reports whether s is one of Statuses.
+func (s Status) Valid() bool { _, ok := transitions[s]; return ok }
 
 // Open reports whether signers may act.
 func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
@@ -149,13 +149,13 @@ func refusal(s Status, action Action) *Error {
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline:
-		return errLinkClosed(s)
+		return linkClosedError(s)
 	}
 	return Refuse(KindInvalid, "unknown_action", "There is no action %q.", string(action))
 }
 
-// errLinkClosed is the answer to a link of an envelope that takes no more
+// linkClosedError is the answer to a link of an envelope that takes no more
 // signatures: the link is not valid any more (401).
-func errLinkClosed(s Status) *Error {
+func linkClosedError(s Status) *Error {
 	return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 }

@@ -10,9 +10,9 @@ import (
 	"countersign/models"
 )
 
-// life is the table of transitions written down a second time, as the interface tells
+// pathTo is the table of transitions written down a second time, as the interface tells
 // it: what leads where. Everything else must be refused.
-var life = map[models.Status]map[models.Action]models.Status{
+var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
 	},
@@ -35,7 +35,7 @@ func TestEveryStateAndAction(t *testing.T) {
 		for _, a := range models.Actions {
 			t.Run(string(s)+"/"+string(a), func(t *testing.T) {
 				t.Parallel()
-				want, allowed := life[s][a]
+				want, allowed := pathTo[s][a]
 				got, err := s.Next(a)
 				if allowed {
 					require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestTerminalStates(t *testing.T) {
 		assert.Equal(t, want[s], s.Terminal(), s)
 	}
 	assert.False(t, models.Status("nonsense").Terminal())
-	assert.False(t, models.Status("nonsense").Known())
+	assert.False(t, models.Status("nonsense").Valid())
 	assert.Equal(t, models.StatusInProgress, models.StatusSealing.Public())
 }
 
@@ -113,7 +113,7 @@ func TestEveryRefusalIsNamed(t *testing.T) {
 	}
 	for _, s := range models.Statuses {
 		for _, a := range models.Actions {
-			if _, allowed := life[s][a]; allowed {
+			if _, allowed := pathTo[s][a]; allowed {
 				continue
 			}
 			code := want(s, a)

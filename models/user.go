@@ -21,12 +21,12 @@ const (
 // Roles lists the roles in order.
 var Roles = []Role{RoleViewer, RoleSupport, RoleAdmin}
 
-// Known reports whether r is one of Roles.
-func (r Role) Known() bool { return slices.Contains(Roles, r) }
+// Valid reports whether r is one of Roles.
+func (r Role) Valid() bool { return slices.Contains(Roles, r) }
 
 // Allows reports whether r may do what needs the role least.
 func (r Role) Allows(least Role) bool {
-	return slices.Index(Roles, r) >= slices.Index(Roles, least) && r.Known()
+	return slices.Index(Roles, r) >= slices.Index(Roles, least) && r.Valid()
 }
 
 // ConsoleUser is a person who signs in to the console of an app.

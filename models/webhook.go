@@ -22,7 +22,7 @@ func RoomForWebhook(n int64) error {
 	return nil
 }
 
-// Webhook is an endpoint that wants to be told.
+// Webhook is an endpoint that subscribes to events.
 type Webhook struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
@@ -46,10 +46,10 @@ const (
 	DisabledFailing = "failing" // nothing reached it for days
 )
 
-// Wants reports whether the endpoint subscribes to the event.
-func (w *Webhook) Wants(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
+// SubscribesTo reports whether the endpoint subscribes to the event.
+func (w *Webhook) SubscribesTo(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
 
-// WebhookEvent is one event as told to the app's endpoints.
+// WebhookEvent is one event as it is posted to the app's endpoints.
 type WebhookEvent struct {
 	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
 	AppID      uuid.UUID

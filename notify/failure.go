@@ -26,7 +26,7 @@ func connectFailure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("mail server: %w", ctx.Err())
 	case errors.As(err, &answer):
-		return fmt.Errorf("mail server: refused with %s", codes(answer.Code, enhancedCode.FindString(answer.Msg)))
+		return fmt.Errorf("mail server: refused with %s", smtpCodes(answer.Code, enhancedCode.FindString(answer.Msg)))
 	case errors.As(err, &protocol):
 		return errors.New("mail server: does not speak SMTP")
 	}
@@ -63,14 +63,14 @@ func sendFailure(ctx context.Context, err error) error {
 	if code == 0 {
 		return fmt.Errorf("mail: connection lost at the %s", step)
 	}
-	err = fmt.Errorf("mail: %s refused with %s", step, codes(code, failed.EnhancedStatusCode()))
+	err = fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, failed.EnhancedStatusCode()))
 	if final && code >= 500 {
-		return &Permanent{err}
+		return &PermanentError{err}
 	}
 	return err
 }
 
-func codes(code int, enhanced string) string {
+func smtpCodes(code int, enhanced string) string {
 	if enhanced == "" {
 		return fmt.Sprintf("%d", code)
 	}

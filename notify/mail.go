@@ -41,13 +41,13 @@ type Mail struct {
 	Attachments []Attachment
 }
 
-// Permanent marks a failure that no further attempt can mend: a malformed or
+// PermanentError marks a failure that no further attempt can mend: a malformed or
 // refused address, a message the server refused for good (SMTP 5xx on RCPT or
 // DATA). Find it with errors.As.
-type Permanent struct{ Err error }
+type PermanentError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.
-func (p *Permanent) Error() string { return p.Err.Error() }
+func (p *PermanentError) Error() string { return p.Err.Error() }
 
 // Unwrap returns the cause.
-func (p *Permanent) Unwrap() error { return p.Err }
+func (p *PermanentError) Unwrap() error { return p.Err }

@@ -24,7 +24,7 @@ const (
 	maxHeaderText  = 255 // characters
 	maxFileName    = 180 // octets, so that RFC 2231 encoding keeps a header line under 998
 	maxAttachments = 100
-	encodedBytes   = 36 // of text in one encoded word, which then takes 60 of a line's 76 characters
+	encodedSize    = 36 // of text in one encoded word, which then takes 60 of a line's 76 characters
 )
 
 // messageID is the part of RFC 5322 §3.6.4 that needs no folding or quoting.
@@ -60,10 +60,10 @@ func (o *outgoing) readErr() error {
 func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	to, _, err := asciiDomain(m.To.Email)
 	if err != nil {
-		return nil, &Permanent{fmt.Errorf("recipient: %w", err)}
+		return nil, &PermanentError{fmt.Errorf("recipient: %w", err)}
 	}
 	if !messageID.MatchString(m.MessageID) {
-		return nil, &Permanent{errors.New("malformed Message-ID")}
+		return nil, &PermanentError{errors.New("malformed Message-ID")}
 	}
 	from := s.from
 	if name := headerText(m.FromName); name != "" {
@@ -75,7 +75,7 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	if m.ReplyTo != "" {
 		address, _, err := asciiDomain(m.ReplyTo)
 		if err != nil {
-			return nil, &Permanent{fmt.Errorf("reply-to: %w", err)}
+			return nil, &PermanentError{fmt.Errorf("reply-to: %w", err)}
 		}
 		msg.SetAddrHeaderFromMailAddress(gomail.HeaderReplyTo, &netmail.Address{Name: from.Name, Address: address})
 	}
@@ -101,13 +101,13 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 // own line: some readers take a fold right after the colon for a leading space.
 func setSubject(msg *gomail.Msg, subject string) {
 	first, _, _ := strings.Cut(subject, " ")
-	if ascii(subject) && len(first) < encodedBytes {
+	if ascii(subject) && len(first) < encodedSize {
 		msg.Subject(subject)
 		return
 	}
 	var words []string
 	for subject != "" {
-		n := min(len(subject), encodedBytes)
+		n := min(len(subject), encodedSize)
 		for n < len(subject) && !utf8.RuneStart(subject[n]) {
 			n--
 		}
@@ -121,7 +121,7 @@ func setSubject(msg *gomail.Msg, subject string) {
 // opened costs no connection.
 func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 	if len(attachments) > maxAttachments {
-		return &Permanent{fmt.Errorf("more than %d attachments", maxAttachments)}
+		return &PermanentError{fmt.Errorf("more than %d attachments", maxAttachments)}
 	}
 	files := make([]*gomail.File, 0, len(attachments))
 	for i, a := range attachments {

@@ -165,9 +165,9 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}, roots
 }
 
-// script is a server that greets and answers each line; it hangs up when answer
+// smtpScript is a server that greets and answers each line; it hangs up when answer
 // says that there is no more.
-func script(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
+func smtpScript(t *testing.T, greeting string, answer func(line string) (string, bool)) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func script(t *testing.T, greeting string, answer func(line string) (string, boo
 			if err != nil {
 				return
 			}
-			open.Go(func() { talk(conn, greeting, answer) })
+			open.Go(func() { smtpDialogue(conn, greeting, answer) })
 		}
 	})
 	t.Cleanup(func() {
@@ -188,7 +188,7 @@ func script(t *testing.T, greeting string, answer func(line string) (string, boo
 	return ln.Addr().String()
 }
 
-func talk(conn net.Conn, greeting string, answer func(string) (string, bool)) {
+func smtpDialogue(conn net.Conn, greeting string, answer func(string) (string, bool)) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.WriteString(conn, greeting); err != nil {

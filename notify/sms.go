@@ -91,9 +91,9 @@ func (t *Twilio) String() string { return "sms " + t.endpoint }
 func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	switch {
 	case !e164.MatchString(to):
-		return &Permanent{errors.New("SMS: the number is not in E.164 form")}
+		return &PermanentError{errors.New("SMS: the number is not in E.164 form")}
 	case text == "" || utf8.RuneCountInString(text) > maxSMS:
-		return &Permanent{fmt.Errorf("SMS: the text is empty or longer than %d characters", maxSMS)}
+		return &PermanentError{fmt.Errorf("SMS: the text is empty or longer than %d characters", maxSMS)}
 	}
 	form := url.Values{"To": {to}, "Body": {text}}
 	for k, v := range t.sender {
@@ -120,15 +120,15 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	}
 	_ = json.Unmarshal(body, &refusal)
 	err = fmt.Errorf("SMS: refused with %d (code %d)", res.StatusCode, refusal.Code)
-	if res.StatusCode == http.StatusBadRequest && aboutRecipient(refusal.Code) {
-		return &Permanent{err}
+	if res.StatusCode == http.StatusBadRequest && recipientErrorCodes(refusal.Code) {
+		return &PermanentError{err}
 	}
 	return err
 }
 
-// aboutRecipient tells Twilio's error codes that concern this number or text
+// recipientErrorCodes tells Twilio's error codes that concern this number or text
 // from those that concern the account or the sender, which can be mended.
-func aboutRecipient(code int) bool {
+func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:
 		return true

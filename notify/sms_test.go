@@ -79,7 +79,7 @@ func TestTwilioRefusals(t *testing.T) {
 			err := tw.Send(t.Context(), number, "text")
 			require.ErrorContains(t, err, "SMS: refused with ")
 			assert.NotContains(t, err.Error(), "4915")
-			var permanent *notify.Permanent
+			var permanent *notify.PermanentError
 			assert.Equal(t, c.permanent, errors.As(err, &permanent))
 			assert.Equal(t, 1, hits)
 		})
@@ -89,7 +89,7 @@ func TestTwilioRefusals(t *testing.T) {
 func TestTwilioBadInput(t *testing.T) {
 	t.Parallel()
 	tw := gateway(t, func(http.ResponseWriter, *http.Request) { t.Error("must not be called") })
-	var permanent *notify.Permanent
+	var permanent *notify.PermanentError
 	for _, to := range []string{"", "015112345678", "+0151", "+49 151 12345678", "+491511234567890123", "ada@example.com"} {
 		require.ErrorAs(t, tw.Send(t.Context(), to, "text"), &permanent, to)
 	}

@@ -162,7 +162,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	defer out.close()
 	return s.exchange(ctx, out.utf8, func(ctx context.Context, c *gomail.Client, sc *smtp.Client) error {
 		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
-			return &Permanent{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
+			return &PermanentError{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
 		}
 		err := c.SendWithSMTPClient(sc, out.msg)
 		if out.msg.IsDelivered() {

@@ -203,7 +203,7 @@ func TestBadMails(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})
 	s := sender(t, server, "?tls=none")
-	var permanent *notify.Permanent
+	var permanent *notify.PermanentError
 	for _, addr := range []string{
 		"", "ada", "@example.net", "ada@", "ada lovelace@example.net", "ada@example.net, evil@example.org", "ada@example..net",
 		"ada@example.net\r\nRCPT TO:<evil@example.org>", "Ada <ada@example.net>", "ada@-x-.net", strings.Repeat("x", 250) + "@example.net",
@@ -235,7 +235,7 @@ func TestInternationalAddresses(t *testing.T) {
 	require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m))
 	assert.Equal(t, "añа@xn--bcher-kva.example", server.messages()[0].to)
 	assert.True(t, server.messages()[0].utf8)
-	var permanent *notify.Permanent
+	var permanent *notify.PermanentError
 	require.ErrorAs(t, sender(t, old, "?tls=none").Send(t.Context(), m), &permanent)
 }
 
@@ -260,7 +260,7 @@ func TestRefusals(t *testing.T) {
 			err := sender(t, serve(t, serverKind{}, c.refuse), "?tls=none").Send(t.Context(), hello())
 			require.ErrorContains(t, err, c.text)
 			assert.NotContains(t, err.Error(), "ada")
-			var permanent *notify.Permanent
+			var permanent *notify.PermanentError
 			assert.Equal(t, c.permanent, errors.As(err, &permanent))
 		})
 	}
@@ -308,7 +308,7 @@ func TestTLSAndAuth(t *testing.T) {
 				require.ErrorContains(t, err, c.err)
 				assert.NotContains(t, err.Error(), "mailer")
 				assert.NotContains(t, err.Error(), "secret")
-				var permanent *notify.Permanent
+				var permanent *notify.PermanentError
 				assert.NotErrorAs(t, err, &permanent, "configuration can be mended")
 			}
 		})

@@ -90,7 +90,7 @@ func TestAdmitRefuses(t *testing.T) {
 	}{
 		{"empty", nil, admission.Limits{}, refusal.NotAPDF},
 		{"text", []byte("hello, world"), admission.Limits{}, refusal.NotAPDF},
-		{"a picture", scrawl(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
+		{"a picture", signaturePNG(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
 		{"cut off", good[:len(good)-300], admission.Limits{}, refusal.PDFTruncated},
 		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, refusal.PDFNeedsRepair},
 		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, refusal.PDFNeedsRepair},
@@ -303,7 +303,7 @@ func TestInheritedResources(t *testing.T) {
 	original := classicPDF(layout{
 		pages: make([]page, 300), tree: "/MediaBox[0 0 612 792]/Resources<</Properties<</P<</Large(" + strings.Repeat("x", large) + ")>>>>>>",
 	})
-	_, b := sealed(t, newKeys(t).sealer(t), job(t, original))
+	_, b := sealed(t, newSealerFixture(t).sealer(t), job(t, original))
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
@@ -331,10 +331,10 @@ func TestAddedIsBounded(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, out.Close()) }()
-	_, err = newKeys(t).sealer(t).Seal(t.Context(), out, job(t, large))
+	_, err = newSealerFixture(t).sealer(t).Seal(t.Context(), out, job(t, large))
 	require.ErrorIs(t, err, pdf.ErrLimit)
 
-	_, b := sealed(t, newKeys(t).sealer(t), job(t, manyContents(20)))
+	_, b := sealed(t, newSealerFixture(t).sealer(t), job(t, manyContents(20)))
 	require.Greater(t, len(b), 2<<20, "a tenth of it is sealed")
 }
 
@@ -342,7 +342,7 @@ func TestCheckPNG(t *testing.T) {
 	t.Parallel()
 	var huge bytes.Buffer
 	require.NoError(t, png.Encode(&huge, image.NewGray(image.Rect(0, 0, 8000, 8000))))
-	claims := bytes.Clone(scrawl(t, 10, 10))
+	claims := bytes.Clone(signaturePNG(t, 10, 10))
 	copy(claims[16:24], []byte{0, 1, 0, 0, 0, 1, 0, 0}) // 65536 × 65536
 	var blank bytes.Buffer
 	require.NoError(t, png.Encode(&blank, image.NewNRGBA(image.Rect(0, 0, 10, 10))))
@@ -352,7 +352,7 @@ func TestCheckPNG(t *testing.T) {
 	}{
 		"no picture":     {[]byte("GIF89a"), refusal.PNGInvalid},
 		"empty":          {nil, refusal.PNGInvalid},
-		"cut off":        {scrawl(t, 100, 50)[:200], refusal.PNGInvalid},
+		"cut off":        {signaturePNG(t, 100, 50)[:200], refusal.PNGInvalid},
 		"too many":       {huge.Bytes(), refusal.PNGTooLarge},
 		"wrong claim":    {claims, refusal.PNGInvalid},
 		"too many bytes": {make([]byte, 3<<20), refusal.PNGTooLarge},
@@ -366,13 +366,13 @@ func TestCheckPNG(t *testing.T) {
 			require.Equal(t, tt.code, refused.Code)
 		})
 	}
-	out, err := seal.CheckPNG(scrawl(t, 600, 160))
+	out, err := seal.CheckPNG(signaturePNG(t, 600, 160))
 	require.NoError(t, err)
 	img, err := png.Decode(bytes.NewReader(out))
 	require.NoError(t, err)
 	_, _, _, a := img.At(0, 0).RGBA()
 	require.Zero(t, a, "transparency is kept")
-	out, err = seal.CheckPNG(scrawl(t, 3000, 1500))
+	out, err = seal.CheckPNG(signaturePNG(t, 3000, 1500))
 	require.NoError(t, err)
 	cfg, err := png.DecodeConfig(bytes.NewReader(out))
 	require.NoError(t, err)

@@ -117,7 +117,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 			return inc, token, nil
 		}
 		if try == maxStampTries {
-			err = errIssuers
+			err = errIssuersChanged
 			break
 		}
 		issuers = got
@@ -138,11 +138,11 @@ func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evid
 		size += len(c)
 	}
 	for _, q := range questions {
-		answer, err := cms.Ask(ctx, s.cfg.HTTPClient, q.Certificate, q.Issuer)
+		answer, err := cms.FetchStatement(ctx, s.cfg.HTTPClient, q.Certificate, q.Issuer)
 		if err != nil {
 			return e, err
 		}
-		if err := answer.Good(q.Certificate, q.Issuer, s.cfg.Now()); err != nil {
+		if err := answer.CheckGood(q.Certificate, q.Issuer, s.cfg.Now()); err != nil {
 			return e, err
 		}
 		der := answer.OCSP

@@ -23,11 +23,11 @@ type assembly struct {
 	nonce    string // tells our names from the original's
 	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
 	valuesOnly bool
-	// rehearsal does to every annotation what a value over it would do.
-	rehearsal bool
-	// plain tells that the pages without values need not be read: see Facts.
+	// dryRun does to every annotation what a value over it would do.
+	dryRun bool
+	// plain says that the pages without values need not be read: see Facts.
 	plain bool
-	// remarkable tells that a page which was read is not plain, or that one without
+	// remarkable says that a page which was read is not plain, or that one without
 	// values was not read to its end.
 	remarkable bool
 
@@ -64,7 +64,7 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	a := &assembly{
 		job: job, cfg: &s.cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
 		contents: s.contents, signer: s.name, chain: s.chain, stamp: s.stamp,
-		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placed{}, ahead: prepareAhead(job, &s.codes)},
+		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placedImage{}, ahead: prefetch(job, &s.codes)},
 	}
 	return a, nil
 }
@@ -127,17 +127,17 @@ func (a *assembly) drawOnPages() error {
 	}
 	p := &painter{
 		assembly: a, values: values, signers: names, open: a.w.AddStream(nil, []byte("q\n")),
-		endings: map[pageEnd]pdf.Ref{}, resources: map[resourcesOf]pdf.Value{}, locked: map[pdf.Ref]bool{}, budget: maxContentRead,
+		endings: map[pageEnd]pdf.Ref{}, resources: map[sharedResources]pdf.Value{}, locked: map[pdf.Ref]bool{}, budget: maxContentRead,
 	}
-	if a.rehearsal {
-		p.budget = maxContentRehearsed
+	if a.dryRun {
+		p.budget = maxContentDryRun
 	}
 	var err error
 	if p.redrawn, err = RedrawsFields(a.file); err != nil {
 		return err
 	}
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
-	a.w.Grow(pages+usualObjects, pages*rewrittenPage)
+	a.w.Grow(pages+typicalExtraObjects, pages*rewrittenPageSize)
 	a.pages, err = a.file.Walk(p.page)
 	if err != nil {
 		return err
@@ -150,11 +150,11 @@ func (a *assembly) drawOnPages() error {
 	return nil
 }
 
-// rewrittenPage is how many bytes a page with the line takes, roughly.
-const rewrittenPage = 280
+// rewrittenPageSize is how many bytes a page with the line takes, roughly.
+const rewrittenPageSize = 280
 
-// usualObjects is how many objects are added besides the pages, roughly.
-const usualObjects = 64
+// typicalExtraObjects is how many objects are added besides the pages, roughly.
+const typicalExtraObjects = 64
 
 // maxAdded bounds what is added to a file, in bytes: it is made in memory.
 const maxAdded = 32 << 20

@@ -26,8 +26,8 @@ type typesetter struct {
 	fonts *text.Embedder
 	font  pdf.Ref // the Font entry of every resource dictionary
 	w     *pdf.Increment
-	inks  map[string]placed // images already embedded, by their PNG bytes' hash
-	ahead *ahead
+	inks  map[string]placedImage // images already embedded, by their PNG bytes' hash
+	ahead *prefetched
 }
 
 // canvas writes a content stream. Its origin is the top left corner, y grows

@@ -57,7 +57,7 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 		return nil, err
 	}
 	c := &certificate{
-		t: t, say: lang.For(job.Language), job: job, service: service, events: events, w: w, h: h,
+		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: w, h: h,
 		names: map[string]string{"system": service}, signed: map[string][]byte{},
 	}
 	for _, s := range job.Signers {
@@ -71,7 +71,7 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 	return c, nil
 }
 
-// draw lays out everything; embedded tells that the values could not be drawn
+// draw lays out everything; embedded says that the values could not be drawn
 // into the original, and lists them.
 func (c *certificate) draw(embedded bool) error {
 	c.embedded = embedded
@@ -169,7 +169,7 @@ func (c *certificate) drawSummary() {
 		value := r.value
 		if r.mono {
 			f = faceMono
-			value = half(value)
+			value = splitHash(value)
 		}
 		lines := p.wrap(f, value, textW, 3)
 		sets = append(sets, set{r, lines, f})
@@ -375,8 +375,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// half breaks a hash in two, so that it takes two short lines.
-func half(s string) string {
+// splitHash breaks a hash in two, so that it takes two short lines.
+func splitHash(s string) string {
 	if len(s) != 64 {
 		return s
 	}

@@ -17,18 +17,18 @@ import (
 	"countersign/seal/lang"
 )
 
-// longAgent is longer than any line of the certificate.
-var longAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.007; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.135 " +
+// longUserAgent is longer than any line of the certificate.
+var longUserAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.007; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/131.0.6778.135 " +
 	"Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/491.0.0.63.81;IABMV/1;FBLC/de_DE;] LastWord/1"
 
-// awkward is an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
-func awkward(t *testing.T, language string) seal.Job {
+// awkwardInputs is an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
+func awkwardInputs(t *testing.T, language string) seal.Job {
 	t.Helper()
 	j := job(t, simplePDF(1))
 	j.Language = language
 	j.Signers[0].Name, j.Signers[1].Name = "Bartholomew 🎉 𠮷野 Featherstonehaugh-Cholmondeley-Montgomery-Wolfeschlegelsteinhausen", "משה כהן · 李小龍 · محمد"
 	j.Signers[0].Email = "bartholomew.featherstonehaugh-cholmondeley+contracts_of_2026@legal.department.example-corporation.org"
-	j.Signers[0].UserAgent, j.Signers[0].IP = longAgent, "2001:db8:85a3:1234:5678:8a2e:370:7334"
+	j.Signers[0].UserAgent, j.Signers[0].IP = longUserAgent, "2001:db8:85a3:1234:5678:8a2e:370:7334"
 	j.Signers[1].Shown = &seal.Shown{Digest: strings.Repeat("ab", 32), Signers: []string{adaID}, Confirmed: true}
 	return j
 }
@@ -71,11 +71,11 @@ func number(t *testing.T, b []byte) float64 {
 // between their parts alone, and the last section does not stand alone on a page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	s := newKeys(t).sealer(t)
+	s := newSealerFixture(t).sealer(t)
 	for _, say := range lang.All() {
 		t.Run(say.Tag, func(t *testing.T) {
 			t.Parallel()
-			j := awkward(t, say.Tag)
+			j := awkwardInputs(t, say.Tag)
 			file, _ := sealed(t, s, j)
 			pages, width := certificateWords(t, file, j.Document.PageCount)
 			var all []string
@@ -118,7 +118,7 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 // However many events there are, the section on verification has company on its page.
 func TestCertificateClosingNeverAlone(t *testing.T) {
 	t.Parallel()
-	s := newKeys(t).sealer(t)
+	s := newSealerFixture(t).sealer(t)
 	for _, more := range []int{0, 1, 2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 40} {
 		t.Run(fmt.Sprint(more), func(t *testing.T) {
 			t.Parallel()
@@ -155,8 +155,8 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 // A regular font stands in for a bold one with a stroke around its letters.
 func TestBoldInEveryScript(t *testing.T) {
 	t.Parallel()
-	j := awkward(t, "en")
-	file, _ := sealed(t, newKeys(t).sealer(t), j)
+	j := awkwardInputs(t, "en")
+	file, _ := sealed(t, newSealerFixture(t).sealer(t), j)
 	content, err := exec.CommandContext(t.Context(), "qpdf", "--qdf", "--object-streams=disable", file, "-").Output()
 	require.NoError(t, err)
 	assert.Regexp(t, `2 Tr 0\.29\d* w /F\d+ 10\.5 Tf`, content, "names are bold also where the font is not")

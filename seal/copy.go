@@ -21,24 +21,24 @@ type copier struct {
 	in      io.ReaderAt
 	size    int64
 	head    []byte // what precedes the original in the file
-	pieces  chan piece
-	endings chan ending
+	pieces  chan chunk
+	endings chan sealTail
 	done    verify.Prefix // when hash has returned
 	marks   verify.Marks  // in what was written
 	// mentions, if not nil, is given the original while it is copied.
-	mentions *pdf.Mentions
-	// marksByHash tells which of the two threads searches for marks.
+	mentions *pdf.ReferenceScan
+	// marksByHash says which of the two threads searches for marks.
 	marksByHash bool
 }
 
-// joined reads the original and what will follow it as one file.
-type joined struct {
+// concatReader reads the original and what will follow it as one file.
+type concatReader struct {
 	original io.ReaderAt
 	size     int64
 	tail     []byte
 }
 
-func (j joined) ReadAt(b []byte, at int64) (int, error) {
+func (j concatReader) ReadAt(b []byte, at int64) (int, error) {
 	n := 0
 	if at < j.size {
 		var err error
@@ -54,17 +54,17 @@ func (j joined) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// ending is what follows the original.
-type ending struct {
+// sealTail is what follows the original.
+type sealTail struct {
 	bytes     []byte
 	signature int64 // where in it the signature goes
 }
 
 // newCopier begins with what precedes the original. mentions, if not nil, is given
 // what is copied.
-func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.Mentions) *copier {
+func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
-		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan piece, job.Size/verify.CopyBuffer+1), endings: make(chan ending, 1),
+		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
 		mentions: mentions, marksByHash: mentions != nil || int64(job.Document.PageCount) > job.Size/fewBytes,
 	}
 }
@@ -73,8 +73,8 @@ func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.Mentions) *cop
 // takes the thread that copies longer than hashing takes the other one.
 const fewBytes = 16 << 10
 
-// piece is a part of the original that has been written, by its place there.
-type piece struct{ at, size int64 }
+// chunk is a part of the original that has been written, by its place there.
+type chunk struct{ at, size int64 }
 
 // copy writes the head and the original, and tells hash of each piece.
 func (c *copier) copy(ctx context.Context) error {
@@ -101,7 +101,7 @@ func (c *copier) copy(ctx context.Context) error {
 		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
-		c.pieces <- piece{at, int64(len(buf))} // there is room for all
+		c.pieces <- chunk{at, int64(len(buf))} // there is room for all
 		if !c.marksByHash {
 			if err := c.marks.Scan(buf); err != nil {
 				return err
@@ -160,7 +160,7 @@ func (c *copier) hash(ctx context.Context) error {
 }
 
 // end writes what follows the original.
-func (c *copier) end(e ending) error {
+func (c *copier) end(e sealTail) error {
 	c.endings <- e
 	return writeBack(c.out, e.bytes, int64(len(c.head))+c.size)
 }

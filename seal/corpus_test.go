@@ -113,7 +113,7 @@ func TestTagged(t *testing.T) {
 	original, err := os.ReadFile(in)
 	require.NoError(t, err)
 	require.Contains(t, string(original), "/StructTreeRoot", "chromium writes tagged PDFs")
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	file, b := sealed(t, k.sealer(t), job(t, original))
 	checkIndependently(t, k, file, b)
 	// The next key is above all that are used, for whoever adds to the file (ISO 32000-2, table 354).
@@ -176,7 +176,7 @@ func hybridPDF() []byte {
 
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	for name, original := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func trimPadding(t *testing.T, b []byte) []byte {
 }
 
 // checkIndependently lets other programs judge a sealed file.
-func checkIndependently(t *testing.T, k keys, file string, b []byte) {
+func checkIndependently(t *testing.T, k sealerFixture, file string, b []byte) {
 	t.Helper()
 	out, err := run(t, "qpdf", "--check", file)
 	require.NoError(t, err, out)

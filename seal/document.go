@@ -39,11 +39,11 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 			{Key: "Resources", Value: p.resources()},
 		}
 		if a.tags != nil { // one paragraph for all: it is read in the order in which it is drawn
-			m := mark{kind: "P"}
+			m := markedContent{kind: "P"}
 			p.b = append(append(m.begin(nil, 0), p.b...), "EMC\n"...)
 			number := a.tags.take()
 			d.Set("StructParents", pdf.Value(strconv.FormatInt(number, 10)))
-			a.tags.add(number, ref, nil, []mark{m})
+			a.tags.add(number, ref, nil, []markedContent{m})
 		}
 		d.Set("Contents", a.w.AddStream(nil, p.b).Value())
 		if i == 0 {
@@ -123,7 +123,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	perms.Set("DocMDP", sig.Value())
 	catalog.Set("Perms", perms.Value())
 
-	m := manifestOf(a.job, a.cfg.ServiceName, a.file == nil)
+	m := newManifest(a.job, a.cfg.ServiceName, a.file == nil)
 	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
 	a.record, err = manifest.Sign(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
 	if err != nil {

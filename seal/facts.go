@@ -12,7 +12,7 @@ import (
 // carry them. A seal without them finds them out itself, and becomes the same.
 type Facts struct {
 	mentioned pdf.Mentioned
-	// plain tells that no page's content leaves anything open or is dark where the
+	// plain says that no page's content leaves anything open or is dark where the
 	// line at the foot stands: see painter.look.
 	plain bool
 }
@@ -67,7 +67,7 @@ func DecodeFacts(s string) *Facts {
 
 // factsOf finds out what a file mentions.
 func factsOf(ctx context.Context, f *pdf.File) (*Facts, error) {
-	m, err := f.Mentions()
+	m, err := f.ReferenceScan()
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 		plain    bool
 	}{
 		"usual":                    {simplePDF(3), true},
-		"open references":          {openEnds(), true},
+		"open references":          {openEndedContents(), true},
 		"object streams":           {hybridPDF(), true},
 		"much content":             {manyPages(long), true},
 		"a state is left open":     {manyPages("q 1 0 0 1 9 9 cm", "0 0 m"), false},
@@ -77,7 +77,7 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 			kept := keptFacts(t, tt.original)
 			require.NotEmpty(t, kept)
 			require.Equal(t, tt.plain, strings.Contains(kept, `"plain":true`), kept)
-			k := newKeys(t)
+			k := newSealerFixture(t)
 			plain := job(t, tt.original)
 			with := plain
 			with.Facts = seal.DecodeFacts(kept)
@@ -98,8 +98,8 @@ func TestASealWithFactsIsTheSame(t *testing.T) {
 // closes the file all the same.
 func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	t.Parallel()
-	original := openEnds()
-	k := newKeys(t)
+	original := openEndedContents()
+	k := newSealerFixture(t)
 	_, b := sealed(t, k.sealer(t), job(t, original))
 	want := added(t, b)
 	for _, kept := range []string{
@@ -129,7 +129,7 @@ func TestFactsAreSmall(t *testing.T) {
 		fmt.Fprintf(refs, "%d 0 R ", 100_000+i)
 	}
 	require.Empty(t, keptFacts(t, classicPDF(layout{pages: letterPage("/PieceInfo[" + refs.String() + "]")})))
-	require.Less(t, len(keptFacts(t, openEnds())), 200)
+	require.Less(t, len(keptFacts(t, openEndedContents())), 200)
 	var none *seal.Facts
 	require.Empty(t, none.Encode())
 }

@@ -18,7 +18,7 @@ import (
 // FuzzCheckPNG: whatever is submitted as a picture, what is accepted is small
 // and is accepted again.
 func FuzzCheckPNG(f *testing.F) {
-	f.Add(scrawl(f, 40, 20))
+	f.Add(signaturePNG(f, 40, 20))
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := seal.CheckPNG(b)
@@ -34,7 +34,7 @@ func FuzzCheckPNG(f *testing.F) {
 
 // FuzzSubmission: whatever text is accepted when it is submitted can be drawn.
 func FuzzSubmission(f *testing.F) {
-	k := newKeys(f)
+	k := newSealerFixture(f)
 	s := k.sealer(f)
 	original := simplePDF(1)
 	for _, t := range []string{"Ada", "שלום (1)", "क्षत्रिय", "한국어 x", "a\nb\tc", "e\u0301\u200d", "لا إله"} {
@@ -58,11 +58,11 @@ func FuzzSubmission(f *testing.F) {
 // FuzzUpload: what our own examination admits can be sealed, and then refers to
 // nothing that does not exist.
 func FuzzUpload(f *testing.F) {
-	k := newKeys(f)
+	k := newSealerFixture(f)
 	s := k.sealer(f)
 	f.Add(simplePDF(2))
 	f.Add(hybridPDF())
-	f.Add(openEnds())
+	f.Add(openEndedContents())
 	f.Add(classicPDF(layout{pages: letterPage("/Rotate 90/CropBox[1 2 300 400]")}))
 	lim := admission.DefaultLimits()
 	lim.MaxPages, lim.MaxObjects = 50, 500
@@ -89,7 +89,7 @@ func FuzzUpload(f *testing.F) {
 // FuzzVerify: a changed file never verifies, and nothing makes Verify fail in
 // another way than by its report.
 func FuzzVerify(f *testing.F) {
-	k := newKeys(f)
+	k := newSealerFixture(f)
 	_, b := sealed(f, k.sealer(f), job(f, simplePDF(1)))
 	trust := k.trust()
 	f.Add(0, []byte("%"))

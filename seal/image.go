@@ -27,7 +27,7 @@ const (
 
 // CheckPNG decodes a picture within bounds and returns it encoded anew, with
 // its transparency, scaled down if it has more than a million pixels. The
-// error is a *refusal.Error that tells what is wrong with it.
+// error is a *refusal.Error that says what is wrong with it.
 func CheckPNG(b []byte) ([]byte, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
@@ -47,16 +47,16 @@ func CheckPNG(b []byte) ([]byte, error) {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is empty: every pixel is transparent.")
 	}
 	var out bytes.Buffer
-	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: encoders}
-	if err := enc.Encode(&out, fewColours(img)); err != nil {
+	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: pngEncoders}
+	if err := enc.Encode(&out, toPalette(img)); err != nil {
 		return nil, fmt.Errorf("seal: encoding a picture: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-// fewColours gives a picture of at most 256 colours, as most signatures are, a
+// toPalette gives a picture of at most 256 colours, as most signatures are, a
 // palette: it is encoded in a fifth of the time.
-func fewColours(img *image.NRGBA) image.Image {
+func toPalette(img *image.NRGBA) image.Image {
 	p := image.NewPaletted(img.Rect, nil)
 	index := make(map[[4]byte]uint8)
 	var last [4]byte
@@ -80,8 +80,8 @@ func fewColours(img *image.NRGBA) image.Image {
 	return p
 }
 
-// withPalette undoes fewColours.
-func withPalette(p *image.Paletted) *image.NRGBA {
+// fromPalette undoes toPalette.
+func fromPalette(p *image.Paletted) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, p.Rect.Dx(), p.Rect.Dy()))
 	var colours [256][4]byte
 	for i, c := range p.Palette {
@@ -98,10 +98,10 @@ func withPalette(p *image.Paletted) *image.NRGBA {
 	return img
 }
 
-// encoders are the encoder's buffers, most of what encoding a small picture costs.
+// pngEncoders are the encoder's buffers, most of what encoding a small picture costs.
 //
 //nolint:gochecknoglobals // a pool is shared or it is none
-var encoders = &encoderPool{}
+var pngEncoders = &encoderPool{}
 
 type encoderPool struct{ sync.Pool }
 
@@ -135,7 +135,7 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 		return n, nil
 	}
 	if p, ok := img.(*image.Paletted); ok {
-		return withPalette(p), nil
+		return fromPalette(p), nil
 	}
 	r := img.Bounds()
 	n := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
@@ -156,21 +156,21 @@ func visible(img image.Image) bool {
 	return false
 }
 
-type placed struct {
+type placedImage struct {
 	ref  pdf.Ref
 	w, h int
 }
 
 // image embeds a PNG: colours and transparency apart (8.9.5, 11.6.5.2). Equal
 // pictures are embedded once.
-func (t *typesetter) image(b []byte) (placed, error) {
-	key := string(sumOf(b))
+func (t *typesetter) image(b []byte) (placedImage, error) {
+	key := string(sha256Of(b))
 	if p, ok := t.inks[key]; ok {
 		return p, nil
 	}
 	r, err := t.ahead.raster(key, b)
 	if err != nil {
-		return placed{}, err
+		return placedImage{}, err
 	}
 	d := pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/XObject")},
@@ -187,7 +187,7 @@ func (t *typesetter) image(b []byte) (placed, error) {
 		mask.Set("BitsPerComponent", pdf.Value("8"))
 		d.Set("SMask", t.w.AddStream(mask, r.alpha).Value())
 	}
-	p := placed{t.w.AddStream(d, r.pixels), r.w, r.h}
+	p := placedImage{t.w.AddStream(d, r.pixels), r.w, r.h}
 	t.inks[key] = p
 	return p, nil
 }
@@ -243,7 +243,7 @@ func samples(img *image.NRGBA, n int) []byte {
 	return out
 }
 
-// colours tells whether the visible pixels have one colour, and which, and
+// colours says whether the visible pixels have one colour, and which, and
 // whether all are grey.
 func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 	seen := false
@@ -262,7 +262,7 @@ func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 	return first, one, grey
 }
 
-func sumOf(b []byte) []byte {
+func sha256Of(b []byte) []byte {
 	s := sha256.Sum256(b)
 	return s[:]
 }

@@ -10,21 +10,21 @@ import (
 	"countersign/seal/verify"
 )
 
-// issuers remembers the hash of the certificates that a time-stamp authority
+// issuerHashes remembers the hash of the certificates that a time-stamp authority
 // sends besides its own. No signature covers them in a time-stamp; so that
 // nobody can change them, what is stamped names them, which has to be known before.
-type issuers struct {
+type issuerHashes struct {
 	mu    sync.Mutex
 	known bool
 	last  [sha256.Size]byte
 }
 
-// errIssuers says that an authority sent other certificates than the time before.
-var errIssuers = errors.New("the time-stamp authority has changed its certificates")
+// errIssuersChanged says that an authority sent other certificates than the time before.
+var errIssuersChanged = errors.New("the time-stamp authority has changed its certificates")
 
 // of returns the hash. The first time, the authority is asked for a time-stamp
 // that is thrown away.
-func (i *issuers) of(ctx context.Context, a *cms.Authority) ([sha256.Size]byte, error) {
+func (i *issuerHashes) of(ctx context.Context, a *cms.Authority) ([sha256.Size]byte, error) {
 	i.mu.Lock()
 	known, last := i.known, i.last
 	i.mu.Unlock()
@@ -44,7 +44,7 @@ func (i *issuers) of(ctx context.Context, a *cms.Authority) ([sha256.Size]byte, 
 	return verify.IssuersOf(t), nil
 }
 
-func (i *issuers) set(h [sha256.Size]byte) {
+func (i *issuerHashes) set(h [sha256.Size]byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.known, i.last = true, h

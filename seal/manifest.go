@@ -8,8 +8,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// manifestOf is the record of a job.
-func manifestOf(job *Job, service string, embedded bool) manifest.Manifest {
+// newManifest is the record of a job.
+func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	m := manifest.Manifest{
 		Type: manifest.Type, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,
 		Envelope: manifest.Envelope{
@@ -42,7 +42,7 @@ func manifestOf(job *Job, service string, embedded bool) manifest.Manifest {
 			Text: v.Text, Checked: v.Checked,
 		}
 		if len(v.PNG) > 0 {
-			mv.Image = hex.EncodeToString(sumOf(v.PNG))
+			mv.Image = hex.EncodeToString(sha256Of(v.PNG))
 		}
 		m.Values = append(m.Values, mv)
 	}

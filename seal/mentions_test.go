@@ -11,16 +11,16 @@ import (
 	"countersign/seal/pdf"
 )
 
-// TestMentionsInPieces: what a file refers to is the same whether it is given in
+// TestReferenceScanInPieces: what a file refers to is the same whether it is given in
 // pieces of any size or read, and so is the error of one that is damaged.
-func TestMentionsInPieces(t *testing.T) {
+func TestReferenceScanInPieces(t *testing.T) {
 	t.Parallel()
 	mentions := func(b []byte, piece int) string {
 		f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 		if err != nil {
 			return ""
 		}
-		m, err := f.Mentions()
+		m, err := f.ReferenceScan()
 		if err != nil {
 			return err.Error()
 		}
@@ -36,11 +36,11 @@ func TestMentionsInPieces(t *testing.T) {
 		return fmt.Sprint(refs, highest, header)
 	}
 	unlisted := append(simplePDF(3), "% 777777 \t 0 \r\n obj\n"...)
-	require.Contains(t, mentions(openEnds(), 0), "5004")
+	require.Contains(t, mentions(openEndedContents(), 0), "5004")
 	require.Contains(t, mentions(unlisted, 0), "777777")
 	rng := rand.New(rand.NewPCG(1, 2))
 	opened, refused := 0, 0
-	for _, original := range [][]byte{openEnds(), hybridPDF(), simplePDF(3), unlisted} {
+	for _, original := range [][]byte{openEndedContents(), hybridPDF(), simplePDF(3), unlisted} {
 		for round := range 300 {
 			b := bytes.Clone(original)
 			for range round % 4 { // the first one stays as it is

@@ -2,5 +2,5 @@
 
 package seal_test
 
-// raceDetector tells that memory is not what it would be.
+// raceDetector says that memory is not what it would be.
 const raceDetector = false

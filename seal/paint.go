@@ -21,13 +21,13 @@ type painter struct {
 	lineWidth float64
 	values    map[int][]Value
 	signers   map[string]string
-	open      pdf.Ref                   // the stream "q"
-	endings   map[pageEnd]pdf.Ref       // what ends the pages that are alike
-	resources map[resourcesOf]pdf.Value // resources with the line added
-	locked    map[pdf.Ref]bool          // annotations written anew
-	redrawn   bool                      // programs are asked to make the looks of form fields anew (NeedAppearances)
-	budget    int64                     // bytes of content of pages without values that may still be read
-	last      measured
+	open      pdf.Ref                       // the stream "q"
+	endings   map[pageEnd]pdf.Ref           // what ends the pages that are alike
+	resources map[sharedResources]pdf.Value // resources with the line added
+	locked    map[pdf.Ref]bool              // annotations written anew
+	redrawn   bool                          // programs are asked to make the looks of form fields anew (NeedAppearances)
+	budget    int64                         // bytes of content of pages without values that may still be read
+	last      pageMeasure
 	buf, res  []byte // used again for each page, as are these:
 	dict      pdf.Dict
 	rewritten pdf.Dict
@@ -38,8 +38,8 @@ const (
 	// decoded bytes: sealing must not take longer the more text there is. Beyond it,
 	// the line suffers if such a page leaves its graphics state behind.
 	maxContentRead = 4 << 20
-	// maxContentRehearsed is that at the upload.
-	maxContentRehearsed = 64 << 20
+	// maxContentDryRun is that at the upload.
+	maxContentDryRun = 64 << 20
 	// maxOpenStates bounds the graphics states that are closed for a page.
 	maxOpenStates = 4096
 )
@@ -52,8 +52,8 @@ type pageEnd struct {
 	dark     bool // where the line stands
 }
 
-// resourcesOf is where resources stand, and the line that was added to them.
-type resourcesOf struct{ at, line pdf.Ref }
+// sharedResources is where resources stand, and the line that was added to them.
+type sharedResources struct{ at, line pdf.Ref }
 
 // page writes a page anew: its content between q and Q, then what is drawn.
 func (p *painter) page(page *pdf.Page) error {
@@ -90,7 +90,7 @@ func (p *painter) page(page *pdf.Page) error {
 		// What follows such content might be lost, and a Q too many would do something
 		// between q and Q: the content stays as it is, and all is drawn by annotations,
 		// which do not depend on it.
-		if p.rehearsal && look.Marked > 0 {
+		if p.dryRun && look.Marked > 0 {
 			return refusal.Ambiguous("the content of page %d is broken, and some of it may be hidden", page.Index+1)
 		}
 		for i := range over.values {
@@ -133,17 +133,17 @@ func (p *painter) write(page pdf.Ref, d pdf.Dict, over *overlay) {
 	p.buf = b
 }
 
-// unread is what is known of where the line stands on a page that is not read.
+// unknownBelow is what is known of where the line stands on a page that is not read.
 //
 //nolint:gochecknoglobals // a constant
-var unread = []bool{false}
+var unknownBelow = []bool{false}
 
 // look reads a page's content: what it leaves behind, and where it is dark. The
 // last box is that of the line.
 func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, values []Value) (pdf.Content, error) {
 	if values == nil && (p.plain || p.budget <= 0) {
 		p.remarkable = true
-		return pdf.Content{Dark: unread}, nil
+		return pdf.Content{Dark: unknownBelow}, nil
 	}
 	boxes := make([]pdf.Box, 0, len(values)+1)
 	w, h := g.Size()
@@ -204,9 +204,9 @@ func (p *painter) below(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, lo
 	return d, nil
 }
 
-// measured is the geometry of the page seen last. Most documents have one for
+// pageMeasure is the geometry of the page seen last. Most documents have one for
 // all pages, and then it is read once.
-type measured struct {
+type pageMeasure struct {
 	is       bool
 	boxes    [4]string // MediaBox, CropBox, Rotate, UserUnit as written
 	geometry pdf.Geometry
@@ -225,7 +225,7 @@ func (p *painter) measure(page *pdf.Page) error {
 	if err != nil {
 		return err
 	}
-	p.last = measured{is: true, geometry: g}
+	p.last = pageMeasure{is: true, geometry: g}
 	for i, b := range boxes {
 		p.last.boxes[i] = string(b)
 	}
@@ -238,7 +238,7 @@ func (p *painter) name(kind string) string { return "Cs" + kind + p.nonce }
 // of the page's size as shown.
 func (p *painter) stamp(page pdf.Ref, values []Value, dark []bool, over *overlay, w, h float64) (pdf.Ref, error) {
 	c := p.t.canvas(w, h)
-	var marks []mark
+	var marks []markedContent
 	for i, v := range values {
 		if v.empty() || over.values[i] {
 			continue
@@ -253,8 +253,8 @@ func (p *painter) stamp(page pdf.Ref, values []Value, dark []bool, over *overlay
 }
 
 // value draws one value, marked as what it is.
-func (p *painter) value(c *canvas, v Value, dark bool, id int) (mark, error) {
-	m := markOf(lang.For(p.job.Language), v, p.signers[v.SignerID])
+func (p *painter) value(c *canvas, v Value, dark bool, id int) (markedContent, error) {
+	m := markForValue(lang.ForTag(p.job.Language), v, p.signers[v.SignerID])
 	if p.tags != nil {
 		c.b = m.begin(c.b, id)
 	}
@@ -276,7 +276,7 @@ func (p *painter) value(c *canvas, v Value, dark bool, id int) (mark, error) {
 }
 
 // marked writes a form whose marks join the structure tree.
-func (p *painter) marked(c *canvas, page pdf.Ref, bbox pdf.Value, marks []mark, extra ...pdf.Entry) (pdf.Ref, error) {
+func (p *painter) marked(c *canvas, page pdf.Ref, bbox pdf.Value, marks []markedContent, extra ...pdf.Entry) (pdf.Ref, error) {
 	if p.tags == nil || len(marks) == 0 {
 		return c.formOf(bbox, extra...)
 	}
@@ -372,7 +372,7 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 	}
 	shared = shared && stamp == nil
 	if shared {
-		if v, ok := p.resources[resourcesOf{at, line}]; ok {
+		if v, ok := p.resources[sharedResources{at, line}]; ok {
 			return v, nil
 		}
 	}
@@ -416,7 +416,7 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 		return b, nil
 	}
 	v := p.w.Add(b).Value()
-	p.resources[resourcesOf{at, line}] = v
+	p.resources[sharedResources{at, line}] = v
 	return v, nil
 }
 

@@ -51,7 +51,7 @@ func TestPicturesTogether(t *testing.T) {
 
 	var small seal.Pictures
 	for i := range 60 {
-		_, err := small.Check(scrawl(t, 400, 150+i))
+		_, err := small.Check(signaturePNG(t, 400, 150+i))
 		require.NoError(t, err, "as many as people really send")
 	}
 

@@ -33,8 +33,8 @@ func marker(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// inkBox returns the bounds of the pixels that match.
-func inkBox(img image.Image, match func(r, g, b uint32) bool) image.Rectangle {
+// inkBounds returns the bounds of the pixels that match.
+func inkBounds(img image.Image, match func(r, g, b uint32) bool) image.Rectangle {
 	var box image.Rectangle
 	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
 		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
@@ -51,7 +51,7 @@ func inkBox(img image.Image, match func(r, g, b uint32) bool) image.Rectangle {
 // given points from the top left of the page as shown, and upright.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	type geometry struct {
 		name, boxes string
@@ -109,9 +109,9 @@ func checkMarker(t *testing.T, file string, width, height int, want image.Rectan
 	img, err := png.Decode(f)
 	require.NoError(t, err)
 	require.Equal(t, image.Rect(0, 0, width, height), img.Bounds())
-	whole := inkBox(img, func(r, g, b uint32) bool { return r < 60 && (g > 200 || b > 200) })
+	whole := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && (g > 200 || b > 200) })
 	near(t, want, whole)
-	green := inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+	green := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
 	half := want
 	half.Max = want.Min.Add(want.Size().Div(2))
 	near(t, half, green)
@@ -130,8 +130,8 @@ func near(t *testing.T, want, got image.Rectangle) {
 func TestTransparency(t *testing.T) {
 	t.Parallel()
 	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]", content: "0 0 0 rg 100 100 40 40 re f"}}}))
-	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 60, Y: 100, W: 200, H: 120, PNG: scrawl(t, 400, 240)}}
-	file, _ := sealed(t, newKeys(t).sealer(t), j)
+	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 60, Y: 100, W: 200, H: 120, PNG: signaturePNG(t, 400, 240)}}
+	file, _ := sealed(t, newSealerFixture(t).sealer(t), j)
 	out := filepath.Join(t.TempDir(), "p")
 	for _, draw := range [][]string{
 		{"pdftoppm", "-r", "72", "-f", "1", "-l", "1", "-png", "-singlefile", file, out},
@@ -143,8 +143,8 @@ func TestTransparency(t *testing.T) {
 		require.NoError(t, err)
 		img, err := png.Decode(bytes.NewReader(b))
 		require.NoError(t, err)
-		near(t, image.Rect(100, 160, 140, 200), inkBox(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
-		ink := inkBox(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 })
+		near(t, image.Rect(100, 160, 140, 200), inkBounds(img, func(r, g, b uint32) bool { return r < 10 && g < 10 && b < 10 }))
+		ink := inkBounds(img, func(r, g, b uint32) bool { return b > r+30 && b > g+30 })
 		require.False(t, ink.Empty(), "the signature's ink, as %s draws it", draw[0])
 	}
 }

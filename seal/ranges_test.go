@@ -27,7 +27,7 @@ func largePDF(n int) []byte {
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	const memory = 64 << 20
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	_, b := sealed(t, k.sealer(t), job(t, largePDF(101<<20)))
 	require.Greater(t, len(b), 100<<20)
 	validators := sandbox.New("/bin/sh", "-c", fmt.Sprintf(`COUNTERSIGN_ADMIT_MEMORY=%d exec "$0" validate-pdf`, memory), os.Args[0])

@@ -43,7 +43,7 @@ func ReadingCopy(r Reading) (*io.SectionReader, error) {
 		job.Signers = append(job.Signers, Signer{ID: id, Name: name})
 	}
 	id := sha256.Sum256([]byte(r.OriginalSHA256 + r.Version))
-	s := &Sealer{cfg: Config{Rand: &fixed{rest: id[:]}}}
+	s := &Sealer{cfg: Config{Rand: &fixedReader{rest: id[:]}}}
 	a, err := s.newAssembly(job, w, f)
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
@@ -51,7 +51,7 @@ func ReadingCopy(r Reading) (*io.SectionReader, error) {
 	if err := a.buildReading(id[:16]); err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	all := joined{r.Original, r.Size, w.Bytes()}
+	all := concatReader{r.Original, r.Size, w.Bytes()}
 	return io.NewSectionReader(all, 0, w.Offset()), nil
 }
 
@@ -82,11 +82,11 @@ func (a *assembly) buildReading(id []byte) error {
 	return a.w.Finish(root, nil, id)
 }
 
-// fixed gives the same bytes each time, and then zeros.
-type fixed struct{ rest []byte }
+// fixedReader gives the same bytes each time, and then zeros.
+type fixedReader struct{ rest []byte }
 
 // Read implements io.Reader.
-func (f *fixed) Read(b []byte) (int, error) {
+func (f *fixedReader) Read(b []byte) (int, error) {
 	clear(b)
 	f.rest = f.rest[copy(b, f.rest):]
 	return len(b), nil

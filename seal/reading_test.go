@@ -28,7 +28,7 @@ func readingOf(j seal.Job, version string) seal.Reading {
 // puts them and look the same, in two readers; nothing else was drawn.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
-	s := newKeys(t).sealer(t)
+	s := newSealerFixture(t).sealer(t)
 	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
 	for name, l := range map[string]layout{
 		"plain":               {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources}}},
@@ -58,7 +58,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.NoError(t, err, msg)
 			wanted := renderings(t, file, 1)
 			for reader, img := range renderings(t, path, 1) {
-				require.Positive(t, inkBox(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
+				require.Positive(t, inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
 				foot := image.Rect(0, img.Bounds().Max.Y-14, img.Bounds().Max.X, img.Bounds().Max.Y)
 				changed := different(wanted[reader], img)
 				require.True(t, changed.In(foot), "%s: all but the line at the foot is the same: %v", reader, changed)

@@ -13,7 +13,7 @@ import (
 // confirmed by it.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	j := job(t, simplePDF(3))
 	j.Envelope.Sender = "Acme Ltd"
 	_, b := sealed(t, k.sealer(t), j)

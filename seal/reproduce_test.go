@@ -33,7 +33,7 @@ func TestExaminedInAnotherProcess(t *testing.T) {
 	k := a.keys(t)
 	k.cfg.LongTerm = true
 	_, archived := sealed(t, k.sealer(t), job(t, simplePDF(2)))
-	plain := newKeys(t)
+	plain := newSealerFixture(t)
 	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
 	for name, tt := range map[string]struct {
 		bytes []byte
@@ -88,7 +88,7 @@ func TestAdditionsByOthers(t *testing.T) {
 	k := a.keys(t)
 	k.cfg.LongTerm = true
 	_, archived := sealed(t, k.sealer(t), job(t, simplePDF(2)))
-	plain := newKeys(t)
+	plain := newSealerFixture(t)
 	_, b := sealed(t, plain.sealer(t), job(t, simplePDF(2)))
 	for _, file := range []struct {
 		bytes []byte
@@ -125,7 +125,7 @@ func TestAdditionsByOthers(t *testing.T) {
 // told, without a verdict.
 func TestSignaturesByOthers(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	signer, err := cms.NewSigner(k.cfg.Signer, k.cfg.Chain, k.cfg.Rand)
 	require.NoError(t, err)
 	der, err := signer.Sign(t.Context(), [32]byte{}, nil)
@@ -152,7 +152,7 @@ func TestSignaturesByOthers(t *testing.T) {
 // to be made.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	for name, tt := range map[string]struct {
 		change func(j *seal.Job)
@@ -187,7 +187,7 @@ func TestContradictions(t *testing.T) {
 // refused at the upload.
 func TestTextOfTheMark(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	const mark = "/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]"
 	for _, gap := range []int{0, 1<<18 - 700, 1<<18 - 5, 1<<18 + 3, 1<<19 - 900} {
@@ -216,7 +216,7 @@ func TestTextOfTheMark(t *testing.T) {
 // own seal is not taken for that of the file around it.
 func TestSealedInASeal(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	_, inner := sealed(t, s, job(t, simplePDF(1)))
 	for range 3 {

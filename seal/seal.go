@@ -50,10 +50,10 @@ type Sealer struct {
 	tsa      *cms.Authority // nil: none
 	name     string         // of who seals, as readers show it
 	contents int            // bytes reserved for the signature
-	codes    qrCodes
+	codes    qrCache
 	// What the signature's dictionary says of it: see sealMark.
 	chain, stamp string
-	issuers      issuers
+	issuers      issuerHashes
 }
 
 // New validates the configuration and makes a trial signature, so that a bad
@@ -133,7 +133,7 @@ type Result struct {
 	SHA256    string // lower-case hex, of the whole file
 	Size      int64
 	PageCount int // certificate pages included
-	// Stamped tells that a time-stamp authority confirmed the time, Pending that
+	// Stamped says that a time-stamp authority confirmed the time, Pending that
 	// it was asked in vain: Renew can add a time-stamp later.
 	Stamped, Pending bool
 	// TimestampedUntil is when the certificate of the document time-stamp ends;
@@ -164,7 +164,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	var a *assembly
 	var original *pdf.Ref
 	var head []byte
-	var mentions *pdf.Mentions
+	var mentions *pdf.ReferenceScan
 	if signed {
 		w := pdf.NewDocument()
 		ref := w.Reserve()
@@ -176,7 +176,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	} else {
 		var w *pdf.Increment
 		if w, err = pdf.NewIncrement(f); err == nil && (job.Facts == nil || !f.Fits(job.Facts.mentioned)) {
-			mentions, err = f.Mentions()
+			mentions, err = f.ReferenceScan()
 		}
 		if err == nil {
 			a, err = s.newAssembly(&job, w, f)
@@ -245,10 +245,10 @@ func (j *Job) validate() error {
 }
 
 // ending is what was built, complete but for the signature.
-func (a *assembly) ending() ending {
+func (a *assembly) ending() sealTail {
 	base := a.w.Offset() - int64(len(a.w.Bytes()))
 	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
-	return ending{bytes: a.w.Bytes(), signature: a.sig.contents - base}
+	return sealTail{bytes: a.w.Bytes(), signature: a.sig.contents - base}
 }
 
 // walk reads the pages of the file that results, while the original is being
@@ -258,7 +258,7 @@ func (a *assembly) walk(ctx context.Context) error {
 	if a.file == nil {
 		return nil
 	}
-	return readPages(ctx, joined{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset())
+	return readPages(ctx, concatReader{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset())
 }
 
 // readPages opens a file and reads every page of it.
@@ -378,7 +378,7 @@ func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string)
 	got := verify.IssuersOf(token)
 	s.issuers.set(got)
 	if verify.UpperHex(got) != issuers {
-		return nil, fmt.Errorf("%w: %w", errNoStamp, errIssuers)
+		return nil, fmt.Errorf("%w: %w", errNoStamp, errIssuersChanged)
 	}
 	return der, nil
 }
@@ -402,7 +402,7 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *
 
 func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, error) {
 	report := x.Report(verify.Options{Now: s.cfg.Now, Trust: trust.Policy{
-		Sealers:    []trust.Sealer{trust.Pin(s.signer.Certificate())},
+		Sealers:    []trust.Sealer{trust.PinnedCertificate(s.signer.Certificate())},
 		RecordKeys: map[string]trust.RecordKey{s.cfg.ManifestKeyID: {Key: s.cfg.ManifestSigner.Public()}},
 	}})
 	for _, f := range report.Findings {

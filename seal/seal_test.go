@@ -27,10 +27,10 @@ import (
 	"countersign/seal/refusal"
 )
 
-// opaque hides the key's type, as a key management service does.
-type opaque struct{ crypto.Signer }
+// opaqueSigner hides the key's type, as a key management service does.
+type opaqueSigner struct{ crypto.Signer }
 
-func (o opaque) Sign(r io.Reader, d []byte, opts crypto.SignerOpts) ([]byte, error) {
+func (o opaqueSigner) Sign(r io.Reader, d []byte, opts crypto.SignerOpts) ([]byte, error) {
 	return o.Signer.Sign(r, d, opts)
 }
 
@@ -56,11 +56,11 @@ func TestKeys(t *testing.T) {
 	rsa3072, err := rsa.GenerateKey(rand.Reader, 3072)
 	require.NoError(t, err)
 	for name, key := range map[string]crypto.Signer{
-		"P-256": ec, "RSA-2048": rsa2048, "RSA-3072": rsa3072, "behind a service": opaque{ec}, "RSA behind a service": opaque{rsa3072},
+		"P-256": ec, "RSA-2048": rsa2048, "RSA-3072": rsa3072, "behind a service": opaqueSigner{ec}, "RSA behind a service": opaqueSigner{rsa3072},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newKeys(t)
+			k := newSealerFixture(t)
 			c := selfSigned(t, key)
 			k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c}
 			k.ca = nil
@@ -98,7 +98,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := newKeys(t).cfg
+			cfg := newSealerFixture(t).cfg
 			tt.change(&cfg)
 			_, err := seal.New(cfg)
 			require.ErrorContains(t, err, tt.want)
@@ -124,7 +124,7 @@ func TestLoadPKCS12(t *testing.T) {
 // TestAlreadySigned: an original with a signature is not drawn on.
 func TestAlreadySigned(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	_, original := sealed(t, s, job(t, simplePDF(1)))
 	file, b := sealed(t, s, job(t, original))
@@ -145,7 +145,7 @@ func TestAlreadySigned(t *testing.T) {
 
 func TestManifestAttachment(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	file, _ := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 	dir := t.TempDir()
 	out, err := run(t, "pdfdetach", "-saveall", "-o", dir, file)
@@ -179,13 +179,13 @@ func sealError(t *testing.T, j seal.Job) error {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, out.Close()) }()
-	_, err = newKeys(t).sealer(t).Seal(context.Background(), out, j)
+	_, err = newSealerFixture(t).sealer(t).Seal(context.Background(), out, j)
 	return err
 }
 
 func TestSealIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	var wg sync.WaitGroup
 	for range 16 {

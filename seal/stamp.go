@@ -96,7 +96,7 @@ func fitText(lib *text.Library, s string, w, h float64) ([]text.Line, float64, e
 // sealLine makes the form with the line that stands at the foot of each page, for
 // dark pages on a backing.
 func (t *typesetter) sealLine(job *Job, service string, backed bool) (form pdf.Ref, width float64, err error) {
-	s := fmt.Sprintf(lang.For(job.Language).SealLine, service, job.Envelope.ID, job.OriginalSHA256)
+	s := fmt.Sprintf(lang.ForTag(job.Language).SealLine, service, job.Envelope.ID, job.OriginalSHA256)
 	f := face{text.Sans, sealLineSize, grey}
 	measure := t.canvas(0, 0)
 	width = measure.width(f, s)

@@ -75,25 +75,25 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 	return 0, fmt.Errorf("%w: number tree", pdf.ErrLimit)
 }
 
-// mark is a marked-content sequence: its element's type and, for what is no
+// markedContent is a marked-content sequence: its element's type and, for what is no
 // text, what to say instead.
-type mark struct{ kind, alt string }
+type markedContent struct{ kind, alt string }
 
-// markOf says how a value is read aloud.
-func markOf(say *lang.Text, v Value, signer string) mark {
+// markForValue says how a value is read aloud.
+func markForValue(say *lang.Text, v Value, signer string) markedContent {
 	switch v.Kind {
 	case Signature:
-		return mark{"Figure", fmt.Sprintf(say.SignatureOf, signer)}
+		return markedContent{"Figure", fmt.Sprintf(say.SignatureOf, signer)}
 	case Initial:
-		return mark{"Figure", fmt.Sprintf(say.InitialsOf, signer)}
+		return markedContent{"Figure", fmt.Sprintf(say.InitialsOf, signer)}
 	case Checkbox:
-		return mark{"Figure", fmt.Sprintf(say.CheckedBy, signer)}
+		return markedContent{"Figure", fmt.Sprintf(say.CheckedBy, signer)}
 	case Date, Text:
 	}
-	return mark{kind: "P"}
+	return markedContent{kind: "P"}
 }
 
-func (m mark) begin(b []byte, id int) []byte {
+func (m markedContent) begin(b []byte, id int) []byte {
 	b = pdf.AppendName(b, m.kind)
 	b = append(b, "<</MCID "...)
 	b = strconv.AppendInt(b, int64(id), 10)
@@ -108,7 +108,7 @@ func (t *tagger) take() int64 {
 
 // add writes the elements of a content stream's sequences. stream is nil for
 // the page's own content.
-func (t *tagger) add(number int64, page pdf.Ref, stream *pdf.Ref, marks []mark) {
+func (t *tagger) add(number int64, page pdf.Ref, stream *pdf.Ref, marks []markedContent) {
 	elements := make([]pdf.Value, len(marks))
 	for i, m := range marks {
 		content := pdf.Dict{{Key: "Type", Value: pdf.Value("/MCR")}, {Key: "Pg", Value: page.Value()}}

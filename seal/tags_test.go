@@ -82,7 +82,7 @@ func TestStructureTreesOfEveryShape(t *testing.T) {
 					"<</Type/StructTreeRoot" + c.root + ">>", element, "<</Type/StructElem/S/P/P 1001 0 R>>", c.tree, "<</Limits[3 4]/Nums[3[1002 0 R]4[1002 0 R]]>>",
 				},
 			})
-			_, b := sealed(t, newKeys(t).sealer(t), job(t, original))
+			_, b := sealed(t, newSealerFixture(t).sealer(t), job(t, original))
 			f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 			require.NoError(t, err)
 			catalog, err := f.Dict(f.Trailer().Get("Root"))

@@ -23,7 +23,7 @@ import (
 // found, each with a finding of its own.
 func TestTampering(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	original := simplePDF(3)
 	_, b := sealed(t, k.sealer(t), job(t, original))
 	flip := func(at int) []byte {
@@ -135,7 +135,7 @@ func changeForm(t *testing.T, b []byte) []byte {
 
 func TestForeignManifestKeyIsFound(t *testing.T) {
 	t.Parallel()
-	k, other := newKeys(t), newKeys(t)
+	k, other := newSealerFixture(t), newSealerFixture(t)
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
 	trust := k.trust()
 	trust.Trust.RecordKeys = other.trust().Trust.RecordKeys // the same kid, another key
@@ -169,7 +169,7 @@ func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 // refuses to be made.
 func TestChainTampering(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	tests := []struct {
 		name   string

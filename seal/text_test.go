@@ -21,7 +21,7 @@ func TestScripts(t *testing.T) {
 		"مرحبا بالعالم", "नमस्ते दुनिया क्षत्रिय", "北京市朝阳区 東京都", "ひらがな カタカナ", "대한민국 서울특별시", "বাংলাদেশ", "தமிழ்நாடு",
 		"ქართული Հայերեն", "አማርኛ", "√2 ≤ ∞ → ✓",
 	}
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	j := job(t, simplePDF(1))
 	j.Values = nil
 	for i, s := range texts {
@@ -57,7 +57,7 @@ func TestTextFits(t *testing.T) {
 		{"one long word", 60, 40, "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"},
 		{"right to left", 80, 24, "محمد بن عبد الله (2026) والحمد لله رب العالمين"},
 	}
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	s := k.sealer(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTextFits(t *testing.T) {
 			img = img.(interface { //nolint:forcetypeassert // what image/png returns
 				SubImage(r image.Rectangle) image.Image
 			}).SubImage(image.Rect(0, 0, 800, 570)) // without the line at the foot
-			box := inkBox(img, func(r, g, b uint32) bool { return r < 160 && g < 160 && b < 160 })
+			box := inkBounds(img, func(r, g, b uint32) bool { return r < 160 && g < 160 && b < 160 })
 			require.False(t, box.Empty(), "nothing was drawn")
 			field := image.Rect(100, 120, 100+int(2*tt.w), 120+int(2*tt.h)).Inset(-2)
 			require.True(t, box.In(field), "ink %v, field %v", box, field)

@@ -119,9 +119,9 @@ func (a *authority) answerStatus(w http.ResponseWriter, r *http.Request) {
 }
 
 // keys returns a sealing key under the authority, with its time-stamps.
-func (a *authority) keys(t *testing.T) keys {
+func (a *authority) keys(t *testing.T) sealerFixture {
 	t.Helper()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	c, key := a.issue(t, "Countersign", 2, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}, true)
 	k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c, a.cert}
 	k.cfg.TSAURL, k.cfg.HTTPClient = a.tsa.URL, &http.Client{Timeout: time.Minute}
@@ -227,7 +227,7 @@ func TestLongTerm(t *testing.T) {
 }
 
 // checkLongTerm lets other programs judge the seal and the last time-stamp.
-func checkLongTerm(t *testing.T, k keys, b []byte) {
+func checkLongTerm(t *testing.T, k sealerFixture, b []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	file, tbs, token := filepath.Join(dir, "lta.pdf"), filepath.Join(dir, "tbs.bin"), filepath.Join(dir, "token.der")

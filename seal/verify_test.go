@@ -11,10 +11,10 @@ import (
 	"countersign/seal/verify"
 )
 
-func (k keys) trust() verify.Options {
-	sealer := trust.Pin(k.cfg.Chain[0])
+func (k sealerFixture) trust() verify.Options {
+	sealer := trust.PinnedCertificate(k.cfg.Chain[0])
 	if k.ca != nil {
-		sealer = trust.Under(k.ca, "")
+		sealer = trust.IssuedBy(k.ca, "")
 	}
 	return verify.Options{Now: k.cfg.Now, Trust: trust.Policy{
 		Sealers: []trust.Sealer{sealer}, Stampers: k.tsa,
@@ -38,7 +38,7 @@ func textOf(t testing.TB, r verify.Report) string {
 
 func TestVerifySealed(t *testing.T) {
 	t.Parallel()
-	k := newKeys(t)
+	k := newSealerFixture(t)
 	_, b := sealed(t, k.sealer(t), job(t, simplePDF(3)))
 	r := verified(t, b, k.trust())
 	require.True(t, r.OK(), textOf(t, r))
@@ -46,7 +46,7 @@ func TestVerifySealed(t *testing.T) {
 	require.Equal(t, "B-B", r.Level)
 
 	pinned := k.trust()
-	pinned.Trust.Sealers, pinned.Trust.RecordKeys = []trust.Sealer{trust.Pin(k.cfg.Chain[0])}, nil
+	pinned.Trust.Sealers, pinned.Trust.RecordKeys = []trust.Sealer{trust.PinnedCertificate(k.cfg.Chain[0])}, nil
 	alone := verified(t, b, pinned) // without the published keys
 	require.True(t, alone.OK(), textOf(t, alone))
 

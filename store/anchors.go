@@ -24,8 +24,8 @@ type Anchor struct {
 // TableName is the table of anchors.
 func (Anchor) TableName() string { return "audit_anchors" }
 
-// Head is the event at which an envelope's audit chain ends, or ended once.
-type Head struct {
+// ChainHead is the event at which an envelope's audit chain ends, or ended once.
+type ChainHead struct {
 	EnvelopeID uuid.UUID
 	Seq        int64
 	Hash       string // lowercase hex
@@ -67,10 +67,10 @@ func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
 	return nil
 }
 
-// EachHead tells the head of every audit chain that has an event of that time or
+// EachChainHead visits the head of every audit chain that has an event of that time or
 // later, all as they are at one moment, by the envelopes' ids. It holds one head
 // at a time in memory.
-func (s *Store) EachHead(ctx context.Context, since time.Time, tell func(Head) error) (err error) {
+func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {
 		query = query.Where("id IN (SELECT envelope_id FROM audit_events WHERE timestamp >= ?)", since.UTC())
@@ -81,11 +81,11 @@ func (s *Store) EachHead(ctx context.Context, since time.Time, tell func(Head) e
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var h Head
+		var h ChainHead
 		if err := rows.Scan(&h.EnvelopeID, &h.Seq, &h.Hash); err != nil {
 			return fmt.Errorf("list the heads of audit chains: %w", err)
 		}
-		if err := tell(h); err != nil {
+		if err := visit(h); err != nil {
 			return err
 		}
 	}
@@ -95,9 +95,9 @@ func (s *Store) EachHead(ctx context.Context, since time.Time, tell func(Head) e
 	return nil
 }
 
-// Links are those of the given places of audit chains, by envelope and number,
+// ChainLinks are those of the given places of audit chains, by envelope and number,
 // whose event is there with that very hash.
-func (s *Store) Links(ctx context.Context, places []Head) (map[Head]bool, error) {
+func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
@@ -110,13 +110,13 @@ func (s *Store) Links(ctx context.Context, places []Head) (map[Head]bool, error)
 	if !s.postgres {
 		values = "VALUES " // a list of pairs is a table there
 	}
-	var rows []Head
+	var rows []ChainHead
 	err := s.db.WithContext(ctx).Table("audit_events").Select("envelope_id, seq, hash").
 		Where("(envelope_id, seq) IN ("+values+strings.Join(pairs, ",")+")", args...).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("look up events: %w", err)
 	}
-	out := make(map[Head]bool, len(rows))
+	out := make(map[ChainHead]bool, len(rows))
 	for _, r := range rows {
 		out[r] = true
 	}

@@ -40,7 +40,7 @@ func TestAppsAreApart(t *testing.T) {
 			require.NoError(t, err)
 			o.envelope = f.sent(2, nil)
 			require.NoError(t, f.sign(o.envelope, 0))
-			drain(t, s)
+			drainOutbox(t, s)
 			list, total, err := s.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Page: 1, Size: 100})
 			require.NoError(t, err)
 			require.EqualValues(t, len(list), total)
@@ -79,14 +79,14 @@ func TestAppsAreApart(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, total, search)
 			require.Equal(t, a.contact.ID, contacts[0].ID, search)
-			list, n, err := s.Envelopes(ctx, store.Filter{App: app, Search: search, Page: 1, Size: 10})
+			list, n, err := s.Envelopes(ctx, store.EnvelopeFilter{App: app, Search: search, Page: 1, Size: 10})
 			require.NoError(t, err)
 			require.Len(t, list, int(n))
 			for _, e := range list {
 				require.Equal(t, a.envelope.ID, e.ID, search)
 			}
 		}
-		used, err := s.Used(ctx, app)
+		used, err := s.EnvelopesUsed(ctx, app)
 		require.NoError(t, err)
 		require.Equal(t, 1, used)
 		names, err := s.DeliveryContext(ctx, app, []models.Delivery{a.delivery, b.delivery})

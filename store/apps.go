@@ -15,7 +15,7 @@ import (
 func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
 	p := models.Problems{}
 	models.CheckText(p, "name", name, 1, 255)
-	if !plan.Known() {
+	if !plan.Valid() {
 		p.Add("plan", "must be free, pro or enterprise")
 	}
 	for i, t := range tenants {
@@ -53,7 +53,7 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 	var a models.App
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&a, "id = ?", id).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		if err := decrypt(s, &a); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 			a.Contact = *c.Contact
 		}
 		if c.Plan != nil {
-			if !c.Plan.Known() {
+			if !c.Plan.Valid() {
 				p.Add("plan", "must be free, pro or enterprise")
 			}
 			a.Plan = *c.Plan
@@ -96,11 +96,11 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 // PlanLimits is what a plan allows.
 func (s *Store) PlanLimits(plan models.Plan) models.PlanLimits { return s.plans.Limits(plan) }
 
-// AppOf finds an app by its client id, or by its own id.
-func (s *Store) AppOf(ctx context.Context, id uuid.UUID) (*models.App, error) {
+// AppByAnyID finds an app by its client id, or by its own id.
+func (s *Store) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a := &models.App{}
 	if err := s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'").Take(a, "client_id = ? OR id = ?", id, id).Error; err != nil {
-		return nil, fmt.Errorf("find app %s: %w", id, found(err))
+		return nil, fmt.Errorf("find app %s: %w", id, mapNotFound(err))
 	}
 	return a, decrypt(s, a)
 }
@@ -109,7 +109,7 @@ func (s *Store) AppOf(ctx context.Context, id uuid.UUID) (*models.App, error) {
 func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	a := &models.App{}
 	if err := s.db.WithContext(ctx).Take(a, "id = ?", id).Error; err != nil {
-		return nil, fmt.Errorf("load app %s: %w", id, found(err))
+		return nil, fmt.Errorf("load app %s: %w", id, mapNotFound(err))
 	}
 	return a, decrypt(s, a)
 }

@@ -77,7 +77,7 @@ type transaction struct {
 }
 
 // transact runs fn in one transaction, and commits if it returns nil. A request
-// that is being answered is noted in it, see noteRequest.
+// that is being answered is noted in it, see markKeyCommitted.
 func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
 	db, err := s.db.DB()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) erro
 		return err
 	}
 	if m == readWrite {
-		if err := s.noteRequest(t); err != nil {
+		if err := s.markKeyCommitted(t); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func TestWhole(t *testing.T) {
 		require.NoError(t, err)
 		made := draft(t, s, app.ID, "t", "Whole")
 		phone := "+442079460958"
-		act := models.Act{At: clock().Truncate(1000), Actor: "system", IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
+		act := models.ActionContext{At: clock().Truncate(1000), Actor: "system", IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
 		_, err = s.Change(t.Context(), app.ID, made.ID, func(e *models.Envelope) error {
 			_, err := e.AddDocument(act, models.DocumentInput{Name: "a.pdf", SHA256: "0", Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}}, 5)
 			if err != nil {
@@ -43,7 +43,7 @@ func TestWhole(t *testing.T) {
 			if _, err := e.AddSigner(act, models.SignerInput{Name: "Bob", Email: "bob@example.com", Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthSMSOTP}); err != nil {
 				return err
 			}
-			_, err = e.AddFields(act, []models.FieldInput{{SignerRef: "1", Type: models.FieldText, Page: 1, X: 1.5, Y: 2, W: 9, H: 9, Origin: models.OriginTopLeft}}, models.NoPath)
+			_, err = e.AddFields(act, []models.FieldInput{{SignerRef: "1", Type: models.FieldText, Page: 1, X: 1.5, Y: 2, W: 9, H: 9, Origin: models.OriginTopLeft}}, models.NoPrefix)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func TestWhole(t *testing.T) {
 		})
 		require.NoError(t, err)
 
-		list, _, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Page: 1, Size: 1})
+		list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Page: 1, Size: 1})
 		require.NoError(t, err)
 		want := list[0]
 		log, err := s.AuditEvents(t.Context(), want)
@@ -74,8 +74,8 @@ func TestWhole(t *testing.T) {
 	})
 }
 
-// TestOneMoment: what is read while others write belongs together.
-func TestOneMoment(t *testing.T) {
+// TestLoadIsOneSnapshot: what is read while others write belongs together.
+func TestLoadIsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
@@ -90,7 +90,7 @@ func TestOneMoment(t *testing.T) {
 		go func() {
 			for i := range more {
 				_, err := s.Change(t.Context(), app.ID, id, func(e *models.Envelope) error {
-					act := models.Act{At: clock(), Actor: "system", NewID: uuid.New}
+					act := models.ActionContext{At: clock(), Actor: "system", NewID: uuid.New}
 					_, err := e.AddSigner(act, models.SignerInput{
 						Name: "N", Email: fmt.Sprintf("n%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone,
 					})
@@ -114,7 +114,7 @@ func TestOneMoment(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
 			require.Equal(t, e.AuditSeq, before+int64(len(e.Signers)))
-			list, _, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Page: 1, Size: 10})
+			list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Page: 1, Size: 10})
 			require.NoError(t, err)
 			require.Equal(t, list[0].AuditSeq, before+int64(len(list[0].Signers)))
 		}
@@ -149,7 +149,7 @@ func TestMissedRow(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), "DELETE FROM signers WHERE envelope_id = $1", made.ID)
 		require.NoError(t, err)
 		e.Signers[0].Name = "Another"
-		_, err = e.AddSigner(models.Act{At: clock(), Actor: "system", NewID: uuid.New}, models.SignerInput{
+		_, err = e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: uuid.New}, models.SignerInput{
 			Name: "New", Email: "new@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone,
 		})
 		return err

@@ -69,7 +69,7 @@ func (s *Store) change(t *transaction, app, id uuid.UUID, events bool, fn func(*
 		return nil, err
 	}
 	e := l.envelopes[0]
-	before := snapshot(e)
+	before := newLoadedState(e)
 	if err := fn(e); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 }
 
 func (s *Store) committed(e *models.Envelope) {
-	failpoint.Hit("store.committed")
+	failpoint.Inject("store.committed")
 	e.Events, e.Values, e.Adopted = nil, nil, nil
 	s.signalWake()
 }
@@ -112,16 +112,16 @@ func (s *Store) locked(tx *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// before is what an envelope looked like when it was loaded.
-type before struct {
+// loadedState is what an envelope looked like when it was loaded.
+type loadedState struct {
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
 	fields    map[uuid.UUID]models.Field
 	documents map[uuid.UUID]models.Document
 }
 
-func snapshot(e *models.Envelope) *before {
-	b := &before{
+func newLoadedState(e *models.Envelope) *loadedState {
+	b := &loadedState{
 		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
 		fields: make(map[uuid.UUID]models.Field, len(e.Fields)), documents: make(map[uuid.UUID]models.Document, len(e.Documents)),
 	}
@@ -139,7 +139,7 @@ func snapshot(e *models.Envelope) *before {
 
 // save adds to the transaction what differs from b (nil: all of it) and what was
 // recorded, with its effects.
-func (s *Store) save(t *transaction, e *models.Envelope, b *before, webhooks []*models.Webhook) error {
+func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	if b != nil && len(e.Events) == 0 && unchanged(e, b) {
 		return nil
 	}
@@ -151,12 +151,12 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *before, webhooks []*
 	columns := envelopeColumns(e)
 	if b == nil {
 		t.insert("envelopes", "", columns)
-		b = &before{}
+		b = &loadedState{}
 	} else {
 		from = b.envelope.Status
 		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}}, columns[1:])
 	}
-	countMove(&t.batch, e, from)
+	recordStatusChange(&t.batch, e, from)
 	if len(b.signers) == 0 || len(e.Signers) != len(b.signers) { // signers are the only part that comes later
 		s.indexForSearch(&t.batch, e)
 	}
@@ -177,7 +177,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *before, webhooks []*
 }
 
 // unchanged reports whether a change changed nothing that is stored.
-func unchanged(e *models.Envelope, b *before) bool {
+func unchanged(e *models.Envelope, b *loadedState) bool {
 	return len(e.Values) == 0 && e.Adopted == nil && reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Signers, b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
 }

@@ -33,8 +33,8 @@ func newFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *fixture {
 	return &fixture{Store: s, t: t, clock: clock, app: app}
 }
 
-func (f *fixture) act() models.Act {
-	return models.Act{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
+func (f *fixture) act() models.ActionContext {
+	return models.ActionContext{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
 }
 
 // sent stores an envelope that waits for n signers of one group.
@@ -54,7 +54,7 @@ func (f *fixture) sent(n int, days *int) *models.Envelope {
 		require.NoError(f.t, err)
 		_, err = e.AddFields(act, []models.FieldInput{{
 			SignerRef: s.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 10, H: 10, Required: true, Origin: models.OriginTopLeft,
-		}}, models.NoPath)
+		}}, models.NoPrefix)
 		require.NoError(f.t, err)
 	}
 	require.NoError(f.t, e.Send(act, nil))

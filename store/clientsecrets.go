@@ -30,7 +30,7 @@ func (s *Store) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.Clie
 func (s *Store) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
-			return found(err)
+			return mapNotFound(err)
 		}
 		now := s.now()
 		var live []models.ClientSecret
@@ -71,7 +71,7 @@ func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Durat
 		}
 		if res.RowsAffected == 0 {
 			if err := tx.Take(&models.App{}, "id = ?", app).Error; err != nil {
-				return found(err)
+				return mapNotFound(err)
 			}
 		}
 		return tx.Create(cs).Error
@@ -89,7 +89,7 @@ func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
 		return "", nil, fmt.Errorf("hash client secret: %w", err)
 	}
 	return secret, &models.ClientSecret{
-		ID: s.newID(), AppID: app, Hash: hash, Cipher: s.vault.Seal([]byte(secret), labelClientSecret), CreatedAt: s.now(),
+		ID: s.newID(), AppID: app, Hash: hash, Cipher: s.vault.Encrypt([]byte(secret), labelClientSecret), CreatedAt: s.now(),
 	}, nil
 }
 
@@ -133,7 +133,7 @@ func (s *Store) clientSecrets(ctx context.Context, db *gorm.DB, app uuid.UUID) (
 	}
 	out := make([][]byte, 0, len(rows))
 	for _, cs := range rows {
-		plain, err := s.vault.Open(cs.Cipher, labelClientSecret)
+		plain, err := s.vault.Decrypt(cs.Cipher, labelClientSecret)
 		if err != nil {
 			return nil, fmt.Errorf("open client secret %s: %w", cs.ID, err)
 		}

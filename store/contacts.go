@@ -22,14 +22,14 @@ const (
 	MaxContactPage = 1000
 )
 
-// errRace says that another transaction made the row first.
-var errRace = errors.New("store: another was first")
+// errConcurrentInsert says that another transaction made the row first.
+var errConcurrentInsert = errors.New("store: another was first")
 
 // SaveContact creates the contact, or updates the one with the same address,
 // whose phone number stays with keepPhone.
 func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
 	err := s.saveContact(ctx, &c, keepPhone)
-	if errors.Is(err, errRace) { // now it is there
+	if errors.Is(err, errConcurrentInsert) { // now it is there
 		err = s.saveContact(ctx, &c, keepPhone)
 	}
 	if err != nil {
@@ -67,17 +67,17 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c))
 		if res.Error == nil && res.RowsAffected == 0 {
-			return errRace
+			return errConcurrentInsert
 		}
 		return res.Error
 	})
 }
 
-// Contacts lists a page of an app's contacts by name, and tells how many there
+// Contacts lists a page of an app's contacts by name, and says how many there
 // are; search matches any part of name and address. Pages count from 1.
 func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
-	search = fold(search)
-	var list []listed
+	search = normalizeForSearch(search)
+	var list []searchableContact
 	var page []models.Contact
 	first, end := (pageNumber-1)*size, pageNumber*size
 	err = s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, MaxContactPage, func(*gorm.DB, int) error {
@@ -85,12 +85,12 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, page
 			if err := decrypt(s, &c); err != nil {
 				return err
 			}
-			if text := fold(c.Name, c.Email); strings.Contains(text, search) {
-				list = append(list, listed{text, c})
+			if text := normalizeForSearch(c.Name, c.Email); strings.Contains(text, search) {
+				list = append(list, searchableContact{text, c})
 				total++
 			}
 		}
-		slices.SortFunc(list, func(a, b listed) int { return cmp.Compare(a.text, b.text) })
+		slices.SortFunc(list, func(a, b searchableContact) int { return cmp.Compare(a.text, b.text) })
 		list = list[:min(len(list), end)]
 		return nil
 	}).Error
@@ -105,8 +105,8 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, page
 	return out, total, nil
 }
 
-// listed is a contact with the text that it is found and ordered by.
-type listed struct {
+// searchableContact is a contact with the text that it is found and ordered by.
+type searchableContact struct {
 	text    string
 	contact models.Contact
 }

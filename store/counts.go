@@ -24,9 +24,9 @@ type envelopeCountChange struct {
 	Change   int
 }
 
-// countMove adds that an envelope came to be in its status; from is the one it
+// recordStatusChange adds that an envelope came to be in its status; from is the one it
 // left, "" for a new envelope.
-func countMove(b *batch, e *models.Envelope, from models.Status) {
+func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
 	}
@@ -37,8 +37,8 @@ func countMove(b *batch, e *models.Envelope, from models.Status) {
 	}
 }
 
-// foldAt is the number of changes from which on a reader folds them.
-const foldAt = 200
+// compactThreshold is the number of changes from which on a reader folds them.
+const compactThreshold = 200
 
 // count is the number of an app's envelopes; tenant "" means all of its tenants,
 // and no status means all.
@@ -59,20 +59,20 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 	if err != nil {
 		return 0, fmt.Errorf("count envelopes: %w", err)
 	}
-	if sum.Changes >= foldAt {
-		if _, err := s.FoldCounts(ctx); err != nil {
+	if sum.Changes >= compactThreshold {
+		if _, err := s.CompactCounts(ctx); err != nil {
 			return 0, err
 		}
 	}
 	return sum.N, nil
 }
 
-// foldBatch bounds one transaction of FoldCounts.
-const foldBatch = 5000
+// compactBatch bounds one transaction of CompactCounts.
+const compactBatch = 5000
 
-// FoldCounts adds a batch of changes to the counts. It returns how many. Any
+// CompactCounts adds a batch of changes to the counts. It returns how many. Any
 // number of processes may fold at once: each takes other changes.
-func (s *Store) FoldCounts(ctx context.Context) (int, error) {
+func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {
 		skip = "FOR UPDATE SKIP LOCKED"
@@ -81,7 +81,7 @@ func (s *Store) FoldCounts(ctx context.Context) (int, error) {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		var taken []envelopeCountChange
 		err := tx.Raw(`DELETE FROM envelope_count_changes WHERE seq IN (
-				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, foldBatch).Scan(&taken).Error
+				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, compactBatch).Scan(&taken).Error
 		if err != nil {
 			return err
 		}

@@ -58,10 +58,10 @@ func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (*models.Delive
 	d, ev, attempts := &models.Delivery{}, &models.WebhookEvent{}, []models.DeliveryAttempt{}
 	err := s.read(ctx, func(tx *gorm.DB) error {
 		if err := tx.Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		if err := tx.Take(ev, "id = ?", d.EventID).Error; err != nil {
-			return fmt.Errorf("its event: %w", found(err))
+			return fmt.Errorf("its event: %w", mapNotFound(err))
 		}
 		if err := tx.Where("delivery_id = ?", id).Order("number").Find(&attempts).Error; err != nil {
 			return err
@@ -84,20 +84,20 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 			return err
 		}
 		if err := s.locked(tx).Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
-		var hooks []models.Webhook
-		if err := tx.Where("id = ?", d.WebhookID).Find(&hooks).Error; err != nil {
+		var webhooks []models.Webhook
+		if err := tx.Where("id = ?", d.WebhookID).Find(&webhooks).Error; err != nil {
 			return err
 		}
 		var w *models.Webhook
-		if len(hooks) > 0 {
-			w = &hooks[0]
+		if len(webhooks) > 0 {
+			w = &webhooks[0]
 		}
 		if err := d.Resend(w); err != nil {
 			return err
 		}
-		return s.resend(t, tx, []*models.Delivery{d})
+		return s.requeueDeliveries(t, tx, []*models.Delivery{d})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("resend delivery %s: %w", id, err)
@@ -109,17 +109,17 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 // resendLimit bounds one call of ResendSince.
 const resendLimit = 1000
 
-// Resent is how many deliveries were put on their way again, and how many more
+// ResendResult is how many deliveries were put on their way again, and how many more
 // there are.
-type Resent struct {
+type ResendResult struct {
 	Resent    int
 	Remaining int64
 }
 
 // ResendSince puts all failed deliveries of an endpoint that were made since a
 // time on their way again, oldest first and at most 1,000 at once.
-func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*Resent, error) {
-	out := &Resent{}
+func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
+	out := &ResendResult{}
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.result = out
 		tx, err := t.gorm()
@@ -128,7 +128,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		}
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		if err := hook.CanDeliver(); err != nil {
 			return err
@@ -147,7 +147,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 				return err
 			}
 		}
-		if err := s.resend(t, tx, failed); err != nil {
+		if err := s.requeueDeliveries(t, tx, failed); err != nil {
 			return err
 		}
 		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?",
@@ -160,8 +160,8 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 	return out, nil
 }
 
-// resend saves deliveries that are on their way again, and has them started.
-func (s *Store) resend(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
+// requeueDeliveries saves deliveries that are on their way again, and has them started.
+func (s *Store) requeueDeliveries(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
 	now := s.now()
 	ids := make([]uuid.UUID, 0, len(ds))
 	rows := make([]models.OutboxRow, 0, len(ds))
@@ -191,14 +191,14 @@ func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*model
 		}
 		var hook models.Webhook
 		if err := tx.Take(&hook, "id = ? AND app_id = ?", webhook, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		if err := hook.CanDeliver(); err != nil {
 			return err
 		}
 		now := s.now()
 		ev := &models.WebhookEvent{ID: s.newID(), AppID: app, Name: models.EventPing, CreatedAt: now}
-		if ev.Body, err = models.PingNotice(ev.ID, webhook, now); err != nil {
+		if ev.Body, err = models.PingPayload(ev.ID, webhook, now); err != nil {
 			return err
 		}
 		*d = models.Delivery{
@@ -229,16 +229,16 @@ func (s *Store) DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.
 		envelopeIDs = append(envelopeIDs, ds[i].EnvelopeID)
 	}
 	db := s.db.WithContext(ctx)
-	var hooks []models.Webhook
-	if err := db.Select("id", "url").Where("app_id = ? AND id IN ?", app, hookIDs).Find(&hooks).Error; err != nil {
+	var webhooks []models.Webhook
+	if err := db.Select("id", "url").Where("app_id = ? AND id IN ?", app, hookIDs).Find(&webhooks).Error; err != nil {
 		return out, fmt.Errorf("name endpoints of deliveries: %w", err)
 	}
 	var envelopes []models.Envelope
 	if err := db.Select("id", "subject").Where("app_id = ? AND id IN ?", app, envelopeIDs).Find(&envelopes).Error; err != nil {
 		return out, fmt.Errorf("name envelopes of deliveries: %w", err)
 	}
-	for i := range hooks {
-		out.URLs[hooks[i].ID] = hooks[i].URL
+	for i := range webhooks {
+		out.URLs[webhooks[i].ID] = webhooks[i].URL
 	}
 	for i := range envelopes {
 		if envelopes[i].Subject != nil {
@@ -265,14 +265,14 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	db := s.db.WithContext(ctx)
 	j := &DeliveryJob{}
 	if err := db.Take(&j.Delivery, "id = ? AND status = ?", id, models.DeliveryPending).Error; err != nil {
-		return nil, fmt.Errorf("load delivery %s: %w", id, found(err))
+		return nil, fmt.Errorf("load delivery %s: %w", id, mapNotFound(err))
 	}
 	var w models.Webhook
 	if err := db.Take(&w, "id = ? AND active", j.Delivery.WebhookID).Error; err != nil {
-		return nil, fmt.Errorf("load webhook of delivery %s: %w", id, found(err))
+		return nil, fmt.Errorf("load webhook of delivery %s: %w", id, mapNotFound(err))
 	}
 	if err := db.Take(&j.Event, "id = ?", j.Delivery.EventID).Error; err != nil {
-		return nil, fmt.Errorf("load event of delivery %s: %w", id, found(err))
+		return nil, fmt.Errorf("load event of delivery %s: %w", id, mapNotFound(err))
 	}
 	err := decrypt(s, &j.Event)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	if w.Secret != nil {
-		own, err := s.vault.Open(w.Secret, labelWebhookSecret)
+		own, err := s.vault.Decrypt(w.Secret, labelWebhookSecret)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +306,7 @@ func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webho
 	if !w.PreviousSigns(s.now()) {
 		return out, nil
 	}
-	old, err := s.vault.Open(w.PreviousSecret, labelWebhookSecret)
+	old, err := s.vault.Decrypt(w.PreviousSecret, labelWebhookSecret)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		var d models.Delivery
 		if err := s.locked(tx).Take(&d, "id = ?", a.DeliveryID).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		d.Record(&a, o)
 		if err := tx.Model(&d).Select("attempts", "run_attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {
@@ -342,11 +342,11 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 // updateEndpointHealth saves what an attempt tells of the endpoint. It writes only
 // what changes: endpoints that do well are not locked by their deliveries.
 func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
-	var hooks []models.Webhook
-	if err := tx.Where("id = ?", o.WebhookID).Find(&hooks).Error; err != nil || len(hooks) == 0 {
+	var webhooks []models.Webhook
+	if err := tx.Where("id = ?", o.WebhookID).Find(&webhooks).Error; err != nil || len(webhooks) == 0 {
 		return "", err
 	}
-	w, was := &hooks[0], hooks[0]
+	w, was := &webhooks[0], webhooks[0]
 	disabled = w.UpdateHealth(a, o)
 	columns := []string{"last_error"}
 	if w.FailingSince != was.FailingSince {

@@ -39,7 +39,7 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 	return nil
 }
 
-// outboxKind is what the envelope's workflow is told of an event.
+// outboxKind is the kind of the outbox row that an event needs.
 func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) {
 	switch ev.Name { //nolint:exhaustive // all other events concern no workflow
 	case models.EventEnvelopeSent:
@@ -53,7 +53,7 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 	case models.EventLinkRenewed:
 		return models.OutboxReinvite, true
 	case models.EventSealingFailed:
-		return models.OutboxUnsealed, true
+		return models.OutboxSealingFailed, true
 	case models.EventDocumentSealed:
 		return models.OutboxTimestamp, ev.Detail["timestamp"] == "pending"
 	case models.EventEnvelopeCompleted:
@@ -68,12 +68,12 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 	var rows []models.OutboxRow
 	for i := range e.Events {
 		ev := &e.Events[i]
-		if !ev.Name.Told() {
+		if !ev.Name.IsWebhookEvent() {
 			continue
 		}
 		var wanted []*models.Delivery
 		for _, w := range webhooks {
-			if w.Wants(ev.Name) {
+			if w.SubscribesTo(ev.Name) {
 				wanted = append(wanted, &models.Delivery{
 					ID: s.newID(), AppID: e.AppID, WebhookID: w.ID, EventID: ev.ID, EnvelopeID: e.ID, Event: ev.Name,
 					Status: models.DeliveryPending, CreatedAt: ev.Timestamp,
@@ -83,7 +83,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 		if len(wanted) == 0 {
 			continue
 		}
-		body, err := e.Notice(ev, s.baseURL)
+		body, err := e.WebhookPayload(ev, s.baseURL)
 		if err != nil {
 			return nil, err
 		}

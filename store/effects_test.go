@@ -18,8 +18,8 @@ import (
 	"countersign/store"
 )
 
-// drain claims everything in the outbox and takes it out.
-func drain(t *testing.T, s *store.Store) []models.OutboxRow {
+// drainOutbox claims everything in the outbox and takes it out.
+func drainOutbox(t *testing.T, s *store.Store) []models.OutboxRow {
 	t.Helper()
 	var all []models.OutboxRow
 	for {
@@ -56,12 +56,12 @@ func TestWebhooksMatchEvents(t *testing.T) {
 		_, log := f.check(e.ID)
 		want := map[uuid.UUID]models.EventName{}
 		for _, ev := range log {
-			if ev.Name.Told() {
+			if ev.Name.IsWebhookEvent() {
 				want[ev.ID] = ev.Name
 			}
 		}
 		perHook := map[uuid.UUID]int{}
-		for _, row := range drain(t, s) {
+		for _, row := range drainOutbox(t, s) {
 			if row.Kind != models.OutboxDeliver {
 				continue
 			}
@@ -69,7 +69,7 @@ func TestWebhooksMatchEvents(t *testing.T) {
 			require.NoError(t, err)
 			perHook[job.Delivery.WebhookID]++
 			assert.Equal(t, want[job.Event.ID], job.Event.Name)
-			var body models.Notice
+			var body models.WebhookPayload
 			require.NoError(t, json.Unmarshal(job.Event.Body, &body))
 			assert.Equal(t, job.Event.ID, body.ID)
 			assert.Equal(t, e.ID, body.EnvelopeID)
@@ -87,7 +87,7 @@ func TestWebhooksMatchEvents(t *testing.T) {
 	})
 }
 
-func TestOutboxTellsTheWorkflowInOrder(t *testing.T) {
+func TestOutboxDeliversInOrder(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f := newFixture(t, s, clock)
@@ -114,7 +114,7 @@ func TestOutboxTellsTheWorkflowInOrder(t *testing.T) {
 		assert.Empty(t, none)
 		clock.Add(time.Hour)
 		var kinds []models.OutboxKind
-		for _, r := range drain(t, s) {
+		for _, r := range drainOutbox(t, s) {
 			kinds = append(kinds, r.Kind)
 		}
 		assert.Equal(t, []models.OutboxKind{models.OutboxStart, models.OutboxSigned, models.OutboxVoided}, kinds)

@@ -23,7 +23,7 @@ func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSes
 func (s *Store) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
 	e := &models.EmbeddedSession{}
 	if err := s.db.WithContext(ctx).Take(e, "token_hash = ?", hash).Error; err != nil {
-		return nil, fmt.Errorf("load embedded session: %w", found(err))
+		return nil, fmt.Errorf("load embedded session: %w", mapNotFound(err))
 	}
 	return e, nil
 }
@@ -32,7 +32,7 @@ func (s *Store) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*model
 func (s *Store) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
 	e := &models.EmbeddedSession{}
 	if err := s.db.WithContext(ctx).Take(e, "id = ?", id).Error; err != nil {
-		return nil, fmt.Errorf("load embedded session %s: %w", id, found(err))
+		return nil, fmt.Errorf("load embedded session %s: %w", id, mapNotFound(err))
 	}
 	return e, nil
 }
@@ -43,7 +43,7 @@ func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id u
 	if err != nil {
 		return err
 	}
-	if e.AppID != app.ID || app.MayUse(e.TenantID) != nil {
+	if e.AppID != app.ID || app.CheckTenant(e.TenantID) != nil {
 		return models.ErrNotFound
 	}
 	err = s.db.WithContext(ctx).Model(e).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error

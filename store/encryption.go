@@ -34,19 +34,19 @@ func encryptedRowOf(row any) encryptedRow {
 		return encryptedRow{"console_users", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}}}
 	case *models.Contact:
 		return encryptedRow{"contacts", v.ID.String(), []encryptedColumn{
-			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)},
+			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)},
 		}}
 	case *models.Signer:
-		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}, {name: "phone", text: own(&v.Phone)}}}
+		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}}}
 	case *models.FieldValue:
 		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
 	case *models.SavedSignature:
 		return encryptedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []encryptedColumn{
-			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: own(&v.FontLabel)},
+			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: ownCopy(&v.FontLabel)},
 		}}
 	case *models.Settings:
 		return encryptedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []encryptedColumn{
-			{name: "reply_to", text: own(&v.ReplyTo)}, {name: "notify_email", text: own(&v.NotifyEmail)},
+			{name: "reply_to", text: ownCopy(&v.ReplyTo)}, {name: "notify_email", text: ownCopy(&v.NotifyEmail)},
 		}}
 	case *models.WebhookEvent:
 		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
@@ -56,8 +56,8 @@ func encryptedRowOf(row any) encryptedRow {
 	return encryptedRow{}
 }
 
-// own makes an optional text the row's own, which others may have pointed at.
-func own(p **string) *string {
+// ownCopy makes an optional text the row's own, which others may have pointed at.
+func ownCopy(p **string) *string {
 	if *p == nil {
 		return nil
 	}
@@ -92,10 +92,10 @@ func encrypt[T any](s *Store, row *T) *T {
 	r := encryptedRowOf(&out)
 	for _, c := range r.columns {
 		if c.text != nil {
-			*c.text = s.vault.SealText(*c.text, r.label(c))
+			*c.text = s.vault.EncryptText(*c.text, r.label(c))
 		}
 		if c.data != nil {
-			*c.data = s.vault.SealBytes(*c.data, r.label(c))
+			*c.data = s.vault.EncryptBytes(*c.data, r.label(c))
 		}
 	}
 	return &out
@@ -106,10 +106,10 @@ func decrypt[T any](s *Store, row *T) (err error) {
 	r := encryptedRowOf(row)
 	for _, c := range r.columns {
 		if c.text != nil {
-			*c.text, err = s.vault.OpenText(*c.text, r.label(c))
+			*c.text, err = s.vault.DecryptText(*c.text, r.label(c))
 		}
 		if c.data != nil && err == nil {
-			*c.data, err = s.vault.OpenBytes(*c.data, r.label(c))
+			*c.data, err = s.vault.DecryptBytes(*c.data, r.label(c))
 		}
 		if err != nil {
 			return fmt.Errorf("store: %w", err)
@@ -137,10 +137,10 @@ func pointers[T any](rows []T) []*T {
 	return out
 }
 
-// stale reports whether a row, as it was read, is to be encrypted anew.
-func (s *Store) stale(r encryptedRow) bool {
+// needsRewrap reports whether a row, as it was read, is to be encrypted anew.
+func (s *Store) needsRewrap(r encryptedRow) bool {
 	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
-		return c.text != nil && s.vault.StaleText(*c.text) || c.data != nil && s.vault.StaleBytes(*c.data)
+		return c.text != nil && s.vault.TextNeedsRewrap(*c.text) || c.data != nil && s.vault.BytesNeedRewrap(*c.data)
 	})
 }
 

@@ -21,17 +21,17 @@ import (
 	"countersign/store"
 )
 
-// personal is what no table may show, in lower case: the addresses, numbers and
+// personalData is what no table may show, in lower case: the addresses, numbers and
 // values of world, whole and in parts.
-var personal = []string{
+var personalData = []string{
 	"ada.l@", "kitchen.example", "+442079460958", "2079460958", "clerk@staff.example", "staff.example", "owner@acme.example", "acme.example",
 	"grace", "grace.h@navy.example", "navy.example", "+12025550143", "4711 quiet lane", "a hand's stroke", "courier hand",
 }
 
-// world is a database in which everything that holds personal data is in use: an
+// scenario is a database in which everything that holds personal data is in use: an
 // app with a contact, a console user, a contact, a signature that was saved and an
 // envelope that is complete, with deliveries whose endpoint echoed them.
-type world struct {
+type scenario struct {
 	*store.Store
 
 	t        *testing.T
@@ -74,18 +74,18 @@ func openRaw(t *testing.T, kind, url string) *sql.DB {
 	return db
 }
 
-func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
+func newScenario(t *testing.T, s *store.Store, clock *testkit.Clock) *scenario {
 	t.Helper()
 	ctx := t.Context()
-	w := &world{Store: s, t: t, clock: clock}
+	sc := &scenario{Store: s, t: t, clock: clock}
 	f := newFixture(t, s, clock)
 	contact, phone, number := "owner@acme.example", "+442079460958", "+12025550143"
 	var err error
-	w.app, err = s.UpdateApp(ctx, f.app.ID, store.AppChange{Contact: &contact})
+	sc.app, err = s.UpdateApp(ctx, f.app.ID, store.AppChange{Contact: &contact})
 	require.NoError(t, err)
-	w.user, err = s.CreateUser(ctx, f.app.ID, "Clerk@staff.example", "Clerk", "correct horse", models.RoleViewer)
+	sc.user, err = s.CreateUser(ctx, f.app.ID, "Clerk@staff.example", "Clerk", "correct horse", models.RoleViewer)
 	require.NoError(t, err)
-	w.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number}, false)
+	sc.contact, err = s.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Grace Hopper", Email: "Grace.H@navy.example", Phone: &number}, false)
 	require.NoError(t, err)
 	_, err = s.CreateWebhook(ctx, f.app.ID, "https://hooks.example.com", models.WebhookEvents, "")
 	require.NoError(t, err)
@@ -106,17 +106,17 @@ func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
 		for n, of := range []models.FieldType{models.FieldSignature, models.FieldText} {
 			_, err = e.AddFields(act, []models.FieldInput{{
 				SignerRef: signer.ID.String(), Type: of, Page: 1, X: float64(20 * n), Y: float64(20 * i), W: 10, H: 10, Required: true, Origin: models.OriginTopLeft,
-			}}, models.NoPath)
+			}}, models.NoPrefix)
 			require.NoError(t, err)
 		}
 	}
 	require.NoError(t, e.Send(act, nil))
 	require.NoError(t, s.Create(ctx, e))
-	w.envelope = e
+	sc.envelope = e
 	for i := range e.Signers {
-		w.sign(i)
+		sc.sign(i)
 	}
-	for _, row := range drain(t, s) {
+	for _, row := range drainOutbox(t, s) {
 		if row.Kind != models.OutboxDeliver {
 			continue
 		}
@@ -125,38 +125,38 @@ func newWorld(t *testing.T, s *store.Store, clock *testkit.Clock) *world {
 		attempt := models.DeliveryAttempt{DeliveryID: row.Key, At: clock.Now(), Status: 200, Body: job.Event.Body}
 		_, err = s.RecordAttempt(ctx, attempt, models.DeliveryOutcome{WebhookID: job.Delivery.WebhookID, Delivered: true})
 		require.NoError(t, err)
-		w.delivery = row.Key
+		sc.delivery = row.Key
 	}
-	require.NotZero(t, w.delivery)
-	w.change(func(e *models.Envelope) error {
+	require.NotZero(t, sc.delivery)
+	sc.change(func(e *models.Envelope) error {
 		return e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
 	})
-	return w
+	return sc
 }
 
-func (w *world) change(fn func(*models.Envelope) error) {
-	w.t.Helper()
-	_, err := w.Change(w.t.Context(), w.app.ID, w.envelope.ID, fn)
-	require.NoError(w.t, err)
+func (sc *scenario) change(fn func(*models.Envelope) error) {
+	sc.t.Helper()
+	_, err := sc.Change(sc.t.Context(), sc.app.ID, sc.envelope.ID, fn)
+	require.NoError(sc.t, err)
 }
 
-func (w *world) sign(i int) {
-	w.t.Helper()
-	act := models.Act{At: w.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+func (sc *scenario) sign(i int) {
+	sc.t.Helper()
+	act := models.ActionContext{At: sc.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 	code, text, font := []byte("hash"), "4711 Quiet Lane", "Courier Hand"
-	w.change(func(e *models.Envelope) error {
+	sc.change(func(e *models.Envelope) error {
 		_, err := e.RequestCode(act, link(e, i), code)
 		return err
 	})
-	w.change(func(e *models.Envelope) error {
+	sc.change(func(e *models.Envelope) error {
 		_, err := e.VerifyCode(act, link(e, i), code)
 		return err
 	})
-	w.change(func(e *models.Envelope) error {
+	sc.change(func(e *models.Envelope) error {
 		_, err := e.Consent(act, link(e, i), models.DisclosureIn("en"))
 		return err
 	})
-	w.change(func(e *models.Envelope) error {
+	sc.change(func(e *models.Envelope) error {
 		_, err := e.Sign(act, link(e, i), models.Submission{FontLabel: &font, Fields: []models.FieldSubmission{
 			{FieldID: e.Fields[2*i].ID, Image: []byte("\x89PNG A hand's stroke")}, {FieldID: e.Fields[2*i+1].ID, Text: &text},
 		}})
@@ -165,31 +165,31 @@ func (w *world) sign(i int) {
 }
 
 // check reads everything back through s.
-func (w *world) check(s *store.Store) {
-	t, ctx := w.t, w.t.Context()
+func (sc *scenario) check(s *store.Store) {
+	t, ctx := sc.t, sc.t.Context()
 	t.Helper()
-	app, err := s.App(ctx, w.app.ID)
+	app, err := s.App(ctx, sc.app.ID)
 	require.NoError(t, err)
 	assert.Equal(t, "owner@acme.example", app.Contact)
 	user, err := s.Login(ctx, " CLERK@staff.example", "correct horse")
 	require.NoError(t, err)
 	assert.Equal(t, "Clerk@staff.example", user.Email)
-	users, err := s.Users(ctx, w.app.ID)
+	users, err := s.Users(ctx, sc.app.ID)
 	require.NoError(t, err)
 	require.Len(t, users, 1)
 	assert.Equal(t, user.Email, users[0].Email)
 
 	for _, search := range []string{"", "GRACE", "Hopper", "navy", ".h@n"} {
-		contacts, _, err := s.Contacts(ctx, w.app.ID, search, 1, 1000)
+		contacts, _, err := s.Contacts(ctx, sc.app.ID, search, 1, 1000)
 		require.NoError(t, err)
 		require.Len(t, contacts, 1, search)
 		assert.Equal(t, "Grace Hopper", contacts[0].Name)
 		assert.Equal(t, "Grace.H@navy.example", contacts[0].Email)
 		assert.Equal(t, "+12025550143", *contacts[0].Phone)
-		assert.Equal(t, w.contact.ID, contacts[0].ID)
+		assert.Equal(t, sc.contact.ID, contacts[0].ID)
 	}
 
-	e, log, err := s.EnvelopeWithEvents(ctx, w.app.ID, w.envelope.ID)
+	e, log, err := s.EnvelopeWithEvents(ctx, sc.app.ID, sc.envelope.ID)
 	require.NoError(t, err)
 	require.NoError(t, models.VerifyChain(log, e.AuditSeq, e.AuditHead))
 	assert.Equal(t, "Ada.L@kitchen.example", e.Signers[0].Email)
@@ -197,12 +197,12 @@ func (w *world) check(s *store.Store) {
 	assert.Equal(t, "ada.l@Kitchen.example", e.Signers[1].Email)
 	assert.Nil(t, e.Signers[1].Phone)
 	for _, search := range []string{"ada.l@kitchen.example", " ADA.L@KITCHEN.EXAMPLE", "Kitchen.example", "@kitchen.example", "lease", "Ada aga"} {
-		list, total, err := s.Envelopes(ctx, store.Filter{App: w.app.ID, Search: search, Page: 1, Size: 5})
+		list, total, err := s.Envelopes(ctx, store.EnvelopeFilter{App: sc.app.ID, Search: search, Page: 1, Size: 5})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, total, search)
 		assert.Equal(t, "Ada.L@kitchen.example", list[0].Signers[0].Email)
 	}
-	values, err := s.Values(ctx, w.envelope.ID)
+	values, err := s.Values(ctx, sc.envelope.ID)
 	require.NoError(t, err)
 	require.Len(t, values, 4)
 	for _, v := range values {
@@ -214,17 +214,17 @@ func (w *world) check(s *store.Store) {
 	assert.Equal(t, "\x89PNG A hand's stroke", string(saved.Image))
 	assert.Equal(t, "Courier Hand", *saved.FontLabel)
 
-	_, ev, attempts, err := s.Delivery(ctx, w.app.ID, w.delivery)
+	_, ev, attempts, err := s.Delivery(ctx, sc.app.ID, sc.delivery)
 	require.NoError(t, err)
-	var notice models.Notice
+	var notice models.WebhookPayload
 	require.NoError(t, json.Unmarshal(ev.Body, &notice))
 	assert.Equal(t, "Ada.L@kitchen.example", notice.Data.Signers[0].Email)
 	require.Len(t, attempts, 1)
 	assert.Equal(t, string(ev.Body), string(attempts[0].Body))
 }
 
-// dump is all that all tables hold; of SQLite, the bytes of the file too.
-func dump(t *testing.T, kind, url string) string {
+// dumpTables is all that all tables hold; of SQLite, the bytes of the file too.
+func dumpTables(t *testing.T, kind, url string) string {
 	t.Helper()
 	ctx, db := t.Context(), openRaw(t, kind, url)
 	var out bytes.Buffer
@@ -275,9 +275,9 @@ func eachRow(ctx context.Context, t *testing.T, db *sql.DB, query string, fn fun
 	require.NoError(t, rows.Err())
 }
 
-func showsNothing(t *testing.T, dump string) {
+func assertNoPlaintext(t *testing.T, dump string) {
 	t.Helper()
-	for _, p := range personal {
+	for _, p := range personalData {
 		i := strings.Index(dump, p)
 		if i >= 0 {
 			t.Errorf("the database shows %q: %q", p, dump[max(0, i-200):min(len(dump), i+100)])
@@ -296,11 +296,11 @@ func TestNoAddressInPlain(t *testing.T) {
 			s := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := s.Migrate(t.Context())
 			require.NoError(t, err)
-			w := newWorld(t, s, clock)
-			w.check(s)
-			text := dump(t, kind, url)
+			sc := newScenario(t, s, clock)
+			sc.check(s)
+			text := dumpTables(t, kind, url)
 			assert.Contains(t, text, "ada again", "it is all there")
-			showsNothing(t, text)
+			assertNoPlaintext(t, text)
 		})
 	}
 }
@@ -349,16 +349,16 @@ func TestReplacedMasterKey(t *testing.T) {
 			former := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := former.Migrate(ctx)
 			require.NoError(t, err)
-			w := newWorld(t, former, clock)
+			sc := newScenario(t, former, clock)
 			both := openStore(t, url, masterKeys(t, 2, 1), clock)
-			w.check(both)
+			sc.check(both)
 
-			_, err = both.CreateUser(ctx, w.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
+			_, err = both.CreateUser(ctx, sc.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
 			require.ErrorContains(t, err, "user_exists")
-			again, err := both.SaveContact(ctx, *w.contact, false)
+			again, err := both.SaveContact(ctx, *sc.contact, false)
 			require.NoError(t, err)
-			assert.Equal(t, w.contact.ID, again.ID)
-			assert.Equal(t, w.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
+			assert.Equal(t, sc.contact.ID, again.ID)
+			assert.Equal(t, sc.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
 			later := newFixture(t, both, clock)
 			e := later.sent(1, nil)
 
@@ -369,16 +369,16 @@ func TestReplacedMasterKey(t *testing.T) {
 			require.NoError(t, err)
 			assert.Zero(t, n, "once is enough")
 			after := openStore(t, url, masterKeys(t, 2), clock)
-			w.check(after)
+			sc.check(after)
 			got, err := after.Envelope(ctx, later.app.ID, e.ID)
 			require.NoError(t, err)
 			assert.Equal(t, e.Signers[0].Email, got.Signers[0].Email)
 			rows, err := after.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
 			require.NoError(t, err)
 			assert.Len(t, rows, 2, "a copy has not gone out, and somebody is to sign")
-			_, err = former.Envelope(ctx, w.app.ID, w.envelope.ID)
+			_, err = former.Envelope(ctx, sc.app.ID, sc.envelope.ID)
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
-			showsNothing(t, dump(t, kind, url))
+			assertNoPlaintext(t, dumpTables(t, kind, url))
 		})
 	}
 }
@@ -394,25 +394,25 @@ func TestOneSavedSignature(t *testing.T) {
 			former := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := former.Migrate(ctx)
 			require.NoError(t, err)
-			w := newWorld(t, former, clock)
+			sc := newScenario(t, former, clock)
 			db := openRaw(t, kind, url)
 			// As if the person had signed long ago.
 			_, err = db.ExecContext(ctx, "UPDATE saved_signatures SET updated_at = '2020-01-02 03:04:05+00:00'")
 			require.NoError(t, err)
 			both := openStore(t, url, masterKeys(t, 2, 1), clock)
 			newer := newFixture(t, both, clock)
-			newer.app = w.app
+			newer.app = sc.app
 			e := newer.sent(1, nil)
-			_, err = both.Change(ctx, w.app.ID, e.ID, func(e *models.Envelope) error {
+			_, err = both.Change(ctx, sc.app.ID, e.ID, func(e *models.Envelope) error {
 				e.Adopted = &models.SavedSignature{
-					AppID: w.app.ID, TenantID: w.envelope.TenantID, AuthMethod: w.envelope.Signers[0].AuthMethod, Email: "ada.l@kitchen.example",
+					AppID: sc.app.ID, TenantID: sc.envelope.TenantID, AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "ada.l@kitchen.example",
 					Image: []byte("newer"), UpdatedAt: clock.Now(),
 				}
 				return e.Void(newer.act(), nil)
 			})
 			require.NoError(t, err)
 			for range 2 {
-				saved, err := both.SavedSignature(ctx, w.envelope, &models.Signer{AuthMethod: w.envelope.Signers[0].AuthMethod, Email: "Ada.L@kitchen.example"})
+				saved, err := both.SavedSignature(ctx, sc.envelope, &models.Signer{AuthMethod: sc.envelope.Signers[0].AuthMethod, Email: "Ada.L@kitchen.example"})
 				require.NoError(t, err)
 				assert.Equal(t, "newer", string(saved.Image))
 				_, err = both.Rewrap(ctx)

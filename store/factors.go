@@ -39,7 +39,7 @@ type FactorState struct {
 	RecoveryCodes int // that are left
 }
 
-// FactorState tells what a console user has.
+// FactorState says what a console user has.
 func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS active,
@@ -50,14 +50,14 @@ func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, e
 	return f, nil
 }
 
-// Enrol makes the secret of a console user's second factor. It counts for
+// EnrolFactor makes the secret of a console user's second factor. It counts for
 // nothing until Confirm; asking again makes another one.
-func (s *Store) Enrol(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
+func (s *Store) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
 	secret, err := totp.New(issuer, u.Email)
 	if err != nil {
 		return secret, err
 	}
-	f := models.ConsoleFactor{UserID: u.ID, Secret: s.vault.Seal([]byte(secret.Text), labelConsoleFactor), CreatedAt: s.now()}
+	f := models.ConsoleFactor{UserID: u.ID, Secret: s.vault.Encrypt([]byte(secret.Text), labelConsoleFactor), CreatedAt: s.now()}
 	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"secret", "created_at", "last_step"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
@@ -71,14 +71,14 @@ func (s *Store) Enrol(ctx context.Context, u *models.ConsoleUser) (totp.Secret, 
 	return secret, nil
 }
 
-// Confirm makes the second factor count, once its first code is right. It
+// ConfirmFactor makes the second factor count, once its first code is right. It
 // returns recovery codes, which are shown only now, and ends all other sessions.
-func (s *Store) Confirm(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
+func (s *Store) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.takeStep(tx, user, code, false); err != nil {
+		if err := s.consumeTimeStep(tx, user, code, false); err != nil {
 			return err
 		}
-		if recovery, err = renewRecovery(tx, user); err != nil {
+		if recovery, err = replaceRecoveryCodes(tx, user); err != nil {
 			return err
 		}
 		return endSessions(tx, user, keep)
@@ -89,13 +89,13 @@ func (s *Store) Confirm(ctx context.Context, user uuid.UUID, code string, keep u
 	return recovery, nil
 }
 
-// TakeCode uses up a code of the console user's second factor, or a recovery
+// ConsumeCode uses up a code of the console user's second factor, or a recovery
 // code. It returns ErrCode if it is neither.
-func (s *Store) TakeCode(ctx context.Context, user uuid.UUID, code string) error {
+func (s *Store) ConsumeCode(ctx context.Context, user uuid.UUID, code string) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 		if len(code) != recoveryLength {
-			return s.takeStep(tx, user, code, true)
+			return s.consumeTimeStep(tx, user, code, true)
 		}
 		res := tx.Where("user_id = ? AND hash = ?", user, recoveryHash(code)).Delete(&models.ConsoleRecoveryCode{})
 		if res.Error == nil && res.RowsAffected == 0 {
@@ -109,17 +109,17 @@ func (s *Store) TakeCode(ctx context.Context, user uuid.UUID, code string) error
 	return nil
 }
 
-// takeStep uses up the time step of a code, and confirms a factor that is not:
+// consumeTimeStep uses up the time step of a code, and confirms a factor that is not:
 // of two requests with the same code one wins.
-func (s *Store) takeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
+func (s *Store) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
 	var f models.ConsoleFactor
 	if err := tx.Take(&f, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed).Error; err != nil {
-		if errors.Is(found(err), models.ErrNotFound) {
+		if errors.Is(mapNotFound(err), models.ErrNotFound) {
 			return errFactorNone
 		}
 		return err
 	}
-	secret, err := s.vault.Open(f.Secret, labelConsoleFactor)
+	secret, err := s.vault.Decrypt(f.Secret, labelConsoleFactor)
 	if err != nil {
 		return err
 	}
@@ -139,10 +139,10 @@ func (s *Store) takeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed boo
 	return res.Error
 }
 
-// RenewRecovery makes new recovery codes in place of those that are left.
-func (s *Store) RenewRecovery(ctx context.Context, user uuid.UUID) (codes []string, err error) {
+// RenewRecoveryCodes makes new recovery codes in place of those that are left.
+func (s *Store) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		codes, err = renewRecovery(tx, user)
+		codes, err = replaceRecoveryCodes(tx, user)
 		return err
 	})
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) RenewRecovery(ctx context.Context, user uuid.UUID) (codes []stri
 	return codes, nil
 }
 
-func renewRecovery(tx *gorm.DB, user uuid.UUID) ([]string, error) {
+func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 	codes := make([]string, recoveryCodes)
 	rows := make([]models.ConsoleRecoveryCode, recoveryCodes)
 	for i := range codes {

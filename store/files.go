@@ -63,7 +63,7 @@ func (s *Store) AnchorFiles(ctx context.Context, keys []string) (map[string]bool
 	return out, nil
 }
 
-// RecordOf is what is recorded of a document's file.
-func RecordOf(d *models.Document) blob.Record {
+// FileRecord is what is recorded of a document's file.
+func FileRecord(d *models.Document) blob.Record {
 	return blob.Record{Key: d.BlobKey, SHA256: d.SHA256, Encrypted: d.Encrypted}
 }

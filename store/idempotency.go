@@ -16,8 +16,8 @@ import (
 	"countersign/models"
 )
 
-// Request is a request that may be repeated: who sent it where, under which key.
-type Request struct {
+// IdempotentRequest is a request that may be repeated: who sent it where, under which key.
+type IdempotentRequest struct {
 	Scope, Method, Path, Key string
 	Fingerprint              []byte // of the body
 }
@@ -46,10 +46,10 @@ type idempotencyKey struct {
 	ExpiresAt   time.Time
 }
 
-// inFlight is how long a request may go unanswered before its process is taken
+// inFlightTimeout is how long a request may go unanswered before its process is taken
 // for dead and a repeat takes its place. Should it be alive after all, it can
 // commit nothing more.
-const inFlight = 30 * time.Second
+const inFlightTimeout = 30 * time.Second
 
 const labelIdempotency = "idempotency"
 
@@ -69,7 +69,7 @@ var (
 // which it was taken, and the answer if it was given or stored before. A
 // request that is worked on, was cut off after it took effect without a
 // response, or differs is refused.
-func (s *Store) ClaimKey(ctx context.Context, r Request, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
+func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	id, answer, err := uuid.Nil, (*StoredResponse)(nil), error(nil)
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		now := s.now()
@@ -102,7 +102,7 @@ func (s *Store) ClaimKey(ctx context.Context, r Request, keep time.Duration) (uu
 			id = old.ID
 			answer, err = s.decryptResponse(&old)
 			return err
-		case now.Sub(old.CreatedAt).Abs() < inFlight: // a clock set back makes nothing wait
+		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock set back makes nothing wait
 			return errInFlight
 		case old.Committed:
 			return errInterrupted
@@ -123,8 +123,8 @@ func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 		return fmt.Errorf("keep answer: %w", err)
 	}
 	row.Status = a.Status
-	row.Header = base64.StdEncoding.EncodeToString(s.vault.Seal(header, labelIdempotency+" header"))
-	row.Body = s.vault.Seal(a.Body, labelIdempotency)
+	row.Header = base64.StdEncoding.EncodeToString(s.vault.Encrypt(header, labelIdempotency+" header"))
+	row.Body = s.vault.Encrypt(a.Body, labelIdempotency)
 	return nil
 }
 
@@ -134,12 +134,12 @@ func (s *Store) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kept answer: %w", err)
 	}
-	header, err := s.vault.Open(sealed, labelIdempotency+" header")
+	header, err := s.vault.Decrypt(sealed, labelIdempotency+" header")
 	if err == nil {
 		err = json.Unmarshal(header, &a.Header)
 	}
 	if err == nil {
-		a.Body, err = s.vault.Open(row.Body, labelIdempotency)
+		a.Body, err = s.vault.Decrypt(row.Body, labelIdempotency)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kept answer: %w", err)
@@ -187,9 +187,9 @@ func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse,
 	return &out
 }
 
-// noteRequest runs inside every transaction that changes something. One whose
+// markKeyCommitted runs inside every transaction that changes something. One whose
 // request was taken over by a repeat is undone.
-func (s *Store) noteRequest(t *transaction) error {
+func (s *Store) markKeyCommitted(t *transaction) error {
 	row := idempotencyKey{Committed: true}
 	columns := []column{{"committed", &row.Committed}}
 	if s.execution.respond != nil && t.result != nil {

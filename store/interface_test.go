@@ -48,7 +48,7 @@ func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 
 func draft(t *testing.T, s *store.Store, app uuid.UUID, tenant, subject string) *models.Envelope {
 	t.Helper()
-	act := models.Act{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(app), NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }}
+	act := models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(app), NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }}
 	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: tenant, CreatedBy: "test", Subject: &subject})
 	require.NoError(t, err)
 	_, err = e.AddSigner(act, models.SignerInput{Name: "Ada " + subject, Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
@@ -60,7 +60,7 @@ func draft(t *testing.T, s *store.Store, app uuid.UUID, tenant, subject string) 
 func void(t *testing.T, s *store.Store, e *models.Envelope) {
 	t.Helper()
 	_, err := s.Change(t.Context(), e.AppID, e.ID, func(e *models.Envelope) error {
-		return e.Void(models.Act{At: clock().Truncate(time.Microsecond), Actor: "system", NewID: uuid.New}, nil)
+		return e.Void(models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: "system", NewID: uuid.New}, nil)
 	})
 	require.NoError(t, err)
 }
@@ -78,7 +78,7 @@ func TestCountsFollowEveryChange(t *testing.T) {
 		}
 		expect := func(tenant string, status models.Status, want int64) {
 			t.Helper()
-			list, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Tenant: tenant, Status: status, Page: 1, Size: 7})
+			list, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Tenant: tenant, Status: status, Page: 1, Size: 7})
 			require.NoError(t, err)
 			require.Equal(t, want, total)
 			require.Len(t, list, int(min(want, 7)))
@@ -93,10 +93,10 @@ func TestCountsFollowEveryChange(t *testing.T) {
 			expect("", models.StatusVoided, 50)
 			expect("t1", models.StatusVoided, 25)
 			expect("t1", models.StatusInProgress, 0)
-			_, err := s.FoldCounts(t.Context())
+			_, err := s.CompactCounts(t.Context())
 			require.NoError(t, err)
 		}
-		list, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Search: "ADA no 24", Page: 1, Size: 20})
+		list, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: "ADA no 24", Page: 1, Size: 20})
 		require.NoError(t, err)
 		require.EqualValues(t, 11, total) // 24 and 240 to 249
 		require.Len(t, list, 11)
@@ -185,7 +185,7 @@ func TestSoManyContacts(t *testing.T) {
 			known, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Contact 10000", Email: "10000@example.com"}, false)
 			require.NoError(t, err)
 			// More than two pages.
-			fill(10_001, 12_499, func(id, n string) string { return v.SealText("Contact "+n, "contacts.name "+id) })
+			fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
 			list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
 			require.NoError(t, err)
 			require.Len(t, list, 1000)
@@ -236,9 +236,9 @@ func TestSoManyWebhooks(t *testing.T) {
 	})
 }
 
-// TestDeliveryIsOfOneMoment: the attempts that are listed are those that are
+// TestDeliveryIsOneSnapshot: the attempts that are listed are those that are
 // counted, while others are made.
-func TestDeliveryIsOfOneMoment(t *testing.T) {
+func TestDeliveryIsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)

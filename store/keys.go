@@ -20,7 +20,7 @@ type Key struct {
 	ID      string
 	Private *ecdsa.PrivateKey
 	Retired bool // still verifies, signs no more
-	// Revoked tells from when on it is not to be believed; nil: always.
+	// Revoked says from when on it is not to be believed; nil: always.
 	Revoked *models.KeyRevocation
 }
 
@@ -42,7 +42,7 @@ func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, err
 	}
 	keys := make([]Key, 0, len(rows))
 	for _, r := range rows {
-		der, err := s.vault.Open(r.Private, labelSigningKey)
+		der, err := s.vault.Decrypt(r.Private, labelSigningKey)
 		if err != nil {
 			return nil, fmt.Errorf("open key %s: %w", r.ID, err)
 		}
@@ -95,7 +95,7 @@ func (s *Store) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
 	}
 	return &models.SigningKey{
-		ID: string(purpose) + "-" + s.newID().String(), Purpose: purpose, Private: s.vault.Seal(private, labelSigningKey), Public: public, CreatedAt: s.now(),
+		ID: string(purpose) + "-" + s.newID().String(), Purpose: purpose, Private: s.vault.Encrypt(private, labelSigningKey), Public: public, CreatedAt: s.now(),
 	}, nil
 }
 

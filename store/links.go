@@ -25,9 +25,9 @@ func (s *Store) ShortLink(link uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
 }
 
-// LinkByShort finds the link that a short one stands for, and its app.
+// LinkByShortForm finds the link that a short one stands for, and its app.
 // models.ErrNotFound: it is none.
-func (s *Store) LinkByShort(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
+func (s *Store) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
 	if len(short) != ShortLinkLength {
 		return app, l, models.ErrNotFound
 	}
@@ -47,7 +47,7 @@ func (s *Store) LinkByShort(ctx context.Context, short string) (app uuid.UUID, l
 	err = s.db.WithContext(ctx).Table("signers").Select("signers.id, signers.envelope_id, envelopes.app_id").
 		Joins("JOIN envelopes ON envelopes.id = signers.envelope_id").Where("signers.link_id = ?", l.ID).Take(&row).Error
 	if err != nil {
-		return app, l, fmt.Errorf("load link: %w", found(err))
+		return app, l, fmt.Errorf("load link: %w", mapNotFound(err))
 	}
 	l.EnvelopeID, l.SignerID = row.EnvelopeID, row.ID
 	return row.AppID, l, nil

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// Filter selects envelopes for a list.
-type Filter struct {
+// EnvelopeFilter selects envelopes for a list.
+type EnvelopeFilter struct {
 	App    uuid.UUID
 	Tenant string        // "": all
 	Status models.Status // "": all
@@ -25,14 +25,14 @@ type Filter struct {
 	Size                        int
 }
 
-// narrow reports whether the filter selects by more than app, tenant and status,
+// isNarrow reports whether the filter selects by more than app, tenant and status,
 // whose totals are kept.
-func (f Filter) narrow() bool {
+func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero()
 }
 
 // statuses are the stored states that a shown one stands for.
-func (f Filter) statuses() []models.Status {
+func (f EnvelopeFilter) statuses() []models.Status {
 	switch f.Status { //nolint:exhaustive // the others are as they are stored
 	case "":
 		return nil
@@ -44,7 +44,7 @@ func (f Filter) statuses() []models.Status {
 }
 
 // matching are the ids of the envelopes of some statuses (none: any) that match.
-func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm.DB {
+func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Status) *gorm.DB {
 	q := db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App)
 	if f.Tenant != "" {
 		q = q.Where("tenant_id = ?", f.Tenant)
@@ -76,11 +76,11 @@ func (s *Store) matching(db *gorm.DB, f Filter, statuses ...models.Status) *gorm
 
 // Envelopes lists envelopes, newest first, with the number of all that match;
 // what a narrow filter selects is counted up to countLimit.
-func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, int64, error) {
+func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
 	db := s.db.WithContext(ctx)
 	var total int64
 	var err error
-	if !f.narrow() {
+	if !f.isNarrow() {
 		total, err = s.count(ctx, f.App, f.Tenant, f.statuses())
 	} else {
 		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
@@ -92,7 +92,7 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 	if int64(offset) >= total {
 		return nil, total, nil
 	}
-	few := f.narrow() && total < countLimit
+	few := f.isNarrow() && total < countLimit
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		tx, err := t.gorm()
@@ -100,7 +100,7 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 			return err
 		}
 		var ids []uuid.UUID
-		if err := s.ids(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+		if err := s.pageIDs(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
 			return err
 		}
 		l = s.queueEnvelopes(t, "id DESC", false, ids...)
@@ -115,10 +115,10 @@ func (s *Store) Envelopes(ctx context.Context, f Filter) ([]*models.Envelope, in
 	return l.envelopes, total, nil
 }
 
-// ids selects the ids of the page. If few match they are found and then sorted;
+// pageIDs selects the ids of the page. If few match they are found and then sorted;
 // else each part of the page comes in the order of an index: one status needs no
 // sorting, and two are merged.
-func (s *Store) ids(db *gorm.DB, f Filter, offset int, few bool) *gorm.DB {
+func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of := f.statuses()
 	switch {
 	case few:

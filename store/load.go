@@ -143,11 +143,11 @@ func (l *loaded) assemble(s *Store) error {
 	return nil
 }
 
-// TenantOf is the tenant that an app's envelope belongs to.
-func (s *Store) TenantOf(ctx context.Context, app, id uuid.UUID) (string, error) {
+// EnvelopeTenant is the tenant that an app's envelope belongs to.
+func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
 	e := &models.Envelope{}
 	if err := s.db.WithContext(ctx).Select("tenant_id").Take(e, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return "", fmt.Errorf("load envelope %s: %w", id, found(err))
+		return "", fmt.Errorf("load envelope %s: %w", id, mapNotFound(err))
 	}
 	return e.TenantID, nil
 }

@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// Ref names an envelope and the app it belongs to.
-type Ref struct {
+// EnvelopeRef names an envelope and the app it belongs to.
+type EnvelopeRef struct {
 	ID    uuid.UUID
 	AppID uuid.UUID
 }
@@ -21,23 +21,23 @@ type Ref struct {
 // AllEnvelopes lists the envelopes of all apps by id, n at a time: those after
 // the given one, of the given statuses or, without any, of all. It is for
 // operators; no request of an app may use it.
-func (s *Store) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]Ref, error) {
+func (s *Store) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
 		q = q.Where("status IN ?", statuses)
 	}
-	var out []Ref
+	var out []EnvelopeRef
 	if err := q.Select("id, app_id").Order("id").Limit(n).Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("list all envelopes: %w", err)
 	}
 	return out, nil
 }
 
-// Untimestamped lists the envelopes of all apps whose sealed documents have no
+// EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no
 // document time-stamp, or one that ends before the given time, by id and n at a
 // time after the given one. It is for operators.
-func (s *Store) Untimestamped(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]Ref, error) {
-	var out []Ref
+func (s *Store) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
+	var out []EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
 		after, models.StatusCompleted, models.DocumentSealed, models.PurgeActive, before.UTC()).
@@ -48,19 +48,19 @@ func (s *Store) Untimestamped(ctx context.Context, before time.Time, after uuid.
 	return out, nil
 }
 
-// AnyEnvelope finds an envelope of whatever app. It is for operators.
-func (s *Store) AnyEnvelope(ctx context.Context, id uuid.UUID) (Ref, error) {
-	var out Ref
+// FindEnvelope finds an envelope of whatever app. It is for operators.
+func (s *Store) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
+	var out EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id").Where("id = ?", id).Take(&out).Error
 	if err != nil {
-		return out, fmt.Errorf("find envelope %s: %w", id, found(err))
+		return out, fmt.Errorf("find envelope %s: %w", id, mapNotFound(err))
 	}
 	return out, nil
 }
 
-// Housekeep removes what has run out: answers kept for repeated requests, counts
+// DeleteExpired removes what has run out: answers kept for repeated requests, counts
 // of requests, and sessions.
-func (s *Store) Housekeep(ctx context.Context) error {
+func (s *Store) DeleteExpired(ctx context.Context) error {
 	now := s.now()
 	db := s.db.WithContext(ctx)
 	for table, before := range map[string]time.Time{
@@ -71,8 +71,8 @@ func (s *Store) Housekeep(ctx context.Context) error {
 		}
 	}
 	for {
-		n, err := s.FoldCounts(ctx)
-		if err != nil || n < foldBatch {
+		n, err := s.CompactCounts(ctx)
+		if err != nil || n < compactBatch {
 			return err
 		}
 	}
@@ -86,14 +86,14 @@ type Unsealed struct {
 	SealingProblemAt time.Time
 }
 
-func unsealed(db *gorm.DB) *gorm.DB {
+func unsealedQuery(db *gorm.DB) *gorm.DB {
 	return db.Model(&models.Envelope{}).Where("sealing_problem IS NOT NULL AND status = ?", models.StatusSealing)
 }
 
 // UnsealedEnvelopes lists them, the oldest problem first, up to n.
 func (s *Store) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
 	var rows []Unsealed
-	err := unsealed(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
+	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
 		Order("sealing_problem_at, id").Limit(n).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("list envelopes that cannot be sealed: %w", err)
@@ -104,14 +104,14 @@ func (s *Store) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error
 // CountUnsealed is how many there are.
 func (s *Store) CountUnsealed(ctx context.Context) (int64, error) {
 	var n int64
-	if err := unsealed(s.db.WithContext(ctx)).Count(&n).Error; err != nil {
+	if err := unsealedQuery(s.db.WithContext(ctx)).Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count envelopes that cannot be sealed: %w", err)
 	}
 	return n, nil
 }
 
-// Pool is the pool of connections, for its figures alone.
-func (s *Store) Pool() (*sql.DB, error) {
+// DB is the pool of connections, for its figures alone.
+func (s *Store) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
 	if err != nil {
 		return nil, fmt.Errorf("connections of the database: %w", err)
@@ -119,9 +119,9 @@ func (s *Store) Pool() (*sql.DB, error) {
 	return conn, nil
 }
 
-// Skew is how far the database's clock is ahead of ours, and how long the
+// ClockSkew is how far the database's clock is ahead of ours, and how long the
 // question took, by which the answer may be wrong. SQLite has no clock of its own.
-func (s *Store) Skew(ctx context.Context) (ahead, within time.Duration, err error) {
+func (s *Store) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil
 	}

@@ -15,7 +15,7 @@ const outboxHorizon = 5 * time.Minute
 
 // addOutbox adds rows, each with the trace that it is written in.
 func addOutbox(t *transaction, rows ...models.OutboxRow) {
-	carried := tracing.Carry(t.ctx)
+	carried := tracing.Traceparent(t.ctx)
 	for _, r := range pointers(rows) {
 		r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), carried
 	}
@@ -60,7 +60,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]
 	return rows, nil
 }
 
-// FinishOutbox removes a row that Temporal has been told.
+// FinishOutbox removes a row that was delivered.
 func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
 	if err := s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error; err != nil {
 		return fmt.Errorf("finish outbox row %d: %w", seq, err)
@@ -68,7 +68,7 @@ func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
 	return nil
 }
 
-// RetryOutbox gives a row back, to be told after wait, which is five minutes at most.
+// RetryOutbox gives a row back, to be delivered after wait, which is five minutes at most.
 func (s *Store) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"countersign/store"
 )
 
-// TestLanesTakeTurns fills the outbox for one endpoint, then for another one
+// TestFairSchedulingBetweenKeys fills the outbox for one endpoint, then for another one
 // and with an envelope of another app: each claim takes of all three.
-func TestLanesTakeTurns(t *testing.T) {
+func TestFairSchedulingBetweenKeys(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f := newFixture(t, s, clock)
@@ -25,9 +25,9 @@ func TestLanesTakeTurns(t *testing.T) {
 		busy, _, err := s.CreateApp(ctx, "Busy", models.PlanFree, nil)
 		require.NoError(t, err)
 		hook := func(url string) uuid.UUID {
-			w, err := s.CreateWebhook(ctx, busy.ID, url, []models.EventName{models.EventEnvelopeSent}, "")
+			sc, err := s.CreateWebhook(ctx, busy.ID, url, []models.EventName{models.EventEnvelopeSent}, "")
 			require.NoError(t, err)
-			return w.ID
+			return sc.ID
 		}
 		const heap, n = 90, 12
 		dead, well := hook("https://example.com/dead"), hook("https://example.com/well")
@@ -89,5 +89,5 @@ func TestLanesTakeTurns(t *testing.T) {
 func drainLeased(t *testing.T, s *store.Store, clock *testkit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)
-	return drain(t, s)
+	return drainOutbox(t, s)
 }

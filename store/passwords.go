@@ -18,9 +18,9 @@ const (
 	maxPassword = 128
 )
 
-// checkPassword notes what is wrong with a new password. words belong to its
+// validatePassword notes what is wrong with a new password. words belong to its
 // user: they do not make it any longer.
-func (s *Store) checkPassword(p models.Problems, path, text string, words ...string) error {
+func (s *Store) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)
 		return nil
@@ -28,7 +28,7 @@ func (s *Store) checkPassword(p models.Problems, path, text string, words ...str
 	switch {
 	case password.Common(text):
 		p.Add(path, "is one of the first that anybody would try")
-	case utf8.RuneCountInString(password.Beside(text, words...)) < minPassword:
+	case utf8.RuneCountInString(password.WithoutWords(text, words...)) < minPassword:
 		p.Add(path, "must have %d characters beside the name, the address and the service's name", minPassword)
 	case s.leaked != "":
 		leaked, err := password.Leaked(s.leaked, text)
@@ -42,13 +42,13 @@ func (s *Store) checkPassword(p models.Problems, path, text string, words ...str
 	return nil
 }
 
-// readByBcrypt is how many bytes of a password bcrypt reads.
-const readByBcrypt = 72
+// bcryptLimit is how many bytes of a password bcrypt reads.
+const bcryptLimit = 72
 
-// digestible is what bcrypt is given: the password, or a digest of one that is
+// bcryptInput is what bcrypt is given: the password, or a digest of one that is
 // longer than it reads.
-func digestible(text string) []byte {
-	if len(text) <= readByBcrypt {
+func bcryptInput(text string) []byte {
+	if len(text) <= bcryptLimit {
 		return []byte(text)
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -56,13 +56,13 @@ func digestible(text string) []byte {
 }
 
 func (s *Store) hashPassword(text string) ([]byte, error) {
-	hash, err := bcrypt.GenerateFromPassword(digestible(text), s.cost)
+	hash, err := bcrypt.GenerateFromPassword(bcryptInput(text), s.cost)
 	if err != nil {
 		return nil, fmt.Errorf("hash password: %w", err)
 	}
 	return hash, nil
 }
 
-func isPassword(hash []byte, text string) bool {
-	return bcrypt.CompareHashAndPassword(hash, digestible(text)) == nil
+func passwordMatches(hash []byte, text string) bool {
+	return bcrypt.CompareHashAndPassword(hash, bcryptInput(text)) == nil
 }

@@ -30,14 +30,14 @@ func (s *Store) ReserveQuota(ctx context.Context, key string, start time.Time, l
 	return max(0, min(n, limit-before)), max(0, limit-row.Used), nil
 }
 
-// knownCallers is the start of the window that remembers callers: no count begins there.
-var knownCallers = time.Unix(0, 0).UTC()
+// knownCallersWindow is the start of the window that remembers callers: no count begins there.
+var knownCallersWindow = time.Unix(0, 0).UTC()
 
 // RememberCaller notes until when a caller is known. The database has a keyed
 // hash of key, which may hold an address.
 func (s *Store) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
-		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallers, until.UTC()).Error
+		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
 	if err != nil {
 		return fmt.Errorf("remember caller: %w", err)
 	}
@@ -47,7 +47,7 @@ func (s *Store) RememberCaller(ctx context.Context, key string, until time.Time)
 // CallerKnownUntil is what RememberCaller noted; the zero time if nothing.
 func (s *Store) CallerKnownUntil(ctx context.Context, key string) (time.Time, error) {
 	var until []time.Time
-	err := s.db.WithContext(ctx).Table("rate_windows").Where("key IN ? AND starts_at = ?", s.index.Hashes("windows", key), knownCallers).
+	err := s.db.WithContext(ctx).Table("rate_windows").Where("key IN ? AND starts_at = ?", s.index.Hashes("windows", key), knownCallersWindow).
 		Pluck("expires_at", &until).Error
 	if err != nil {
 		return time.Time{}, fmt.Errorf("look for caller: %w", err)

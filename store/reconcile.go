@@ -87,7 +87,7 @@ func (s *Store) Requeue(ctx context.Context, rows []models.OutboxRow) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("tell Temporal again: %w", err)
+		return fmt.Errorf("requeue outbox rows: %w", err)
 	}
 	s.signalWake()
 	return nil

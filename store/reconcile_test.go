@@ -50,7 +50,7 @@ func TestUnfinished(t *testing.T) {
 		assert.Len(t, unfinished(models.OutboxStart), 3, "sealing is not the end")
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
 			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: true}})
-			e.Retain(7)
+			e.SetRetention(7)
 			return err
 		}))
 		assert.Len(t, unfinished(models.OutboxStart), 3, "nobody has been told the end")
@@ -65,12 +65,12 @@ func TestUnfinished(t *testing.T) {
 			return e.Timestamped(f.act(), e.Sealed()[0].ID, "00", models.SealedFile{SHA256: "01", Size: 2, BlobKey: "t", TimestampedUntil: clock.Now().AddDate(1, 0, 0)})
 		}))
 		assert.Empty(t, unfinished(models.OutboxTimestamp))
-		refs, err := s.Untimestamped(ctx, clock.Now(), uuid.Nil, 9)
+		refs, err := s.EnvelopesDueForTimestamp(ctx, clock.Now(), uuid.Nil, 9)
 		require.NoError(t, err)
 		assert.Empty(t, refs)
-		refs, err = s.Untimestamped(ctx, clock.Now().AddDate(2, 0, 0), uuid.Nil, 9)
+		refs, err = s.EnvelopesDueForTimestamp(ctx, clock.Now().AddDate(2, 0, 0), uuid.Nil, 9)
 		require.NoError(t, err)
-		assert.Equal(t, []store.Ref{{ID: done.ID, AppID: f.app.ID}}, refs)
+		assert.Equal(t, []store.EnvelopeRef{{ID: done.ID, AppID: f.app.ID}}, refs)
 		ways := unfinished(models.OutboxDeliver)
 		require.Len(t, ways, 1)
 		for _, refs := range ways {
@@ -79,11 +79,11 @@ func TestUnfinished(t *testing.T) {
 		_, err = s.Unfinished(ctx, models.OutboxSigned, uuid.Nil, 1)
 		require.Error(t, err)
 
-		drain(t, s)
+		drainOutbox(t, s)
 		rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
 		require.NoError(t, err)
 		require.NoError(t, s.Requeue(context.WithoutCancel(ctx), rows))
-		told := drain(t, s)
+		told := drainOutbox(t, s)
 		require.Len(t, told, 1)
 		assert.Equal(t, open.ID, told[0].Key)
 	})

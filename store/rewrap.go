@@ -16,8 +16,8 @@ import (
 // rewrapPage is how many rows are looked at in one transaction.
 const rewrapPage = 100
 
-// Rewrapped is how much was encrypted anew.
-type Rewrapped struct {
+// RewrapCounts is how much was encrypted anew.
+type RewrapCounts struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values
 }
@@ -25,7 +25,7 @@ type Rewrapped struct {
 // Rewrap encrypts with the newest master key every value that was encrypted with
 // another, and hashes addresses with that key. The service may be running, if it knows both master
 // keys. What was done stays done if it is cut off.
-func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
+func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 	for _, c := range []struct {
 		table, column, label string
 	}{
@@ -36,7 +36,7 @@ func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 		{"console_factors", "secret", labelConsoleFactor},
 		{"console_sessions", "device", labelConsoleDevice},
 	} {
-		err := pages(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
+		err := eachPage(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
 			return s.rewrapSecrets(ctx, c.table, c.column, c.label, after)
 		})
 		if err != nil {
@@ -46,14 +46,14 @@ func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 	rows := &n.Rows
 	for _, rewrap := range []func(context.Context) error{
 		rewrapTable[models.App](s, rows, "id", nil),
-		rewrapTable(s, rows, "id", s.rekeyUser),
-		rewrapTable(s, rows, "id", s.rekeyContact),
+		rewrapTable(s, rows, "id", s.rehashUser),
+		rewrapTable(s, rows, "id", s.rehashContact),
 		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
 		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
-		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSaved) },
-		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSigners) },
-		func(ctx context.Context) error { return pages(ctx, rows, s.rewrapSettings) },
+		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSaved) },
+		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSigners) },
+		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSettings) },
 	} {
 		if err := rewrap(ctx); err != nil {
 			return n, fmt.Errorf("rewrap: %w", err)
@@ -62,9 +62,9 @@ func (s *Store) Rewrap(ctx context.Context) (n Rewrapped, err error) {
 	return n, nil
 }
 
-// pages calls page with the zero key and then with the last key that it
+// eachPage calls page with the zero key and then with the last key that it
 // returned, until that is zero; and adds up how many rows it changed.
-func pages[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
+func eachPage[K comparable](ctx context.Context, total *int, page func(ctx context.Context, after K) (last K, n int, err error)) error {
 	var none, after K
 	for {
 		last, n, err := page(ctx, after)
@@ -92,14 +92,14 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 		}
 		for _, r := range rows {
 			last = r.ID
-			if len(r.Encrypted) == 0 || !s.vault.Stale(r.Encrypted) {
+			if len(r.Encrypted) == 0 || !s.vault.NeedsRewrap(r.Encrypted) {
 				continue
 			}
-			plain, err := s.vault.Open(r.Encrypted, label)
+			plain, err := s.vault.Decrypt(r.Encrypted, label)
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.ID, err)
 			}
-			err = tx.Table(table).Where("CAST(id AS text) = ?", r.ID).Update(column, s.vault.Seal(plain, label)).Error
+			err = tx.Table(table).Where("CAST(id AS text) = ?", r.ID).Update(column, s.vault.Encrypt(plain, label)).Error
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 				if last, err = uuid.Parse(r.key); err != nil {
 					return err
 				}
-				if !s.stale(r) {
+				if !s.needsRewrap(r) {
 					continue
 				}
 				if err := rewrapRow(s, tx, row, rekey); err != nil {
@@ -137,7 +137,7 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 		})
 		return last, n, err
 	}
-	return func(ctx context.Context) error { return pages(ctx, total, page) }
+	return func(ctx context.Context) error { return eachPage(ctx, total, page) }
 }
 
 func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (bool, error)) error {
@@ -155,16 +155,16 @@ func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (b
 	return tx.Model(row).Select(columns).Updates(row).Error
 }
 
-func (s *Store) rekeyUser(_ *gorm.DB, u *models.ConsoleUser) (bool, error) {
+func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) (bool, error) {
 	if u.DisabledAt == nil {
 		u.EmailKey = s.userKeys(u.Email)[0]
 	}
 	return true, nil
 }
 
-// rekeyContact removes a contact whose address has another under the newest key:
+// rehashContact removes a contact whose address has another under the newest key:
 // processes that knew different keys made both at the same moment.
-func (s *Store) rekeyContact(tx *gorm.DB, c *models.Contact) (bool, error) {
+func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) (bool, error) {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	var others int64
 	err := tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID).Count(&others).Error
@@ -191,7 +191,7 @@ func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey,
 		}
 		for _, row := range rows {
 			last = savedKey{row.AppID, row.EmailKey}
-			if !s.stale(encryptedRowOf(row)) {
+			if !s.needsRewrap(encryptedRowOf(row)) {
 				continue
 			}
 			if err := decrypt(s, row); err != nil {
@@ -227,7 +227,7 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	}
 	stale := make(map[uuid.UUID]bool)
 	for _, v := range signers {
-		if s.stale(encryptedRowOf(v)) {
+		if s.needsRewrap(encryptedRowOf(v)) {
 			stale[v.EnvelopeID] = true
 			n++
 		}

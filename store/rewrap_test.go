@@ -17,7 +17,7 @@ import (
 	"countersign/store"
 )
 
-// TestRewrap replaces the master key: secrets sealed with the former are sealed
+// TestRewrap replaces the master key: secrets encrypted with the former are encrypted
 // with the new one, and the former can be thrown away.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestRewrap(t *testing.T) {
 			both := open(2, 1)
 			n, err := both.Rewrap(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, store.Rewrapped{Secrets: 3}, n, "a signing key, a client secret and a webhook's secret")
+			assert.Equal(t, store.RewrapCounts{Secrets: 3}, n, "a signing key, a client secret and a webhook's secret")
 			n, err = both.Rewrap(t.Context())
 			require.NoError(t, err)
 			assert.Zero(t, n, "once is enough")

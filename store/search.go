@@ -16,23 +16,23 @@ import (
 type searchRow struct {
 	EnvelopeID uuid.UUID
 	AppID      uuid.UUID
-	Text       string // subject and names, folded, a line each
-	Addresses  hashes // of addresses and their domains
+	Text       string    // subject and names, folded, a line each
+	Addresses  textArray // of addresses and their domains
 }
 
-// fold makes texts equal that differ in case or in how their characters are
+// normalizeForSearch makes texts equal that differ in case or in how their characters are
 // composed (Unicode 3.13, D144 and D145).
-func fold(parts ...string) string {
+func normalizeForSearch(parts ...string) string {
 	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
 }
 
-// contains is the LIKE pattern, without its wildcards, for what has text in it.
-func contains(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(text)) + "%"
+// likePattern is the LIKE pattern, without its wildcards, for what has text in it.
+func likePattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(normalizeForSearch(text)) + "%"
 }
 
 func (s *Store) searchRowOf(e *models.Envelope) searchRow {
-	row := searchRow{EnvelopeID: e.ID, AppID: e.AppID, Addresses: hashes{}}
+	row := searchRow{EnvelopeID: e.ID, AppID: e.AppID, Addresses: textArray{}}
 	var parts []string
 	if e.Subject != nil {
 		parts = append(parts, *e.Subject)
@@ -45,7 +45,7 @@ func (s *Store) searchRowOf(e *models.Envelope) searchRow {
 			}
 		}
 	}
-	row.Text = fold(parts...)
+	row.Text = normalizeForSearch(parts...)
 	return row
 }
 
@@ -57,17 +57,17 @@ func (s *Store) indexForSearch(b *batch, e *models.Envelope) {
 		row.EnvelopeID, row.AppID, row.Text, row.Addresses)
 }
 
-// hashes are a PostgreSQL array of texts without special characters; SQLite has
+// textArray are a PostgreSQL array of texts without special characters; SQLite has
 // the same text.
-type hashes []string
+type textArray []string
 
 // Value implements driver.Valuer.
-func (h hashes) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
+func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
 // search selects the envelopes that have text in them, or an address of those hashes.
 func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
 	found := s.searchedHashes(app, text)
-	args = []any{app, contains(text)}
+	args = []any{app, likePattern(text)}
 	query = `SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (text LIKE ? ESCAPE '\'`
 	if s.postgres {
 		return query + " OR addresses && ?)", append(args, found)
@@ -81,12 +81,12 @@ func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
 
 // addressHashes are those of an address or a domain, as an app's search looks
 // for them.
-func (s *Store) addressHashes(app uuid.UUID, text string) hashes {
-	return s.index.Hashes("search "+app.String(), fold(strings.TrimSpace(text)))
+func (s *Store) addressHashes(app uuid.UUID, text string) textArray {
+	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
 }
 
 // searchedHashes are those that a search text has if it is an address, or a
 // domain, which may begin with "@".
-func (s *Store) searchedHashes(app uuid.UUID, text string) hashes {
+func (s *Store) searchedHashes(app uuid.UUID, text string) textArray {
 	return s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }

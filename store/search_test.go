@@ -32,7 +32,7 @@ func TestSearch(t *testing.T) {
 			greek := draft(t, s, app.ID, "t", "ΟΔΟΣ Ἀθῆναι")
 			draft(t, s, other.ID, "t", "Straße")
 			_, err = s.Change(t.Context(), app.ID, greek.ID, func(e *models.Envelope) error {
-				_, err := e.AddSigner(models.Act{At: clock(), Actor: "system", NewID: newID}, models.SignerInput{Name: "Łukasz É\u0301", Email: "Late@Example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
+				_, err := e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: newID}, models.SignerInput{Name: "Łukasz É\u0301", Email: "Late@Example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
 				return err
 			})
 			require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestSearch(t *testing.T) {
 				"@example.com": {greek, house}, "Example.COM": {greek, house}, "example.co": nil, "nobody": nil,
 				house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
 			} {
-				found, total, err := s.Envelopes(t.Context(), store.Filter{App: app.ID, Search: text, Page: 1, Size: 10})
+				found, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: text, Page: 1, Size: 10})
 				require.NoError(t, err)
 				require.EqualValues(t, len(want), total, "%q", text)
 				require.Len(t, found, len(want), "%q", text)

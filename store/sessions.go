@@ -27,22 +27,22 @@ type Device struct {
 	UserAgent string `json:"userAgent"`
 }
 
-// SignedIn is a session that holds, and whose it is.
-type SignedIn struct {
+// ActiveSession is a session that holds, and whose it is.
+type ActiveSession struct {
 	Session models.ConsoleSession
 	User    *models.ConsoleUser
 	Factor  bool // the user has a second factor
 }
 
-// SignIn begins a session of a console user.
-func (s *Store) SignIn(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration) (*models.ConsoleSession, error) {
+// StartConsoleSession begins a session of a console user.
+func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	now := s.now()
 	session := &models.ConsoleSession{
-		ID: s.newID(), UserID: user, Device: s.vault.Seal(device, labelConsoleDevice), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lifetime),
+		ID: s.newID(), UserID: user, Device: s.vault.Encrypt(device, labelConsoleDevice), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lifetime),
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(session).Error; err != nil {
@@ -57,11 +57,11 @@ func (s *Store) SignIn(ctx context.Context, user uuid.UUID, on Device, lifetime 
 	return session, nil
 }
 
-// SignedIn finds the session and its user, or models.ErrNotFound where it has
+// ConsoleSession finds the session and its user, or models.ErrNotFound where it has
 // ended: by itself, by being idle for so long, or because somebody ended it or
 // the user. acting says that the person does something right now, which keeps
 // the session from being idle.
-func (s *Store) SignedIn(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*SignedIn, error) {
+func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession
 
@@ -73,7 +73,7 @@ func (s *Store) SignedIn(ctx context.Context, id uuid.UUID, idle time.Duration, 
 		Select("console_sessions.*, EXISTS (SELECT 1 FROM console_factors f WHERE f.id = user_id AND f.confirmed_at IS NOT NULL) AS factor").
 		Where("console_sessions.id = ? AND expires_at > ? AND seen_at > ?", id, now, now.Add(-idle)).Take(&row).Error
 	if err != nil {
-		return nil, fmt.Errorf("load console session: %w", found(err))
+		return nil, fmt.Errorf("load console session: %w", mapNotFound(err))
 	}
 	user, err := s.User(ctx, row.UserID)
 	if err != nil {
@@ -84,11 +84,11 @@ func (s *Store) SignedIn(ctx context.Context, id uuid.UUID, idle time.Duration, 
 			return nil, fmt.Errorf("keep console session: %w", err)
 		}
 	}
-	return &SignedIn{Session: row.ConsoleSession, User: user, Factor: row.Factor}, nil
+	return &ActiveSession{Session: row.ConsoleSession, User: user, Factor: row.Factor}, nil
 }
 
-// Sessions lists where a console user is signed in, the newest first.
-func (s *Store) Sessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
+// ConsoleSessions lists where a console user is signed in, the newest first.
+func (s *Store) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
 	var rows []models.ConsoleSession
 	now := s.now()
 	err := s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
@@ -98,7 +98,7 @@ func (s *Store) Sessions(ctx context.Context, user uuid.UUID, idle time.Duration
 	}
 	devices := make([]Device, len(rows))
 	for i, r := range rows {
-		plain, err := s.vault.Open(r.Device, labelConsoleDevice)
+		plain, err := s.vault.Decrypt(r.Device, labelConsoleDevice)
 		if err == nil {
 			err = json.Unmarshal(plain, &devices[i])
 		}
@@ -109,8 +109,8 @@ func (s *Store) Sessions(ctx context.Context, user uuid.UUID, idle time.Duration
 	return rows, devices, nil
 }
 
-// SignOut ends one session of a console user.
-func (s *Store) SignOut(ctx context.Context, user, session uuid.UUID) error {
+// EndConsoleSession ends one session of a console user.
+func (s *Store) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
 	res := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
 	if res.Error == nil && res.RowsAffected == 0 {
 		return models.ErrNotFound
@@ -121,9 +121,9 @@ func (s *Store) SignOut(ctx context.Context, user, session uuid.UUID) error {
 	return nil
 }
 
-// SignOutUser ends the sessions of a console user but the one to keep, which
+// EndConsoleSessions ends the sessions of a console user but the one to keep, which
 // may be none.
-func (s *Store) SignOutUser(ctx context.Context, user, keep uuid.UUID) error {
+func (s *Store) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
 	return endSessions(s.db.WithContext(ctx), user, keep)
 }
 
@@ -134,8 +134,8 @@ func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
 	return nil
 }
 
-// SignOutAll ends the sessions of all console users.
-func (s *Store) SignOutAll(ctx context.Context) error {
+// EndAllConsoleSessions ends the sessions of all console users.
+func (s *Store) EndAllConsoleSessions(ctx context.Context) error {
 	if err := s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error; err != nil {
 		return fmt.Errorf("end console sessions: %w", err)
 	}

@@ -31,7 +31,7 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 			general = r
 		}
 	}
-	return own, own.Over(general), nil
+	return own, own.WithDefaults(general), nil
 }
 
 // SaveSettings replaces a tenant's choices.
@@ -84,7 +84,7 @@ func (s *Store) rewrapSettings(ctx context.Context, after settingsKey) (last set
 		}
 		for _, row := range rows {
 			last = settingsKey{row.AppID, row.TenantID}
-			if !s.stale(encryptedRowOf(row)) {
+			if !s.needsRewrap(encryptedRowOf(row)) {
 				continue
 			}
 			if err := decrypt(s, row); err != nil {

@@ -189,8 +189,8 @@ func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error
 	})
 }
 
-// found turns gorm's not-found into ours.
-func found(err error) error {
+// mapNotFound turns gorm's not-found into ours.
+func mapNotFound(err error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return models.ErrNotFound
 	}

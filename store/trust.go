@@ -83,7 +83,7 @@ func (s *Store) Trust(ctx context.Context) (trust.Policy, error) {
 		return p, err
 	}
 	for _, c := range certificates {
-		pin := trust.Pin(c.Certificate)
+		pin := trust.PinnedCertificate(c.Certificate)
 		pin.Revoked = revocation(c.Revoked)
 		p.Sealers = append(p.Sealers, pin)
 	}

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// Used is the number of envelopes that an app has sent in the current period.
-func (s *Store) Used(ctx context.Context, app uuid.UUID) (int, error) {
+// EnvelopesUsed is the number of envelopes that an app has sent in the current period.
+func (s *Store) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
 	var n int
 	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(envelopes), 0) FROM usage WHERE app_id = ? AND period_start = ?`,
 		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
@@ -33,7 +33,7 @@ func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error
 	if err := t.send(); err != nil {
 		return fmt.Errorf("count envelope: %w", err)
 	}
-	if !plan.Known() {
+	if !plan.Valid() {
 		return fmt.Errorf("app %s has unknown plan %q", app, plan)
 	}
 	limits := s.plans.Limits(plan)

@@ -70,7 +70,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 	u := &models.ConsoleUser{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(u, "id = ? AND app_id = ? AND disabled_at IS NULL", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		if err := decrypt(s, u); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 			u.Name = *c.Name
 		}
 		if c.Role != nil {
-			if !c.Role.Known() {
+			if !c.Role.Valid() {
 				p.Add("role", "must be viewer, support or admin")
 			}
 			u.Role = *c.Role
@@ -102,8 +102,8 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	p := models.Problems{}
 	models.CheckEmail(p, "email", email)
 	models.CheckText(p, "name", name, 1, 255)
-	unread := s.checkPassword(p, "password", password, name, email)
-	if !role.Known() {
+	unread := s.validatePassword(p, "password", password, name, email)
+	if !role.Valid() {
 		p.Add("role", "must be viewer, support or admin")
 	}
 	if err := cmp.Or(unread, p.Err()); err != nil {
@@ -156,10 +156,10 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
 	if len(found) == 0 {
-		_ = isPassword(decoyHash, password) // only for the time it takes
+		_ = passwordMatches(decoyHash, password) // only for the time it takes
 		return nil, models.ErrNotFound
 	}
-	if !isPassword(found[0].PasswordHash, password) {
+	if !passwordMatches(found[0].PasswordHash, password) {
 		return nil, models.ErrNotFound
 	}
 	return &found[0], decrypt(s, &found[0])
@@ -169,7 +169,7 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
 	u := &models.ConsoleUser{}
 	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
-		return nil, fmt.Errorf("load console user %s: %w", id, found(err))
+		return nil, fmt.Errorf("load console user %s: %w", id, mapNotFound(err))
 	}
 	return u, decrypt(s, u)
 }
@@ -196,8 +196,8 @@ func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	return nil
 }
 
-// UserOf loads a console user of an app.
-func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
+// UserOfApp loads a console user of an app.
+func (s *Store) UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
 	u, err := s.User(ctx, id)
 	if err == nil && u.AppID != app {
 		return nil, models.ErrNotFound
@@ -209,7 +209,7 @@ func (s *Store) UserOf(ctx context.Context, app, id uuid.UUID) (*models.ConsoleU
 // one to keep.
 func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
-	err := s.checkPassword(p, "newPassword", password, u.Name, u.Email)
+	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)
 	if err := cmp.Or(err, p.Err()); err != nil {
 		return err
 	}

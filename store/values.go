@@ -9,9 +9,9 @@ import (
 	"countersign/models"
 )
 
-// FilledValues are the values of an envelope without their pictures, which are
+// ValuesWithoutPictures are the values of an envelope without their pictures, which are
 // named by their hash alone.
-func (s *Store) FilledValues(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
+func (s *Store) ValuesWithoutPictures(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var out []models.FieldValue
 	err := s.db.WithContext(ctx).Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at").
 		Where("envelope_id = ?", envelope).Find(&out).Error
@@ -25,7 +25,7 @@ func (s *Store) FilledValues(ctx context.Context, envelope uuid.UUID) ([]models.
 func (s *Store) Value(ctx context.Context, envelope, field uuid.UUID) (*models.FieldValue, error) {
 	v := &models.FieldValue{}
 	if err := s.db.WithContext(ctx).Take(v, "envelope_id = ? AND field_id = ?", envelope, field).Error; err != nil {
-		return nil, fmt.Errorf("load value of field %s: %w", field, found(err))
+		return nil, fmt.Errorf("load value of field %s: %w", field, mapNotFound(err))
 	}
 	return v, decrypt(s, v)
 }

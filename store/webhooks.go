@@ -16,11 +16,11 @@ import (
 func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string) (*models.Webhook, error) {
 	w := &models.Webhook{ID: s.newID(), AppID: app, URL: url, Events: events, Active: true, CreatedAt: s.now()}
 	if secret != "" {
-		w.Secret = s.vault.Seal([]byte(secret), labelWebhookSecret)
+		w.Secret = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 	}
 	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
-			return found(err)
+			return mapNotFound(err)
 		}
 		var n int64
 		if err := tx.Model(&models.Webhook{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
@@ -68,7 +68,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	if err := s.db.WithContext(ctx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return nil, fmt.Errorf("load webhook %s: %w", id, found(err))
+		return nil, fmt.Errorf("load webhook %s: %w", id, mapNotFound(err))
 	}
 	return w, nil
 }
@@ -79,7 +79,7 @@ func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active 
 	w := &models.Webhook{}
 	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		w.SetActive(active)
 		if err := tx.Model(w).Select("active", "failing_since", "last_error", "disabled_at", "disabled_reason").Updates(w).Error; err != nil || active {
@@ -99,7 +99,7 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 	w := &models.Webhook{}
 	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		old := w.Secret
 		if old == nil {
@@ -107,11 +107,11 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 			if err != nil {
 				return err
 			}
-			old = s.vault.Seal(plain[len(plain)-1], labelWebhookSecret)
+			old = s.vault.Encrypt(plain[len(plain)-1], labelWebhookSecret)
 		}
 		var fresh []byte
 		if secret != "" {
-			fresh = s.vault.Seal([]byte(secret), labelWebhookSecret)
+			fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 		}
 		w.RotateSecret(fresh, old, s.now().Add(overlap))
 		return tx.Model(w).Select("secret", "previous_secret", "previous_until").Updates(w).Error
@@ -127,7 +127,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, app, id uuid.UUID, c models.W
 	w := &models.Webhook{}
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return found(err)
+			return mapNotFound(err)
 		}
 		w.Change(c)
 		return tx.Model(w).Select("url", "events", "failing_since", "last_error").Updates(w).Error

@@ -90,9 +90,9 @@ func CheckNamespace(ctx context.Context, c client.Client, namespace string) erro
 	return nil
 }
 
-// ErrNotAllowed says that these credentials may not ask for search attributes,
+// ErrAttributesNotReadable says that these credentials may not ask for search attributes,
 // as in Temporal Cloud.
-var ErrNotAllowed = errors.New("search attributes may not be asked for with these credentials")
+var ErrAttributesNotReadable = errors.New("search attributes may not be asked for with these credentials")
 
 // MissingAttributes names the search attributes that the namespace lacks or has
 // with another type.
@@ -104,7 +104,7 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 	)
 	switch {
 	case errors.As(err, &denied) || errors.As(err, &unknown):
-		return nil, ErrNotAllowed
+		return nil, ErrAttributesNotReadable
 	case err != nil:
 		return nil, fmt.Errorf("search attributes of namespace %s: %w", namespace, err)
 	}
@@ -117,8 +117,8 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 	return missing, nil
 }
 
-// Unserved names the task queues that no worker has asked for work lately.
-func Unserved(ctx context.Context, c client.Client, namespace string) ([]string, error) {
+// QueuesWithoutWorkers names the task queues that no worker has asked for work lately.
+func QueuesWithoutWorkers(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	var out []string
 	for queue, kind := range map[string]enums.TaskQueueType{
 		QueueMain: enums.TASK_QUEUE_TYPE_WORKFLOW, QueueSeal: enums.TASK_QUEUE_TYPE_ACTIVITY, QueueWebhooks: enums.TASK_QUEUE_TYPE_ACTIVITY,

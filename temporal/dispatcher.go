@@ -47,21 +47,21 @@ type Dispatcher struct {
 }
 
 const (
-	batchSize   = 32
-	concurrency = 16               // rows delivered at the same time
-	lease       = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
-	callLimit   = 8 * time.Second
-	poll        = time.Second // backstop where nobody woke us
-	maxWait     = 30 * time.Second
+	batchSize     = 32
+	concurrency   = 16               // rows delivered at the same time
+	leaseDuration = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
+	callTimeout   = 8 * time.Second
+	pollInterval  = time.Second // backstop where nobody woke us
+	maxWait       = 30 * time.Second
 )
 
 // Run dispatches until ctx ends: at once when a commit in this process wakes
 // it, and every second for what other processes left, until nothing is due.
 func (d *Dispatcher) Run(ctx context.Context) {
-	ticker := time.NewTicker(poll)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		n, err := d.Once(ctx)
+		n, err := d.DispatchBatch(ctx)
 		if err != nil && ctx.Err() == nil {
 			d.Log.ErrorContext(ctx, "outbox is not being dispatched", "error", err)
 		}
@@ -76,9 +76,9 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// Once takes one batch and delivers it. It returns the number of rows taken.
-func (d *Dispatcher) Once(ctx context.Context) (int, error) {
-	rows, err := d.Outbox.ClaimOutbox(ctx, batchSize, lease)
+// DispatchBatch takes one batch and delivers it. It returns the number of rows taken.
+func (d *Dispatcher) DispatchBatch(ctx context.Context) (int, error) {
+	rows, err := d.Outbox.ClaimOutbox(ctx, batchSize, leaseDuration)
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +99,7 @@ func (d *Dispatcher) Once(ctx context.Context) (int, error) {
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 	ctx = context.WithoutCancel(ctx) // a shutdown waits for it, rather than leave the row to its lease
-	call, cancel := context.WithTimeout(ctx, callLimit)
+	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	call, span := d.span(call, row)
 	err := d.deliverRow(call, row)
@@ -124,7 +124,7 @@ func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Co
 	if d.Tracer == nil {
 		return ctx, trace.SpanFromContext(ctx)
 	}
-	return d.Tracer.Start(tracing.Resume(ctx, row.Refs.Trace), "outbox "+string(row.Kind), trace.WithSpanKind(trace.SpanKindProducer),
+	return d.Tracer.Start(tracing.WithTraceparent(ctx, row.Refs.Trace), "outbox "+string(row.Kind), trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String(tracing.OutboxKind, string(row.Kind)), attribute.String("countersign.key", row.Key.String()),
 			attribute.Int("countersign.attempt", row.Attempts)))
 }
@@ -142,7 +142,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalSignerDeclined)
 	case models.OutboxVoided:
 		return d.signal(ctx, row, SignalVoided)
-	case models.OutboxUnsealed:
+	case models.OutboxSealingFailed:
 		return d.signal(ctx, row, SignalSealingFailed)
 	case models.OutboxDeliver:
 		return d.startDelivery(ctx, row)
@@ -215,7 +215,7 @@ func reusePolicy(row models.OutboxRow) enums.WorkflowIdReusePolicy {
 // id, by which the server drops repeats. A workflow that is not there is
 // started with the signal; one that has ended has no use for it.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
-	fact := SignerSignal{Trace: tracing.Carry(ctx)}
+	fact := SignerSignal{Trace: tracing.Traceparent(ctx)}
 	if row.Refs.SignerID != nil {
 		fact.SignerID = *row.Refs.SignerID
 	}
@@ -267,7 +267,7 @@ func (d *Dispatcher) startDelivery(ctx context.Context, row models.OutboxRow) er
 	return ignoreStarted(err)
 }
 
-// ignoreStarted: a workflow that runs or has run already has been told.
+// ignoreStarted: a workflow that runs or has run already needs nothing more.
 func ignoreStarted(err error) error {
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {

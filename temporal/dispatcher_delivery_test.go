@@ -22,12 +22,12 @@ func TestAResendIsARunOfItsOwn(t *testing.T) {
 	f.Delays = []time.Duration{0, time.Minute}
 	hook, delivery := uuid.New(), uuid.New()
 	for run := range 3 {
-		f.box.rows = []models.OutboxRow{{
+		f.outbox.rows = []models.OutboxRow{{
 			Seq: int64(run + 1), ID: uuid.New(), Key: delivery, Kind: models.OutboxDeliver,
 			Refs: models.OutboxRefs{AppID: uuid.New(), WebhookID: &hook, Resend: run},
 		}}
 		f.dispatch(t)
-		assert.Empty(t, f.box.rows)
+		assert.Empty(t, f.outbox.rows)
 	}
 	for run := range 3 {
 		it := f.c.GetWorkflowHistory(t.Context(), temporal.DeliveryWorkflowID(delivery, run), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

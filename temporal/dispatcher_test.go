@@ -23,8 +23,8 @@ import (
 	"countersign/temporal"
 )
 
-// box is an outbox in memory.
-type box struct {
+// fakeOutbox is an outbox in memory.
+type fakeOutbox struct {
 	mu    sync.Mutex
 	rows  []models.OutboxRow
 	waits []time.Duration
@@ -32,9 +32,9 @@ type box struct {
 	wake  chan struct{}
 }
 
-func (b *box) Wake() <-chan struct{} { return b.wake }
+func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-func (b *box) ClaimOutbox(context.Context, int, time.Duration) ([]models.OutboxRow, error) {
+func (b *fakeOutbox) ClaimOutbox(context.Context, int, time.Duration) ([]models.OutboxRow, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := map[uuid.UUID]bool{}
@@ -48,7 +48,7 @@ func (b *box) ClaimOutbox(context.Context, int, time.Duration) ([]models.OutboxR
 	return out, nil
 }
 
-func (b *box) FinishOutbox(_ context.Context, seq int64) error {
+func (b *fakeOutbox) FinishOutbox(_ context.Context, seq int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stuck {
@@ -58,7 +58,7 @@ func (b *box) FinishOutbox(_ context.Context, seq int64) error {
 	return nil
 }
 
-func (b *box) RetryOutbox(_ context.Context, _ int64, wait time.Duration) error {
+func (b *fakeOutbox) RetryOutbox(_ context.Context, _ int64, wait time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits = append(b.waits, wait)
@@ -74,9 +74,9 @@ func listener(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 type fixture struct {
 	*temporal.Dispatcher
 
-	box *box
-	c   client.Client
-	key uuid.UUID
+	outbox *fakeOutbox
+	c      client.Client
+	key    uuid.UUID
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -89,9 +89,9 @@ func newFixture(t *testing.T) *fixture {
 	w.RegisterWorkflowWithOptions(listener, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	b := &box{wake: make(chan struct{})}
+	b := &fakeOutbox{wake: make(chan struct{})}
 	return &fixture{
-		box: b, c: c, key: uuid.New(),
+		outbox: b, c: c, key: uuid.New(),
 		Dispatcher: &temporal.Dispatcher{Outbox: b, Client: c, Namespace: opts.Namespace, Log: slog.New(slog.DiscardHandler)},
 	}
 }
@@ -100,8 +100,8 @@ func (f *fixture) tell(t *testing.T, kinds ...models.OutboxKind) {
 	t.Helper()
 	signer := uuid.New()
 	for _, k := range kinds {
-		f.box.rows = append(f.box.rows, models.OutboxRow{
-			Seq: int64(len(f.box.rows) + 1), ID: uuid.New(), Key: f.key, Kind: k,
+		f.outbox.rows = append(f.outbox.rows, models.OutboxRow{
+			Seq: int64(len(f.outbox.rows) + 1), ID: uuid.New(), Key: f.key, Kind: k,
 			Refs: models.OutboxRefs{AppID: uuid.New(), TenantID: "t", SignerID: &signer},
 		})
 	}
@@ -109,7 +109,7 @@ func (f *fixture) tell(t *testing.T, kinds ...models.OutboxKind) {
 
 func (f *fixture) dispatch(t *testing.T) {
 	t.Helper()
-	_, err := f.Once(t.Context())
+	_, err := f.DispatchBatch(t.Context())
 	require.NoError(t, err)
 }
 
@@ -134,16 +134,16 @@ func (f *fixture) runs(t *testing.T) string {
 	return d.WorkflowExecutionInfo.Execution.RunId
 }
 
-func TestToldOnceHoweverOftenItIsTold(t *testing.T) {
+func TestRepeatedDeliveryHasOneEffect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.tell(t, models.OutboxStart)
-	f.box.stuck = true
+	f.outbox.stuck = true
 	for range 4 {
 		f.dispatch(t)
 	}
 	first := f.runs(t)
-	f.box.rows = nil
+	f.outbox.rows = nil
 	f.tell(t, models.OutboxSigned)
 	for range 4 {
 		f.dispatch(t)
@@ -161,12 +161,12 @@ func TestInOrder(t *testing.T) {
 	}
 	require.NoError(t, f.c.GetWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "").Get(t.Context(), nil))
 	assert.Equal(t, 2, f.signals(t))
-	assert.Empty(t, f.box.rows)
+	assert.Empty(t, f.outbox.rows)
 	run := f.runs(t)
 	f.tell(t, models.OutboxSigned, models.OutboxStart)
 	f.dispatch(t)
 	f.dispatch(t)
-	assert.Empty(t, f.box.rows, "a workflow that has ended has no use for it")
+	assert.Empty(t, f.outbox.rows, "a workflow that has ended has no use for it")
 	assert.Equal(t, run, f.runs(t), "and is not started again")
 }
 
@@ -181,7 +181,7 @@ func TestALostWorkflowIsStartedAnew(t *testing.T) {
 	f.dispatch(t)
 	assert.NotEqual(t, first, f.runs(t))
 	assert.Equal(t, 1, f.signals(t))
-	assert.Empty(t, f.box.rows)
+	assert.Empty(t, f.outbox.rows)
 }
 
 func TestTemporalDown(t *testing.T) {
@@ -189,10 +189,10 @@ func TestTemporalDown(t *testing.T) {
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Logger: quiet{}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	b := &box{wake: make(chan struct{})}
+	b := &fakeOutbox{wake: make(chan struct{})}
 	d := &temporal.Dispatcher{Outbox: b, Client: c, Namespace: "default", Log: slog.New(slog.DiscardHandler)}
 	b.rows = []models.OutboxRow{{Seq: 1, ID: uuid.New(), Key: uuid.New(), Kind: models.OutboxStart, Attempts: 3}}
-	_, err = d.Once(t.Context())
+	_, err = d.DispatchBatch(t.Context())
 	require.NoError(t, err)
 	assert.Len(t, b.rows, 1, "kept")
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
@@ -220,7 +220,7 @@ func TestAnEnvelopeIsStartedWithItsPlan(t *testing.T) {
 			}
 			f.tell(t, models.OutboxSigned) // the workflow is lost: it is started with the signal
 			f.dispatch(t)
-			assert.Empty(t, f.box.rows)
+			assert.Empty(t, f.outbox.rows)
 			it := f.c.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(f.key), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 			require.True(t, it.HasNext())
 			ev, err := it.Next()

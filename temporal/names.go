@@ -1,6 +1,6 @@
 // Package temporal is how the rest of Countersign speaks to Temporal: the names
-// of queues, workflows and signals, the client, and the dispatcher that tells
-// Temporal what the database has decided.
+// of queues, workflows and signals, the client, and the dispatcher that delivers
+// the rows of the outbox.
 package temporal
 
 import (

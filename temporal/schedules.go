@@ -20,10 +20,10 @@ const (
 	anchorCatchUp = 24 * time.Hour
 )
 
-// KeepAnchoring has the audit trail anchored once and then every day, by a
+// EnsureAnchorSchedule has the audit trail anchored once and then every day, by a
 // schedule that it makes if there is none. An anchor that is not done when the
 // next one is due takes its place.
-func KeepAnchoring(ctx context.Context, c client.Client) error {
+func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID:   ScheduleAnchor,
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: anchorEvery, Offset: anchorOffset}}},
@@ -39,8 +39,8 @@ func KeepAnchoring(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// EndAnchoring removes the schedule; one that is not there is no error.
-func EndAnchoring(ctx context.Context, c client.Client) error {
+// DeleteAnchorSchedule removes the schedule; one that is not there is no error.
+func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	err := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor).Delete(ctx)
 	var missing *serviceerror.NotFound
 	if err != nil && !errors.As(err, &missing) {

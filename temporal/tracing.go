@@ -19,13 +19,15 @@ import (
 // traceHeader is the header of workflows and activities that carries the trace.
 const traceHeader = "traceparent"
 
-// Trace follows a trace from the start of a workflow, or from a signal that
+// TracingInterceptor follows a trace from the start of a workflow, or from a signal that
 // names one, to the activities. A workflow itself has no span: it lives for
 // weeks and in many processes. Each activity that it schedules has one of the
 // moment, and one of its run.
-func Trace(t trace.Tracer) interceptor.ClientInterceptor { return &tracer{tracer: t} }
+func TracingInterceptor(t trace.Tracer) interceptor.ClientInterceptor {
+	return &tracingInterceptor{tracer: t}
+}
 
-type tracer struct {
+type tracingInterceptor struct {
 	interceptor.InterceptorBase
 
 	tracer trace.Tracer
@@ -33,19 +35,21 @@ type tracer struct {
 
 type traceKey struct{}
 
-// Traced makes carried (see tracing.Carry) the trace of what is done with the
+// WithTrace makes carried (see tracing.Carry) the trace of what is done with the
 // returned context; "" leaves the trace that ctx is in.
-func Traced(ctx workflow.Context, carried string) workflow.Context {
+func WithTrace(ctx workflow.Context, carried string) workflow.Context {
 	if carried == "" {
 		return ctx
 	}
 	return workflow.WithValue(ctx, traceKey{}, carried)
 }
 
-// Untraced leaves the trace: for what time brings about, and nobody's step.
-func Untraced(ctx workflow.Context) workflow.Context { return workflow.WithValue(ctx, traceKey{}, "") }
+// WithoutTrace leaves the trace: for what time brings about, and nobody's step.
+func WithoutTrace(ctx workflow.Context) workflow.Context {
+	return workflow.WithValue(ctx, traceKey{}, "")
+}
 
-func put(header map[string]*commonpb.Payload, carried string) {
+func injectTrace(header map[string]*commonpb.Payload, carried string) {
 	if header == nil || carried == "" {
 		return
 	}
@@ -54,7 +58,7 @@ func put(header map[string]*commonpb.Payload, carried string) {
 	}
 }
 
-func take(header map[string]*commonpb.Payload) (carried string) {
+func extractTrace(header map[string]*commonpb.Payload) (carried string) {
 	if p, ok := header[traceHeader]; ok {
 		_ = converter.GetDefaultDataConverter().FromPayload(p, &carried) // what cannot be read is no trace
 	}
@@ -62,7 +66,7 @@ func take(header map[string]*commonpb.Payload) (carried string) {
 }
 
 // InterceptClient implements interceptor.ClientInterceptor.
-func (t *tracer) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
+func (t *tracingInterceptor) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
 	return &clientTracer{interceptor.ClientOutboundInterceptorBase{Next: next}}
 }
 
@@ -72,18 +76,18 @@ type clientTracer struct {
 
 // ExecuteWorkflow implements interceptor.ClientOutboundInterceptor.
 func (c *clientTracer) ExecuteWorkflow(ctx context.Context, in *interceptor.ClientExecuteWorkflowInput) (client.WorkflowRun, error) {
-	put(interceptor.Header(ctx), tracing.Carry(ctx))
+	injectTrace(interceptor.Header(ctx), tracing.Traceparent(ctx))
 	return c.Next.ExecuteWorkflow(ctx, in)
 }
 
 // SignalWithStartWorkflow implements interceptor.ClientOutboundInterceptor.
 func (c *clientTracer) SignalWithStartWorkflow(ctx context.Context, in *interceptor.ClientSignalWithStartWorkflowInput) (client.WorkflowRun, error) {
-	put(interceptor.Header(ctx), tracing.Carry(ctx))
+	injectTrace(interceptor.Header(ctx), tracing.Traceparent(ctx))
 	return c.Next.SignalWithStartWorkflow(ctx, in)
 }
 
 // InterceptWorkflow implements interceptor.WorkerInterceptor.
-func (t *tracer) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+func (t *tracingInterceptor) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
 	return &workflowTracer{interceptor.WorkflowInboundInterceptorBase{Next: next}, t.tracer}
 }
 
@@ -100,7 +104,7 @@ func (w *workflowTracer) Init(out interceptor.WorkflowOutboundInterceptor) error
 
 // ExecuteWorkflow implements interceptor.WorkflowInboundInterceptor.
 func (w *workflowTracer) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
-	return w.Next.ExecuteWorkflow(Traced(ctx, take(interceptor.WorkflowHeader(ctx))), in)
+	return w.Next.ExecuteWorkflow(WithTrace(ctx, extractTrace(interceptor.WorkflowHeader(ctx))), in)
 }
 
 type scheduleTracer struct {
@@ -115,24 +119,24 @@ func (s *scheduleTracer) ExecuteActivity(ctx workflow.Context, activityType stri
 		if !workflow.IsReplaying(ctx) {
 			carried = s.scheduled(workflow.GetInfo(ctx), activityType, carried)
 		}
-		put(interceptor.WorkflowHeader(ctx), carried)
+		injectTrace(interceptor.WorkflowHeader(ctx), carried)
 	}
 	return s.Next.ExecuteActivity(ctx, activityType, args...)
 }
 
 // scheduled notes the moment at which a workflow asks for an activity.
 func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, carried string) string {
-	ctx, span := s.tracer.Start(tracing.Resume(context.Background(), carried), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
+	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), carried), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))
 	defer span.End()
-	if next := tracing.Carry(ctx); next != "" {
+	if next := tracing.Traceparent(ctx); next != "" {
 		return next
 	}
 	return carried
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
-func (t *tracer) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (t *tracingInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	return &activityTracer{interceptor.ActivityInboundInterceptorBase{Next: next}, t.tracer}
 }
 
@@ -145,7 +149,7 @@ type activityTracer struct {
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
 func (a *activityTracer) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	info := activity.GetInfo(ctx)
-	ctx, span := a.tracer.Start(tracing.Resume(ctx, take(interceptor.Header(ctx))), "activity "+info.ActivityType.Name, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, span := a.tracer.Start(tracing.WithTraceparent(ctx, extractTrace(interceptor.Header(ctx))), "activity "+info.ActivityType.Name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.Int("temporal.attempt", int(info.Attempt))))
 	defer span.End()
 	out, err := a.Next.ExecuteActivity(ctx, in)

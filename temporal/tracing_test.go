@@ -32,10 +32,10 @@ func steps(ctx workflow.Context, _ temporal.EnvelopeInput) error {
 	}
 	var fact temporal.SignerSignal
 	workflow.GetSignalChannel(ctx, temporal.SignalVoided).Receive(ctx, &fact)
-	if err := workflow.ExecuteActivity(temporal.Traced(ctx, fact.Trace), step, "signalled").Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteActivity(temporal.WithTrace(ctx, fact.Trace), step, "signalled").Get(ctx, nil); err != nil {
 		return err
 	}
-	return workflow.ExecuteActivity(temporal.Untraced(ctx), step, "due").Get(ctx, nil)
+	return workflow.ExecuteActivity(temporal.WithoutTrace(ctx), step, "due").Get(ctx, nil)
 }
 
 // TestOneTraceForEachStep follows two outbox rows to the activities that they
@@ -45,7 +45,7 @@ func TestOneTraceForEachStep(t *testing.T) {
 	seen := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name)
 	opts := testkit.Temporal(t)
-	opts.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(tracer)}
+	opts.Interceptors = []interceptor.ClientInterceptor{temporal.TracingInterceptor(tracer)}
 	c, err := client.Dial(opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -54,18 +54,18 @@ func TestOneTraceForEachStep(t *testing.T) {
 	w.RegisterActivity(step)
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	f := &fixture{box: &box{}, key: uuid.New(), c: c}
-	f.Dispatcher = &temporal.Dispatcher{Outbox: f.box, Client: c, Namespace: opts.Namespace, Tracer: tracer}
+	f := &fixture{outbox: &fakeOutbox{}, key: uuid.New(), c: c}
+	f.Dispatcher = &temporal.Dispatcher{Outbox: f.outbox, Client: c, Namespace: opts.Namespace, Tracer: tracer}
 
 	var began []trace.SpanContext
 	for _, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxVoided} {
 		ctx, request := tracer.Start(t.Context(), "request")
 		f.tell(t, kind)
-		f.box.rows[0].Refs.Trace = tracing.Carry(ctx)
+		f.outbox.rows[0].Refs.Trace = tracing.Traceparent(ctx)
 		request.End()
 		began = append(began, request.SpanContext())
 		f.dispatch(t)
-		f.box.rows = nil
+		f.outbox.rows = nil
 	}
 	require.NoError(t, c.GetWorkflow(t.Context(), temporal.EnvelopeWorkflowID(f.key), "").Get(t.Context(), nil))
 

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	defaultTimeout   = 10 * time.Second
-	defaultUserAgent = "Countersign-Webhooks/1"
-	maxAnswer        = 4 << 10  // octets of the answer's body that are kept
-	maxAnswerHeader  = 64 << 10 // octets
-	maxRetryAfter    = 24 * time.Hour
+	defaultTimeout    = 10 * time.Second
+	defaultUserAgent  = "Countersign-Webhooks/1"
+	maxResponseBody   = 4 << 10  // octets of the answer's body that are kept
+	maxResponseHeader = 64 << 10 // octets
+	maxRetryAfter     = 24 * time.Hour
 )
 
 // ClientConfig configures a Client.
@@ -87,7 +87,7 @@ type Client struct {
 	userAgent    string
 	allowPrivate bool
 	now          func() time.Time
-	places       places
+	limiter      endpointLimiter
 }
 
 // NewClient builds a Client.
@@ -102,10 +102,10 @@ func NewClient(cfg ClientConfig) *Client {
 	if c.now == nil {
 		c.now = time.Now //nolint:forbidigo // the default of an injected clock
 	}
-	c.places = places{now: c.now, of: make(map[string]*queue)}
+	c.limiter = endpointLimiter{now: c.now, endpoints: make(map[string]*endpointState)}
 	dialer := &net.Dialer{Resolver: cfg.Resolver, KeepAlive: 30 * time.Second}
 	if !cfg.AllowPrivate {
-		dialer.Control = guard().Safe
+		dialer.Control = newGuard().Safe
 	}
 	c.http = &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -115,7 +115,7 @@ func NewClient(cfg ClientConfig) *Client {
 			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true, // no answer larger than it looks
-			MaxResponseHeaderBytes: maxAnswerHeader,
+			MaxResponseHeaderBytes: maxResponseHeader,
 			MaxIdleConns:           100,
 			MaxIdleConnsPerHost:    2,
 			IdleConnTimeout:        30 * time.Second,
@@ -132,11 +132,11 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
-		limit := placesIfWell
+		limit := maxInFlight
 		if req.Failing {
-			limit = placesIfFailing
+			limit = maxInFlightFailing
 		}
-		leave, wait := c.places.take(req.Endpoint, limit)
+		leave, wait := c.limiter.acquire(req.Endpoint, limit)
 		if leave == nil {
 			return Result{Wait: wait}
 		}
@@ -182,7 +182,7 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 		Gone:       res.StatusCode == http.StatusGone,
 		RetryAfter: retryAfter(res, c.now()),
 	}
-	result.Body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	result.Body, err = io.ReadAll(io.LimitReader(res.Body, maxResponseBody))
 	switch {
 	case err != nil:
 		result.Err = classify(outer, err)

@@ -141,7 +141,7 @@ func TestHostileEndpoints(t *testing.T) {
 		status int
 		err    error
 	}{
-		{"hangs", func(_ http.ResponseWriter, r *http.Request) { untilClosed(r) }, 0, webhook.ErrTimeout},
+		{"hangs", func(_ http.ResponseWriter, r *http.Request) { waitForClose(r) }, 0, webhook.ErrTimeout},
 		{"drips its body", func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			tick := time.NewTicker(20 * time.Millisecond)
@@ -158,8 +158,8 @@ func TestHostileEndpoints(t *testing.T) {
 		}, 200, webhook.ErrTimeout},
 		{"closes", hijack(""), 0, webhook.ErrConnection},
 		{"closes in its body", hijack("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), 200, webhook.ErrConnection},
-		{"talks nonsense", hijack("SSH-2.0-x\r\n\r\n"), 0, webhook.ErrAnswer},
-		{"huge header", hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), 0, webhook.ErrAnswer},
+		{"talks nonsense", hijack("SSH-2.0-x\r\n\r\n"), 0, webhook.ErrBadResponse},
+		{"huge header", hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), 0, webhook.ErrBadResponse},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,9 +175,9 @@ func TestHostileEndpoints(t *testing.T) {
 	}
 }
 
-// untilClosed returns when the client has closed the connection, which the
+// waitForClose returns when the client has closed the connection, which the
 // server notices only once the body is read.
-func untilClosed(r *http.Request) {
+func waitForClose(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
@@ -283,7 +283,7 @@ func TestInterrupted(t *testing.T) {
 	started := make(chan struct{})
 	s := endpoint(t, func(_ http.ResponseWriter, r *http.Request) {
 		close(started)
-		untilClosed(r)
+		waitForClose(r)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {

@@ -22,7 +22,7 @@ var (
 	ErrConnection        = errors.New("connection failed")
 	ErrTLS               = errors.New("TLS failed")
 	ErrRedirect          = errors.New("redirect refused")
-	ErrAnswer            = errors.New("not a valid HTTP answer")
+	ErrBadResponse       = errors.New("not a valid HTTP answer")
 )
 
 // classify reduces what went wrong to one of the reasons above. outer is the
@@ -49,5 +49,5 @@ func classify(outer context.Context, err error) error {
 	case cause == netfail.Failed:
 		return ErrConnection
 	}
-	return ErrAnswer
+	return ErrBadResponse
 }

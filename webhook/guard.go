@@ -6,22 +6,22 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// guard admits public addresses only, on any port. As a net.Dialer's Control it
+// newGuard admits public addresses only, on any port. As a net.Dialer's Control it
 // sees the address that is dialled, after name resolution, so that a name that
 // changes its address between check and use gains nothing. IPv6 is admitted
 // from 2000::/3 alone, which leaves out v4-mapped, v4-compatible, NAT64, unique
 // local and link-local addresses.
-func guard() *ssrf.Guardian {
+func newGuard() *ssrf.Guardian {
 	// Answers for the platform on every Azure machine, from outside the
 	// special-purpose registries.
 	azureWireServer := netip.MustParsePrefix("168.63.129.16/32")
 	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWireServer))
 }
 
-func public(addr netip.Addr) bool {
+func isPublic(addr netip.Addr) bool {
 	network := "tcp4"
 	if addr.Is6() {
 		network = "tcp6"
 	}
-	return guard().Safe(network, netip.AddrPortFrom(addr, 443).String(), nil) == nil
+	return newGuard().Safe(network, netip.AddrPortFrom(addr, 443).String(), nil) == nil
 }

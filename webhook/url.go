@@ -97,7 +97,7 @@ var privateSuffixes = []string{
 }
 
 func checkLiteral(addr netip.Addr, allowPrivate bool) error {
-	if !allowPrivate && !public(addr) {
+	if !allowPrivate && !isPublic(addr) {
 		return ErrAddressNotAllowed
 	}
 	return nil

@@ -44,9 +44,9 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 	require.NoError(t, ws.Start())
 	t.Cleanup(ws.Stop)
 
-	require.NoError(t, temporal.EndAnchoring(t.Context(), c), "there is none")
+	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c), "there is none")
 	for range 3 {
-		require.NoError(t, temporal.KeepAnchoring(t.Context(), c))
+		require.NoError(t, temporal.EnsureAnchorSchedule(t.Context(), c))
 	}
 	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleAnchor)
 	run := ""
@@ -80,8 +80,8 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 	assert.Equal(t, 24*time.Hour, d.Info.NextActionTimes[1].Sub(d.Info.NextActionTimes[0]))
 	assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
 
-	require.NoError(t, temporal.EndAnchoring(t.Context(), c))
-	require.NoError(t, temporal.EndAnchoring(t.Context(), c))
+	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
+	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
 	require.Eventually(t, func() bool {
 		_, err := schedule.Describe(t.Context())
 		return err != nil

@@ -20,20 +20,20 @@ import (
 	"countersign/worker"
 )
 
-// lasting is work that takes until it is cancelled.
-type lasting struct{ begun, ended chan struct{} }
+// slowActivity is work that takes until it is cancelled.
+type slowActivity struct{ begun, ended chan struct{} }
 
-func (l lasting) Run(ctx context.Context) (*store.Anchor, error) {
+func (l slowActivity) Run(ctx context.Context) (*store.Anchor, error) {
 	l.begun <- struct{}{}
 	<-ctx.Done()
 	l.ended <- struct{}{}
 	return nil, context.Cause(ctx)
 }
 
-// quick is the same work where it goes well.
-type quick struct{ runs atomic.Int32 }
+// quickActivity is the same work where it goes well.
+type quickActivity struct{ runs atomic.Int32 }
 
-func (q *quick) Run(context.Context) (*store.Anchor, error) {
+func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 	q.runs.Add(1)
 	return &store.Anchor{Number: 1}, nil
 }
@@ -51,7 +51,7 @@ func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
 		require.NoError(t, ws.Start())
 		return ws
 	}
-	slow := lasting{begun: make(chan struct{}, 9), ended: make(chan struct{}, 9)}
+	slow := slowActivity{begun: make(chan struct{}, 9), ended: make(chan struct{}, 9)}
 	first := start(slow)
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "anchor", TaskQueue: temporal.QueueMain}, temporal.WorkflowAnchor)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
 	default:
 		t.Fatal("it was left running")
 	}
-	other := &quick{}
+	other := &quickActivity{}
 	t.Cleanup(start(other).Stop)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -95,29 +95,29 @@ func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
 func TestAllQueuesStopTogether(t *testing.T) {
 	t.Parallel()
 	var ws worker.Workers
-	met := &meeting{all: make(chan struct{}), n: 3}
+	met := &barrier{all: make(chan struct{}), n: 3}
 	for range 3 {
-		ws = append(ws, together{meeting: met})
+		ws = append(ws, concurrentStops{barrier: met})
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); ws.Stop() }()
 	receive(t, done, time.Minute)
 }
 
-// meeting opens when all have come.
-type meeting struct {
+// barrier opens when all have come.
+type barrier struct {
 	here atomic.Int32
 	n    int32
 	all  chan struct{}
 }
 
-// together is a worker that stops when the others do.
-type together struct {
+// concurrentStops is a worker that stops when the others do.
+type concurrentStops struct {
 	sdkworker.Worker
-	*meeting
+	*barrier
 }
 
-func (w together) Stop() {
+func (w concurrentStops) Stop() {
 	if w.here.Add(1) == w.n {
 		close(w.all)
 	}

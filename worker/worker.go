@@ -21,9 +21,9 @@ import (
 // Workers are the workers of one process, one for each task queue.
 type Workers []sdkworker.Worker
 
-// cached is how many workflows a process keeps in memory between their steps,
+// workflowCacheSize is how many workflows a process keeps in memory between their steps,
 // some 50 KB each; others are replayed from their short histories.
-const cached = 2000
+const workflowCacheSize = 2000
 
 // When a worker is told to stop, activities under way may end by themselves for a
 // while: what talks to a mail server longer than what can be begun again without
@@ -54,12 +54,12 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 
 // New makes the workers without starting them.
 func New(c client.Client, a *activities.Activities, d Deployment) Workers {
-	sdkworker.SetStickyWorkflowCacheSize(cached)
+	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
 	alive := func(grace time.Duration) []interceptor.WorkerInterceptor {
 		return []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}
 	}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
-		WorkflowTaskPollerBehavior: manyPollers(), ActivityTaskPollerBehavior: manyPollers(),
+		WorkflowTaskPollerBehavior: autoscalingPollers(), ActivityTaskPollerBehavior: autoscalingPollers(),
 		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
 		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
@@ -72,7 +72,7 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
-		ActivityTaskPollerBehavior:         manyPollers(),
+		ActivityTaskPollerBehavior:         autoscalingPollers(),
 		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
 	})
@@ -80,10 +80,10 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	return Workers{main, sealing, webhooks}
 }
 
-// manyPollers lets their number follow the backlog. A queue has several
+// autoscalingPollers lets their number follow the backlog. A queue has several
 // partitions, and takes turns in each by itself: with the two pollers that are
 // the SDK's default, a task could wait half a minute in one that nobody asked.
-func manyPollers() sdkworker.PollerBehavior {
+func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 

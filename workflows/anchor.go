@@ -15,7 +15,7 @@ func Anchor(ctx workflow.Context) error {
 	workflow.SetCurrentDetails(ctx, "Having the heads of the audit chains time-stamped; if this stays, see the pending activity's last failure.")
 	opts := activityOptions("Anchor the audit trail", 12*time.Hour)
 	opts.RetryPolicy = retryForever(10 * time.Minute)
-	var done activities.Anchored
+	var done activities.AnchorResult
 	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.AnchorAudit).Get(ctx, &done); err != nil {
 		return err
 	}

@@ -25,11 +25,11 @@ func TestAnchorWaitsForTheAuthority(t *testing.T) {
 	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)
 	a := &activities.Activities{}
 	env.RegisterActivity(a)
-	env.OnActivity(a.AnchorAudit, mock.Anything).Return(func(context.Context) (activities.Anchored, error) {
+	env.OnActivity(a.AnchorAudit, mock.Anything).Return(func(context.Context) (activities.AnchorResult, error) {
 		if env.Now().Sub(start) < 48*time.Hour {
-			return activities.Anchored{}, errors.New("no time-stamp: 503")
+			return activities.AnchorResult{}, errors.New("no time-stamp: 503")
 		}
-		return activities.Anchored{Number: 7, Entries: 3}, nil
+		return activities.AnchorResult{Number: 7, Entries: 3}, nil
 	})
 	env.ExecuteWorkflow(workflows.Anchor)
 	require.NoError(t, env.GetWorkflowError())

@@ -50,19 +50,19 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID).Get(ctx, nil); err != nil {
 		return err
 	}
-	return givenUp(ctx, failed)
+	return abandon(ctx, failed)
 }
 
-// givenUp is how the workflow fails: by the endpoint's answer to the last
+// abandon is how the workflow fails: by the endpoint's answer to the last
 // attempt, so that it heads what operators see.
-func givenUp(ctx workflow.Context, failed error) error {
+func abandon(ctx workflow.Context, failed error) error {
 	why := "the last attempt was cut off"
 	var app *sdktemporal.ApplicationError
-	if errors.As(failed, &app) && app.Type() == activities.NotDelivered {
+	if errors.As(failed, &app) && app.Type() == activities.ErrTypeNotDelivered {
 		why = app.Message()
 	}
 	workflow.SetCurrentDetails(ctx, "Given up: "+why+". Send it again from the console once the endpoint works.")
-	return sdktemporal.NewApplicationErrorWithOptions("Given up: "+why, activities.NotDelivered, sdktemporal.ApplicationErrorOptions{
+	return sdktemporal.NewApplicationErrorWithOptions("Given up: "+why, activities.ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
 		NonRetryable: true, Cause: failed, Category: sdktemporal.ApplicationErrorCategoryBenign,
 	})
 }

@@ -55,7 +55,7 @@ func (w *envelope) waitingDetails() string {
 		until = "until " + formatTime(*w.plan.Deadline)
 	}
 	text := fmt.Sprintf("%d of %d signed. Waiting for %d signer(s) of routing group %d since %s, %s.",
-		signed, len(w.plan.Signers), len(w.awaited()), w.group, formatTime(w.since), until)
+		signed, len(w.plan.Signers), len(w.awaited()), w.group, formatTime(w.groupOpenedAt), until)
 	if w.plan.RemindAt != nil {
 		text += " Next reminder: " + formatTime(*w.plan.RemindAt) + "."
 	}

@@ -47,7 +47,7 @@ func (w *envelope) run(ctx workflow.Context) error {
 		case dueRenewal:
 			err = w.renewLinks(ctx)
 		case dueReminder:
-			w.remind(ctx)
+			w.nextReminder(ctx)
 		}
 		if err != nil {
 			return err
@@ -68,12 +68,12 @@ func (w *envelope) run(ctx workflow.Context) error {
 type envelope struct {
 	temporal.EnvelopeInput
 
-	plan    temporal.Plan
-	outcome models.Status // how it ended; "" while it has not
-	step    string
-	group   int       // the routing group that is awaited
-	since   time.Time // when it began to be
-	trace   string    // of the last fact that was told; "" if there is none
+	plan          temporal.Plan
+	outcome       models.Status // how it ended; "" while it has not
+	step          string
+	group         int       // the routing group that is awaited
+	groupOpenedAt time.Time // when it began to be
+	trace         string    // of the last fact that was told; "" if there is none
 
 	invited  map[uuid.UUID]bool
 	inviting int             // invitations under way
@@ -111,9 +111,9 @@ func setup(ctx workflow.Context, in temporal.EnvelopeStart) (*envelope, error) {
 	if w.plan.Status.Terminal() {
 		w.outcome = w.plan.Status
 	}
-	w.stuck, w.since = w.plan.Problem != "", w.plan.Since
-	if w.since.IsZero() {
-		w.since = workflow.Now(ctx)
+	w.stuck, w.groupOpenedAt = w.plan.Problem != "", w.plan.Since
+	if w.groupOpenedAt.IsZero() {
+		w.groupOpenedAt = workflow.Now(ctx)
 	}
 	w.mails, w.cancelMails = workflow.WithCancel(ctx)
 	w.takeFacts(ctx)
@@ -142,8 +142,8 @@ func (w *envelope) facts() []struct {
 	}
 }
 
-// listen makes a selector that takes facts.
-func (w *envelope) listen(ctx workflow.Context) workflow.Selector {
+// addSignals makes a selector that takes facts.
+func (w *envelope) addSignals(ctx workflow.Context) workflow.Selector {
 	sel := workflow.NewSelector(ctx)
 	for _, fact := range w.facts() {
 		sel.AddReceive(workflow.GetSignalChannel(ctx, fact.signal), func(ch workflow.ReceiveChannel, _ bool) {
@@ -157,7 +157,7 @@ func (w *envelope) listen(ctx workflow.Context) workflow.Selector {
 }
 
 // takeFacts takes the facts that are there already.
-func (w *envelope) takeFacts(ctx workflow.Context) { takeReady(ctx, w.listen(ctx)) }
+func (w *envelope) takeFacts(ctx workflow.Context) { takeReady(ctx, w.addSignals(ctx)) }
 
 func takeReady(ctx workflow.Context, sel workflow.Selector) {
 	for sel.HasPending() {
@@ -171,7 +171,7 @@ func takeReady(ctx workflow.Context, sel workflow.Selector) {
 func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 	if group := w.openGroup(); group != w.group {
 		if w.group != 0 { // the first one's times are in the plan
-			w.since = workflow.Now(ctx)
+			w.groupOpenedAt = workflow.Now(ctx)
 			w.plan.RemindAt = w.oneIntervalOn(ctx)
 		}
 		w.group = group
@@ -185,7 +185,7 @@ func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 }
 
 func (w *envelope) invite(id uuid.UUID) {
-	ctx, opts := temporal.Traced(w.mails, w.trace), activityOptions("Invite signer "+id.String(), time.Minute)
+	ctx, opts := temporal.WithTrace(w.mails, w.trace), activityOptions("Invite signer "+id.String(), time.Minute)
 	in := activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id}
 	first := executeFirst(ctx, opts, acts.Invite, in)
 	w.inviting++
@@ -210,7 +210,7 @@ func (w *envelope) expire(ctx workflow.Context) error {
 	w.enter(ctx, stepExpiring)
 	var status models.Status
 	opts := activityOptions("Close at the deadline", time.Minute)
-	if err := execute(temporal.Untraced(ctx), opts, acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
+	if err := execute(temporal.WithoutTrace(ctx), opts, acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
 		return err
 	}
 	w.step = stepWaiting
@@ -230,17 +230,17 @@ func (w *envelope) expire(ctx workflow.Context) error {
 func (w *envelope) renewLinks(ctx workflow.Context) error {
 	w.plan.RenewAt = nil
 	opts := activityOptions("Renew the links that end soon", time.Minute)
-	return execute(temporal.Untraced(ctx), opts, acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt)
+	return execute(temporal.WithoutTrace(ctx), opts, acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt)
 }
 
-// remind asks the awaited again, without waiting for it, for the same reason as
+// nextReminder asks the awaited again, without waiting for it, for the same reason as
 // inviteOpenGroup. Reminders that cannot be sent for a whole interval are not
 // joined by further ones.
-func (w *envelope) remind(ctx workflow.Context) {
+func (w *envelope) nextReminder(ctx workflow.Context) {
 	w.plan.RemindAt = w.oneIntervalOn(ctx)
 	if w.reminder == nil {
 		opts := activityOptions("Remind those who are awaited", 5*time.Minute)
-		w.reminder = execute(temporal.Untraced(w.mails), opts, acts.Remind, w.EnvelopeInput)
+		w.reminder = execute(temporal.WithoutTrace(w.mails), opts, acts.Remind, w.EnvelopeInput)
 	}
 }
 
@@ -269,14 +269,14 @@ func (w *envelope) oneIntervalOn(ctx workflow.Context) *time.Time {
 func (w *envelope) seal(ctx workflow.Context) error {
 	opts := activityOptions("Seal the documents", time.Hour)
 	opts.TaskQueue = temporal.QueueSeal
-	work, cancel := workflow.WithCancel(temporal.Traced(ctx, w.trace))
+	work, cancel := workflow.WithCancel(temporal.WithTrace(ctx, w.trace))
 	defer cancel()
 	sealing := execute(work, opts, acts.Seal, w.EnvelopeInput)
 	for !sealing.IsReady() {
 		if err := w.showSealing(ctx); err != nil {
 			return err
 		}
-		sel := w.listen(ctx)
+		sel := w.addSignals(ctx)
 		sel.AddFuture(sealing, func(workflow.Future) {})
 		sel.Select(ctx)
 		takeReady(ctx, sel)
@@ -298,8 +298,8 @@ func (w *envelope) sendCopies(ctx workflow.Context) error {
 	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
 		return err
 	}
-	step := temporal.Traced(ctx, w.trace)
-	if err := runShown(step, stuckCopies, activityOptions("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
+	step := temporal.WithTrace(ctx, w.trace)
+	if err := runReportingStuck(step, stuckCopies, activityOptions("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
 		return err
 	}
 	w.end(ctx, "Completed: sealed, and everyone has a copy.")
@@ -312,9 +312,9 @@ func (w *envelope) sendClosing(ctx workflow.Context) error {
 	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
 		return err
 	}
-	step := temporal.Traced(ctx, w.trace)
+	step := temporal.WithTrace(ctx, w.trace)
 	opts := activityOptions("Tell the signers that it is "+string(w.outcome), 5*time.Minute)
-	if err := runShown(step, stuckClosing, opts, acts.SendClosing, w.EnvelopeInput); err != nil {
+	if err := runReportingStuck(step, stuckClosing, opts, acts.SendClosing, w.EnvelopeInput); err != nil {
 		return err
 	}
 	w.end(ctx, "The envelope was "+string(w.outcome)+".")

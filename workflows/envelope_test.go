@@ -36,19 +36,19 @@ func quiet(t *testing.T) log.Logger {
 // strict shows them too, and fails the test if a signal was left unread.
 func strict(t *testing.T) log.Logger {
 	t.Helper()
-	return log.NewStructuredLogger(slog.New(unread{slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
+	return log.NewStructuredLogger(slog.New(unexpectedLogs{slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
 }
 
-type unread struct {
+type unexpectedLogs struct {
 	slog.Handler
 	t *testing.T
 }
 
-func (u unread) WithAttrs(as []slog.Attr) slog.Handler {
-	return unread{u.Handler.WithAttrs(as), u.t}
+func (u unexpectedLogs) WithAttrs(as []slog.Attr) slog.Handler {
+	return unexpectedLogs{u.Handler.WithAttrs(as), u.t}
 }
 
-func (u unread) Handle(ctx context.Context, r slog.Record) error {
+func (u unexpectedLogs) Handle(ctx context.Context, r slog.Record) error {
 	if strings.Contains(r.Message, "unhandled signals") {
 		u.t.Error(r.Message)
 	}
@@ -75,79 +75,79 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(strict(t))
-	h := &fakeEnv{
+	env := &fakeEnv{
 		env: suite.NewTestWorkflowEnvironment(), times: map[string]time.Duration{},
 		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
 	}
-	h.begin = h.env.Now()
-	h.env.SetTestTimeout(30 * time.Second)
-	h.env.RegisterActivity(acts)
-	h.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
-	h.plan = temporal.Plan{Status: models.StatusSent}
+	env.begin = env.env.Now()
+	env.env.SetTestTimeout(30 * time.Second)
+	env.env.RegisterActivity(acts)
+	env.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
+	env.plan = temporal.Plan{Status: models.StatusSent}
 	for _, g := range groups {
-		h.plan.Signers = append(h.plan.Signers, temporal.PlanSigner{ID: uuid.New(), Group: g})
+		env.plan.Signers = append(env.plan.Signers, temporal.PlanSigner{ID: uuid.New(), Group: g})
 	}
-	h.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
-		return h.plan, nil
+	env.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
+		return env.plan, nil
 	})
-	h.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SignerInput) error {
-		if h.mailDown {
+	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SignerInput) error {
+		if env.mailDown {
 			return errors.New("mail server is down")
 		}
-		h.note("invite " + h.name(in.SignerID))
+		env.note("invite " + env.name(in.SignerID))
 		return nil
 	}).Maybe()
-	h.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
-		if h.mailDown {
+	env.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+		if env.mailDown {
 			return nil, errors.New("mail server is down")
 		}
-		h.note("remind")
-		next := h.env.Now().Add(h.plan.ReminderEvery)
+		env.note("remind")
+		next := env.env.Now().Add(env.plan.ReminderEvery)
 		return &next, nil
 	}).Maybe()
-	h.simple(acts.SendCopies, "copies")
-	h.simple(acts.SendClosing, "closing")
-	return h
+	env.simple(acts.SendCopies, "copies")
+	env.simple(acts.SendClosing, "closing")
+	return env
 }
 
-func (h *fakeEnv) simple(activity any, name string) {
-	h.env.OnActivity(activity, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
-		h.note(name)
+func (env *fakeEnv) simple(activity any, name string) {
+	env.env.OnActivity(activity, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
+		env.note(name)
 		return nil
 	}).Maybe()
 }
 
 // remindsEvery sets the tenant's interval.
-func (h *fakeEnv) remindsEvery(interval time.Duration) {
-	if h.plan.ReminderEvery = interval; interval > 0 {
-		first := h.begin.Add(interval)
-		h.plan.RemindAt = &first
+func (env *fakeEnv) remindsEvery(interval time.Duration) {
+	if env.plan.ReminderEvery = interval; interval > 0 {
+		first := env.begin.Add(interval)
+		env.plan.RemindAt = &first
 	}
 }
 
-func (h *fakeEnv) seals() {
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
-		h.note("seal")
+func (env *fakeEnv) seals() {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		env.note("seal")
 		return models.StatusCompleted, nil
 	}).Maybe()
 }
 
-func (h *fakeEnv) expires(status models.Status) {
-	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
-		h.note("expire")
+func (env *fakeEnv) expires(status models.Status) {
+	env.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+		env.note("expire")
 		return status, nil
 	})
 }
 
-func (h *fakeEnv) note(call string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.calls = append(h.calls, call)
-	h.times[call] = h.env.Now().Sub(h.begin)
+func (env *fakeEnv) note(call string) {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.calls = append(env.calls, call)
+	env.times[call] = env.env.Now().Sub(env.begin)
 }
 
-func (h *fakeEnv) name(id uuid.UUID) string {
-	for i, s := range h.plan.Signers {
+func (env *fakeEnv) name(id uuid.UUID) string {
+	for i, s := range env.plan.Signers {
 		if s.ID == id {
 			return string(rune('A' + i))
 		}
@@ -155,166 +155,166 @@ func (h *fakeEnv) name(id uuid.UUID) string {
 	return "?"
 }
 
-func (h *fakeEnv) signs(after time.Duration, i int) {
-	h.env.RegisterDelayedCallback(func() {
-		h.env.SignalWorkflow(temporal.SignalSignerSigned, temporal.SignerSignal{SignerID: h.plan.Signers[i].ID})
+func (env *fakeEnv) signs(after time.Duration, i int) {
+	env.env.RegisterDelayedCallback(func() {
+		env.env.SignalWorkflow(temporal.SignalSignerSigned, temporal.SignerSignal{SignerID: env.plan.Signers[i].ID})
 	}, after)
 }
 
-func (h *fakeEnv) signal(after time.Duration, name string) {
-	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(name, temporal.SignerSignal{}) }, after)
+func (env *fakeEnv) signal(after time.Duration, name string) {
+	env.env.RegisterDelayedCallback(func() { env.env.SignalWorkflow(name, temporal.SignerSignal{}) }, after)
 }
 
-func (h *fakeEnv) run(t *testing.T) {
+func (env *fakeEnv) run(t *testing.T) {
 	t.Helper()
-	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
-	require.True(t, h.env.IsWorkflowCompleted())
-	require.NoError(t, h.env.GetWorkflowError())
+	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
+	require.True(t, env.env.IsWorkflowCompleted())
+	require.NoError(t, env.env.GetWorkflowError())
 }
 
 func TestRoutingGroups(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 1, 2)
-	h.seals()
-	h.signs(time.Hour, 0)
-	h.signs(2*time.Hour, 1)
-	h.signs(3*time.Hour, 2)
-	h.run(t)
-	assert.ElementsMatch(t, []string{"invite A", "invite B"}, h.calls[:2])
-	assert.Equal(t, []string{"invite C", "seal", "copies"}, h.calls[2:])
-	assert.Equal(t, 2*time.Hour, h.times["invite C"].Round(time.Minute), "the next group is asked when the one before it is complete")
+	env := newFakeEnv(t, 1, 1, 2)
+	env.seals()
+	env.signs(time.Hour, 0)
+	env.signs(2*time.Hour, 1)
+	env.signs(3*time.Hour, 2)
+	env.run(t)
+	assert.ElementsMatch(t, []string{"invite A", "invite B"}, env.calls[:2])
+	assert.Equal(t, []string{"invite C", "seal", "copies"}, env.calls[2:])
+	assert.Equal(t, 2*time.Hour, env.times["invite C"].Round(time.Minute), "the next group is asked when the one before it is complete")
 }
 
 func TestRepeatedAndReorderedSignals(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 2)
-	h.seals()
+	env := newFakeEnv(t, 1, 2)
+	env.seals()
 	for range 3 {
-		h.signs(time.Minute, 1) // the second group's signature overtakes the first's
-		h.signs(time.Hour, 0)
+		env.signs(time.Minute, 1) // the second group's signature overtakes the first's
+		env.signs(time.Hour, 0)
 	}
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	deadline := h.begin.Add(14 * 24 * time.Hour)
-	h.plan.Deadline = &deadline
-	h.expires(models.StatusExpired)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "expire", "closing"}, h.calls)
-	assert.Equal(t, 14*24*time.Hour, h.times["expire"].Round(time.Minute))
+	env := newFakeEnv(t, 1)
+	deadline := env.begin.Add(14 * 24 * time.Hour)
+	env.plan.Deadline = &deadline
+	env.expires(models.StatusExpired)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "expire", "closing"}, env.calls)
+	assert.Equal(t, 14*24*time.Hour, env.times["expire"].Round(time.Minute))
 }
 
 func TestExpiryThatLosesToTheLastSignature(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.seals()
-	deadline := h.begin.Add(time.Hour)
-	h.plan.Deadline = &deadline
-	h.expires(models.StatusSealing)
-	h.signs(2*time.Hour, 0) // the signal is late
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, h.calls)
+	env := newFakeEnv(t, 1)
+	env.seals()
+	deadline := env.begin.Add(time.Hour)
+	env.plan.Deadline = &deadline
+	env.expires(models.StatusSealing)
+	env.signs(2*time.Hour, 0) // the signal is late
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "expire", "seal", "copies"}, env.calls)
 }
 
 func TestExpiryBeforeTheDatabasesClockIsThere(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	deadline := h.begin.Add(time.Hour)
-	h.plan.Deadline = &deadline
+	env := newFakeEnv(t, 1)
+	deadline := env.begin.Add(time.Hour)
+	env.plan.Deadline = &deadline
 	tries := 0
-	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries < 3 {
 			return models.StatusSent, nil
 		}
 		return models.StatusExpired, nil
 	})
-	h.run(t)
+	env.run(t)
 	assert.Equal(t, 3, tries)
 }
 
 func TestReminders(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.seals()
-	h.remindsEvery(72 * time.Hour)
-	deadline := h.begin.Add(30 * 24 * time.Hour)
-	h.plan.Deadline = &deadline
-	h.signs(8*24*time.Hour, 0)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "remind", "remind", "seal", "copies"}, h.calls)
-	assert.Equal(t, 6*24*time.Hour, h.times["remind"].Round(time.Minute))
+	env := newFakeEnv(t, 1)
+	env.seals()
+	env.remindsEvery(72 * time.Hour)
+	deadline := env.begin.Add(30 * 24 * time.Hour)
+	env.plan.Deadline = &deadline
+	env.signs(8*24*time.Hour, 0)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "remind", "remind", "seal", "copies"}, env.calls)
+	assert.Equal(t, 6*24*time.Hour, env.times["remind"].Round(time.Minute))
 }
 
 func TestDecline(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 2)
-	h.signal(time.Hour, temporal.SignalSignerDeclined)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+	env := newFakeEnv(t, 1, 2)
+	env.signal(time.Hour, temporal.SignalSignerDeclined)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
 // TestVoidWhileInviting: a mail server that is down keeps nobody from voiding.
 func TestVoidWhileInviting(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.mailDown = true
-	h.signal(time.Hour, temporal.SignalVoided)
-	h.run(t)
-	assert.Equal(t, []string{"closing"}, h.calls)
+	env := newFakeEnv(t, 1)
+	env.mailDown = true
+	env.signal(time.Hour, temporal.SignalVoided)
+	env.run(t)
+	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
 func TestASealThatFailsAndThenWorks(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
+	env := newFakeEnv(t, 1)
 	fails := 10 // the test environment ends unlimited retries at ten
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if fails--; fails > 0 {
 			return "", errors.New("time-stamp authority does not answer")
 		}
-		h.note("seal")
+		env.note("seal")
 		return models.StatusCompleted, nil
 	})
-	h.signs(time.Minute, 0)
+	env.signs(time.Minute, 0)
 	stuck := false
-	h.env.RegisterDelayedCallback(func() {
-		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+	env.env.RegisterDelayedCallback(func() {
+		v, err := env.env.QueryWorkflow(temporal.QueryProgress)
 		require.NoError(t, err)
 		var p temporal.Progress
 		require.NoError(t, v.Get(&p))
 		stuck = p.Step == "sealing"
 	}, 3*time.Minute)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 	assert.True(t, stuck, "a stuck seal is visible")
 }
 
 // TestSignalsThatComeTooLate are read, and change nothing any more.
 func TestSignalsThatComeTooLate(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
+	env := newFakeEnv(t, 1)
 	tries := 0
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries == 1 {
 			return "", errors.New("disk full")
 		}
-		h.note("seal")
+		env.note("seal")
 		return models.StatusCompleted, nil
 	})
-	h.signs(time.Second, 0)
+	env.signs(time.Second, 0)
 	for _, name := range []string{temporal.SignalVoided, temporal.SignalSignerDeclined, temporal.SignalSignerSigned} {
-		h.signal(1500*time.Millisecond, name)
+		env.signal(1500*time.Millisecond, name)
 	}
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
 // unsealed lets sealing fail until the workflow has been told and closed.
-func (h *fakeEnv) unsealed() {
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+func (env *fakeEnv) unsealed() {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 	})
 }
@@ -322,108 +322,108 @@ func (h *fakeEnv) unsealed() {
 // TestAnEnvelopeThatCannotBeSealed: operators see it, and a void ends it.
 func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.unsealed()
-	h.signs(time.Minute, 0)
-	h.signal(2*time.Minute, temporal.SignalSealingFailed)
+	env := newFakeEnv(t, 1)
+	env.unsealed()
+	env.signs(time.Minute, 0)
+	env.signal(2*time.Minute, temporal.SignalSealingFailed)
 	var step string
-	h.env.RegisterDelayedCallback(func() {
-		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+	env.env.RegisterDelayedCallback(func() {
+		v, err := env.env.QueryWorkflow(temporal.QueryProgress)
 		require.NoError(t, err)
 		var p temporal.Progress
 		require.NoError(t, v.Get(&p))
 		step = p.Step
 	}, 3*time.Minute)
-	h.signal(4*time.Minute, temporal.SignalVoided)
-	h.run(t)
+	env.signal(4*time.Minute, temporal.SignalVoided)
+	env.run(t)
 	assert.Equal(t, "sealing_failed", step)
-	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
 // TestAVoidIsNotLost when it is told before the failure that allowed it.
 func TestAVoidIsNotLost(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.unsealed()
-	h.signs(time.Minute, 0)
-	h.signal(2*time.Minute, temporal.SignalVoided)
-	h.signal(2*time.Minute, temporal.SignalSealingFailed)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+	env := newFakeEnv(t, 1)
+	env.unsealed()
+	env.signs(time.Minute, 0)
+	env.signal(2*time.Minute, temporal.SignalVoided)
+	env.signal(2*time.Minute, temporal.SignalSealingFailed)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
 // TestSealingFindsTheEnvelopeVoided before the workflow is told.
 func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env := newFakeEnv(t, 1)
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		return models.StatusVoided, nil
 	})
-	h.signs(time.Minute, 0)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "closing"}, h.calls)
+	env.signs(time.Minute, 0)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
 // TestALostWorkflowKnowsThatItIsStuck: what it is to know is in the database.
 func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.plan.Signers[0].Signed, h.plan.Status, h.plan.Problem = true, models.StatusSealing, models.SealingOriginalMissing
-	h.unsealed()
-	h.signal(time.Minute, temporal.SignalVoided)
-	h.run(t)
-	assert.Equal(t, []string{"closing"}, h.calls)
+	env := newFakeEnv(t, 1)
+	env.plan.Signers[0].Signed, env.plan.Status, env.plan.Problem = true, models.StatusSealing, models.SealingOriginalMissing
+	env.unsealed()
+	env.signal(time.Minute, temporal.SignalVoided)
+	env.run(t)
+	assert.Equal(t, []string{"closing"}, env.calls)
 }
 
 // TestSealedAfterAll: a problem that was mended.
 func TestSealedAfterAll(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
+	env := newFakeEnv(t, 1)
 	tries := 0
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries < 3 {
 			return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 		}
-		h.note("seal")
+		env.note("seal")
 		return models.StatusCompleted, nil
 	})
-	h.signs(time.Minute, 0)
-	h.signal(2*time.Minute, temporal.SignalSealingFailed)
-	h.run(t)
-	assert.Equal(t, []string{"invite A", "seal", "copies"}, h.calls)
+	env.signs(time.Minute, 0)
+	env.signal(2*time.Minute, temporal.SignalSealingFailed)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 1, 2)
-	h.seals()
-	h.remindsEvery(72 * time.Hour)
-	deadline := h.begin.Add(240 * time.Hour).UTC()
-	h.plan.Deadline = &deadline
+	env := newFakeEnv(t, 1, 1, 2)
+	env.seals()
+	env.remindsEvery(72 * time.Hour)
+	deadline := env.begin.Add(240 * time.Hour).UTC()
+	env.plan.Deadline = &deadline
 	ask := func() (p temporal.Progress) {
-		v, err := h.env.QueryWorkflow(temporal.QueryProgress)
+		v, err := env.env.QueryWorkflow(temporal.QueryProgress)
 		require.NoError(t, err)
 		require.NoError(t, v.Get(&p))
 		return p
 	}
-	id := func(i int) uuid.UUID { return h.plan.Signers[i].ID }
-	h.env.RegisterDelayedCallback(func() {
+	id := func(i int) uuid.UUID { return env.plan.Signers[i].ID }
+	env.env.RegisterDelayedCallback(func() {
 		p := ask()
 		assert.Equal(t, "waiting", p.Step)
 		assert.Equal(t, 1, p.OpenGroup)
 		assert.Equal(t, []uuid.UUID{id(0), id(1)}, p.Awaiting)
 		assert.Equal(t, deadline, *p.Deadline)
-		assert.Equal(t, 72*time.Hour, p.NextReminder.Sub(h.begin).Round(time.Minute))
+		assert.Equal(t, 72*time.Hour, p.NextReminder.Sub(env.begin).Round(time.Minute))
 	}, time.Minute)
-	h.signs(time.Hour, 0)
-	h.signs(2*time.Hour, 1)
-	h.env.RegisterDelayedCallback(func() {
+	env.signs(time.Hour, 0)
+	env.signs(2*time.Hour, 1)
+	env.env.RegisterDelayedCallback(func() {
 		p := ask()
 		assert.Equal(t, 2, p.OpenGroup)
 		assert.Equal(t, []uuid.UUID{id(2)}, p.Awaiting)
 	}, 3*time.Hour)
-	h.signs(4*time.Hour, 2)
-	h.run(t)
+	env.signs(4*time.Hour, 2)
+	env.run(t)
 	p := ask()
 	assert.Equal(t, "done", p.Step)
 	assert.Empty(t, p.Awaiting)
@@ -444,15 +444,15 @@ func TestStartedAnew(t *testing.T) {
 	} {
 		t.Run(string(c.status), func(t *testing.T) {
 			t.Parallel()
-			h := newFakeEnv(t, 1, 2)
-			h.seals()
-			h.plan.Status = c.status
+			env := newFakeEnv(t, 1, 2)
+			env.seals()
+			env.plan.Status = c.status
 			for i, s := range c.signed {
-				h.plan.Signers[i].Signed = s
+				env.plan.Signers[i].Signed = s
 			}
-			h.signs(time.Hour, 1)
-			h.run(t)
-			assert.Equal(t, c.want, h.calls)
+			env.signs(time.Hour, 1)
+			env.run(t)
+			assert.Equal(t, c.want, env.calls)
 		})
 	}
 }
@@ -465,26 +465,26 @@ func TestLinksAreRenewed(t *testing.T) {
 	for name, every := range map[string]time.Duration{"no reminders": 0, "weekly reminders": 7 * day} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newFakeEnv(t, 1)
-			h.seals()
-			h.remindsEvery(every)
-			first := h.begin.Add(27 * day)
-			h.plan.RenewAt = &first
+			env := newFakeEnv(t, 1)
+			env.seals()
+			env.remindsEvery(every)
+			first := env.begin.Add(27 * day)
+			env.plan.RenewAt = &first
 			renewals := 0
-			h.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+			env.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
 				renewals++
-				h.note(fmt.Sprintf("renew %d", renewals))
-				next := h.env.Now().Add(27 * day)
+				env.note(fmt.Sprintf("renew %d", renewals))
+				next := env.env.Now().Add(27 * day)
 				return &next, nil
 			})
-			h.signs(100*day, 0)
-			h.run(t)
+			env.signs(100*day, 0)
+			env.run(t)
 			assert.Equal(t, 3, renewals)
 			for i := range 3 {
-				assert.InDelta(t, float64(27*(i+1)), h.times[fmt.Sprintf("renew %d", i+1)].Hours()/24, 0.1)
+				assert.InDelta(t, float64(27*(i+1)), env.times[fmt.Sprintf("renew %d", i+1)].Hours()/24, 0.1)
 			}
 			reminders := 0
-			for _, c := range h.calls {
+			for _, c := range env.calls {
 				if c == "remind" {
 					reminders++
 				}
@@ -500,10 +500,10 @@ func TestLinksAreRenewed(t *testing.T) {
 
 func TestARefusalEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1)
-	h.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.Status(""),
+	env := newFakeEnv(t, 1)
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.Status(""),
 		sdktemporal.NewNonRetryableApplicationError("The envelope is draft.", "envelope_not_sealing", nil))
-	h.signs(time.Minute, 0)
-	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
-	require.ErrorContains(t, h.env.GetWorkflowError(), "envelope_not_sealing")
+	env.signs(time.Minute, 0)
+	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
+	require.ErrorContains(t, env.env.GetWorkflowError(), "envelope_not_sealing")
 }

@@ -42,8 +42,8 @@ type registered struct {
 	workflows map[string]any
 }
 
-func (r registered) RegisterWorkflowWithOptions(w any, o workflow.RegisterOptions) {
-	r.workflows[o.Name] = w
+func (r registered) RegisterWorkflowWithOptions(sc any, o workflow.RegisterOptions) {
+	r.workflows[o.Name] = sc
 }
 
 func (registered) RegisterActivity(any) {}
@@ -57,8 +57,8 @@ func workflowTypes() map[string]any {
 
 func replayer() sdkworker.WorkflowReplayer {
 	r := sdkworker.NewWorkflowReplayer()
-	for name, w := range workflowTypes() {
-		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
+	for name, sc := range workflowTypes() {
+		r.RegisterWorkflowWithOptions(sc, workflow.RegisterOptions{Name: name})
 	}
 	return r
 }
@@ -69,12 +69,12 @@ func TestSavedHistoriesReplay(t *testing.T) {
 	require.NoError(t, err)
 	saved := map[string]bool{}
 	for _, f := range files {
-		h, err := client.HistoryFromJSON(must(os.Open(f)), client.HistoryJSONOptions{})
+		env, err := client.HistoryFromJSON(must(os.Open(f)), client.HistoryJSONOptions{})
 		require.NoError(t, err)
-		saved[h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName()] = true
+		saved[env.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName()] = true
 		t.Run(f, func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(t), h))
+			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(t), env))
 		})
 	}
 	for name := range workflowTypes() {
@@ -158,11 +158,11 @@ func (s *scenario) register(r sdkworker.Registry) {
 		}
 		return nil
 	})
-	register("AnchorAudit", func(ctx context.Context) (activities.Anchored, error) {
+	register("AnchorAudit", func(ctx context.Context) (activities.AnchorResult, error) {
 		if activity.GetInfo(ctx).Attempt == 1 {
-			return activities.Anchored{}, errors.New("time-stamp authority answered 503")
+			return activities.AnchorResult{}, errors.New("time-stamp authority answered 503")
 		}
-		return activities.Anchored{Number: 1, Entries: 2}, nil
+		return activities.AnchorResult{Number: 1, Entries: 2}, nil
 	})
 	register("AbandonDelivery", func(context.Context, uuid.UUID) error { return nil })
 	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
@@ -201,7 +201,7 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) erro
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
 		opts.NextRetryDelay = in.Delays[n]
 	}
-	return sdktemporal.NewApplicationErrorWithOptions("no", activities.NotDelivered, opts)
+	return sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
 }
 
 // planFor has a signer for each routing group given.
@@ -265,10 +265,10 @@ func TestFreshHistoriesReplay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := s.play(t, name)
-			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(t), h))
+			env := s.play(t, name)
+			require.NoError(t, replayer().ReplayWorkflowHistory(quiet(t), env))
 			if *record != "" {
-				save(t, h, filepath.Join("testdata", "histories", *record, name+".json"))
+				save(t, env, filepath.Join("testdata", "histories", *record, name+".json"))
 			}
 		})
 	}
@@ -330,8 +330,8 @@ func (s *scenario) start() (kind string, args []any) {
 func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	t.Helper()
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
-	for name, w := range workflowTypes() {
-		main.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
+	for name, sc := range workflowTypes() {
+		main.RegisterWorkflowWithOptions(sc, workflow.RegisterOptions{Name: name})
 	}
 	s.register(main)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{DisableWorkflowWorker: true})
@@ -339,9 +339,9 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	sealing.RegisterActivityWithOptions(s.timestamp, activity.RegisterOptions{Name: "Timestamp"})
 	hooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{DisableWorkflowWorker: true})
 	hooks.RegisterActivityWithOptions(s.deliver, activity.RegisterOptions{Name: "Deliver"})
-	for _, w := range []sdkworker.Worker{main, sealing, hooks} {
-		require.NoError(t, w.Start())
-		t.Cleanup(w.Stop)
+	for _, sc := range []sdkworker.Worker{main, sealing, hooks} {
+		require.NoError(t, sc.Start())
+		t.Cleanup(sc.Stop)
 	}
 }
 
@@ -380,19 +380,19 @@ func TestTenActions(t *testing.T) {
 
 func history(t *testing.T, c client.Client, id string) *historypb.History {
 	t.Helper()
-	h := &historypb.History{}
+	env := &historypb.History{}
 	it := c.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		ev, err := it.Next()
 		require.NoError(t, err)
-		h.Events = append(h.Events, ev)
+		env.Events = append(env.Events, ev)
 	}
-	return h
+	return env
 }
 
-func save(t *testing.T, h *historypb.History, path string) {
+func save(t *testing.T, env *historypb.History, path string) {
 	t.Helper()
-	b, err := protojson.MarshalOptions{Indent: " "}.Marshal(h)
+	b, err := protojson.MarshalOptions{Indent: " "}.Marshal(env)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(t, os.WriteFile(path, append(b, '\n'), 0o600))

@@ -108,7 +108,7 @@ func TestRestartedBetweenReminders(t *testing.T) {
 			}
 			require.NoError(t, live(again, 4*day, func(env *testsuite.TestWorkflowEnvironment) {
 				_, err := s.Change(t.Context(), app.ID, in.EnvelopeID, func(e *models.Envelope) error {
-					return e.Void(models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}, nil)
+					return e.Void(models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}, nil)
 				})
 				require.NoError(t, err)
 				env.SignalWorkflow(temporal.SignalVoided, temporal.SignerSignal{})
@@ -133,7 +133,7 @@ func TestRestartedBetweenReminders(t *testing.T) {
 // sendEnvelope stores an envelope that two signers are asked to sign.
 func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) temporal.EnvelopeInput {
 	t.Helper()
-	act, days := models.Act{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30
+	act, days := models.ActionContext{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30
 	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(t, err)
 	_, err = e.AddDocument(act, models.DocumentInput{
@@ -145,7 +145,7 @@ func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) te
 		require.NoError(t, err)
 		_, err = e.AddFields(act, []models.FieldInput{{
 			SignerRef: signer.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 9, H: 9, Required: true, Origin: models.OriginTopLeft,
-		}}, models.NoPath)
+		}}, models.NoPrefix)
 		require.NoError(t, err)
 	}
 	require.NoError(t, e.Send(act, nil))

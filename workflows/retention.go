@@ -43,7 +43,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The retention is over; deleting the files.")
-	if err := runShown(ctx, stuckPurge, activityOptions("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
+	if err := runReportingStuck(ctx, stuckPurge, activityOptions("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")

@@ -20,14 +20,14 @@ const (
 	stuckTimestamp  = "timestamp"
 )
 
-// stuckAfter is how many failed attempts at an activity make its workflow stuck:
+// stuckAfterAttempts is how many failed attempts at an activity make its workflow stuck:
 // with the delays of retryForever they take some four minutes.
-const stuckAfter = 10
+const stuckAfterAttempts = 10
 
-// runShown runs an activity until it succeeds. After stuckAfter failed attempts the
+// runReportingStuck runs an activity until it succeeds. After stuckAfterAttempts failed attempts the
 // search attribute Stuck names it, until it succeeds after all. A workflow that does
 // well has no further action for it.
-func runShown(ctx workflow.Context, what string, opts workflow.ActivityOptions, activity, in any) error {
+func runReportingStuck(ctx workflow.Context, what string, opts workflow.ActivityOptions, activity, in any) error {
 	err := executeFirst(ctx, opts, activity, in).Get(ctx, nil)
 	if !retryable(err) {
 		return err
@@ -35,10 +35,10 @@ func runShown(ctx workflow.Context, what string, opts workflow.ActivityOptions, 
 	return keepTrying(ctx, what, opts, activity, in)
 }
 
-// executeFirst starts an activity that ends after stuckAfter attempts.
+// executeFirst starts an activity that ends after stuckAfterAttempts attempts.
 func executeFirst(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
 	policy := *opts.RetryPolicy
-	policy.MaximumAttempts = stuckAfter
+	policy.MaximumAttempts = stuckAfterAttempts
 	opts.RetryPolicy = &policy
 	return execute(ctx, opts, activity, in)
 }
@@ -49,7 +49,7 @@ func keepTrying(ctx workflow.Context, what string, opts workflow.ActivityOptions
 	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueSet(what)); err != nil {
 		return fmt.Errorf("show what is stuck: %w", err)
 	}
-	workflow.GetLogger(ctx).Warn("stuck", "in", what)
+	workflow.GetLogger(ctx).Warn("workflow is stuck", "in", what)
 	policy := *opts.RetryPolicy
 	policy.InitialInterval = policy.MaximumInterval // the delay that the first attempts have come to
 	opts.RetryPolicy = &policy

@@ -108,15 +108,15 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 // TestStuckInvitations: an invitation that nobody takes is shown, holds up nothing, and is given up when the envelope is closed.
 func TestStuckInvitations(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 1)
-	h.mailDown = true
-	shown := upserts(h.env)
-	h.signal(24*time.Hour, temporal.SignalVoided)
-	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
-	require.True(t, h.env.IsWorkflowCompleted())
-	require.NoError(t, h.env.GetWorkflowError())
+	env := newFakeEnv(t, 1, 1)
+	env.mailDown = true
+	shown := upserts(env.env)
+	env.signal(24*time.Hour, temporal.SignalVoided)
+	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
+	require.True(t, env.env.IsWorkflowCompleted())
+	require.NoError(t, env.env.GetWorkflowError())
 	require.Equal(t, []string{"stuck in invitation", "stuck in invitation", "voided"}, *shown)
-	require.Equal(t, 24*time.Hour, h.times["closing"].Truncate(time.Minute))
+	require.Equal(t, 24*time.Hour, env.times["closing"].Truncate(time.Minute))
 }
 
 // TestARefusalIsNotTriedAgain: what cannot change fails at once, and is not called stuck.
@@ -141,16 +141,16 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 // TestDetailsSayWhoIsAwaited: in words, without a name.
 func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	t.Parallel()
-	h := newFakeEnv(t, 1, 1, 2)
-	deadline := h.begin.Add(30 * 24 * time.Hour)
-	h.plan.Deadline = &deadline
-	h.remindsEvery(72 * time.Hour)
-	h.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(models.StatusExpired, nil).Maybe()
+	env := newFakeEnv(t, 1, 1, 2)
+	deadline := env.begin.Add(30 * 24 * time.Hour)
+	env.plan.Deadline = &deadline
+	env.remindsEvery(72 * time.Hour)
+	env.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(models.StatusExpired, nil).Maybe()
 	at := func(t time.Time) string { return t.UTC().Format("2 January 2006 15:04 UTC") }
 	details := map[time.Duration]string{}
 	look := func(after time.Duration) {
-		h.env.RegisterDelayedCallback(func() {
-			v, err := h.env.QueryWorkflow("__temporal_workflow_metadata")
+		env.env.RegisterDelayedCallback(func() {
+			v, err := env.env.QueryWorkflow("__temporal_workflow_metadata")
 			require.NoError(t, err)
 			var m sdkpb.WorkflowMetadata
 			require.NoError(t, v.Get(&m))
@@ -158,17 +158,17 @@ func TestDetailsSayWhoIsAwaited(t *testing.T) {
 		}, after)
 	}
 	look(time.Hour)
-	h.signs(2*time.Hour, 0)
+	env.signs(2*time.Hour, 0)
 	look(3 * time.Hour)
-	h.signs(4*time.Hour, 1)
+	env.signs(4*time.Hour, 1)
 	look(5 * time.Hour)
-	h.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: h.in})
+	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
 	until := func(reminder time.Duration) string {
-		return ", until " + at(deadline) + ". Next reminder: " + at(h.begin.Add(reminder)) + "."
+		return ", until " + at(deadline) + ". Next reminder: " + at(env.begin.Add(reminder)) + "."
 	}
-	require.Equal(t, "0 of 3 signed. Waiting for 2 signer(s) of routing group 1 since "+at(h.begin)+until(72*time.Hour), details[time.Hour])
-	require.Equal(t, "1 of 3 signed. Waiting for 1 signer(s) of routing group 1 since "+at(h.begin)+until(72*time.Hour), details[3*time.Hour])
-	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(h.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
+	require.Equal(t, "0 of 3 signed. Waiting for 2 signer(s) of routing group 1 since "+at(env.begin)+until(72*time.Hour), details[time.Hour])
+	require.Equal(t, "1 of 3 signed. Waiting for 1 signer(s) of routing group 1 since "+at(env.begin)+until(72*time.Hour), details[3*time.Hour])
+	require.Equal(t, "2 of 3 signed. Waiting for 1 signer(s) of routing group 2 since "+at(env.begin.Add(4*time.Hour))+until(76*time.Hour), details[5*time.Hour])
 }
 
 // TestEveryRunningWorkflowSaysWhatItWaitsFor, to an operator who opens it.
@@ -202,7 +202,7 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			for _, a := range []any{acts.Deliver, acts.Invite, acts.RemindDeletion, acts.Timestamp} {
 				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()
 			}
-			env.OnActivity(acts.AnchorAudit, mock.Anything).Return(activities.Anchored{}, down).Maybe()
+			env.OnActivity(acts.AnchorAudit, mock.Anything).Return(activities.AnchorResult{}, down).Maybe()
 			details := ""
 			env.RegisterDelayedCallback(func() {
 				v, err := env.QueryWorkflow("__temporal_workflow_metadata")
@@ -233,13 +233,13 @@ func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 			if message == "" {
 				return sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
 			}
-			return sdktemporal.NewNonRetryableApplicationError(message, activities.NotDelivered, nil)
+			return sdktemporal.NewNonRetryableApplicationError(message, activities.ErrTypeNotDelivered, nil)
 		})
 		env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything).Return(nil)
 		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
 		var app *sdktemporal.ApplicationError
 		require.ErrorAs(t, env.GetWorkflowError(), &app)
 		require.Equal(t, want, app.Message())
-		require.Equal(t, activities.NotDelivered, app.Type())
+		require.Equal(t, activities.ErrTypeNotDelivered, app.Type())
 	}
 }

@@ -21,7 +21,7 @@ const (
 func (w *envelope) waitForFactOrTime(ctx workflow.Context) (due, error) {
 	w.setTimer(ctx)
 	w.enter(ctx, stepWaiting)
-	sel := w.listen(ctx)
+	sel := w.addSignals(ctx)
 	if w.timer != nil {
 		sel.AddFuture(w.timer, func(workflow.Future) { w.timer = nil })
 	}

@@ -16,7 +16,7 @@ import (
 // tsaLimit bounds one question to the time-stamp authority.
 const tsaLimit = 30 * time.Second
 
-func authority(cfg config.Config) *cms.Authority {
+func timestampAuthority(cfg config.Config) *cms.Authority {
 	return &cms.Authority{URL: cfg.TSAURL, Client: &http.Client{Timeout: tsaLimit}, Rand: rand.Reader}
 }
 
@@ -26,7 +26,7 @@ func (a *app) anchorer() activities.Anchorer {
 		return nil
 	}
 	a.metrics.Anchor(a.lastAnchor)
-	return audit.Anchorer{Store: a.store, Blobs: a.blobs, Authority: authority(a.cfg), Now: now}
+	return audit.Anchorer{Store: a.store, Blobs: a.blobs, Authority: timestampAuthority(a.cfg), Now: now}
 }
 
 func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
@@ -40,9 +40,9 @@ func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
 // scheduleAnchors has Temporal run it every day, or no longer.
 func (a *app) scheduleAnchors(ctx context.Context) error {
 	if a.cfg.TSAAnchor {
-		return temporal.KeepAnchoring(ctx, a.client)
+		return temporal.EnsureAnchorSchedule(ctx, a.client)
 	}
-	if err := temporal.EndAnchoring(ctx, a.client); err != nil {
+	if err := temporal.DeleteAnchorSchedule(ctx, a.client); err != nil {
 		a.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ type apiCommand struct{}
 
 // Run serves the API, and dispatches what its own requests commit.
 func (apiCommand) Run(ctx context.Context) (err error) {
-	cfg, err := production("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
+	cfg, err := productionConfig("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
 	if err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	h, err := a.api()
+	h, err := a.newHandler()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	if err := a.observe(ctx, &wg); err != nil {
 		return err
 	}
-	wg.Go(func() { a.dispatcher().Run(ctx) })
-	wg.Go(func() { a.housekeep(ctx) })
+	wg.Go(func() { a.newDispatcher().Run(ctx) })
+	wg.Go(func() { a.deleteExpired(ctx) })
 	return serve(ctx, l, h)
 }

@@ -35,20 +35,20 @@ import (
 
 // app is the service, put together from its settings.
 type app struct {
-	cfg    config.Config
-	log    *slog.Logger
-	vault  *vault.Vault
-	store  *store.Store
-	blobs  blob.Store
-	tokens *credential.Tokens
-	mail   metrics.Mailer
-	sms    notify.SMS
-	client client.Client
-	tracer trace.Tracer // nil unless the environment asks for traces
-	ended  func()       // sends the last spans
+	cfg         config.Config
+	log         *slog.Logger
+	vault       *vault.Vault
+	store       *store.Store
+	blobs       blob.Store
+	tokens      *credential.Tokens
+	mail        metrics.Mailer
+	sms         notify.SMS
+	client      client.Client
+	tracer      trace.Tracer // nil unless the environment asks for traces
+	stopTracing func()       // sends the last spans
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics
-	sealer  *sealer // of a process that has workers
+	sealer  *reloadingSealer // of a process that has workers
 	// validators are of a process that has the API.
 	validators *sandbox.Pool
 }
@@ -90,7 +90,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 	if a.tokens, err = credential.NewTokens(keys, now); err != nil {
 		return nil, err
 	}
-	a.tokens.Follow(func() ([]store.Key, error) {
+	a.tokens.ReloadFrom(func() ([]store.Key, error) {
 		ctx, cancel := context.WithTimeout(ctx, keysLimit)
 		defer cancel()
 		return a.store.Keys(ctx, models.KeyTokens)
@@ -124,14 +124,14 @@ func (a *app) close() error {
 	if a.store != nil {
 		err = a.store.Close()
 	}
-	if a.ended != nil {
-		a.ended()
+	if a.stopTracing != nil {
+		a.stopTracing()
 	}
 	return err
 }
 
-// api puts the HTTP handler together.
-func (a *app) api() (http.Handler, error) {
+// newHandler puts the HTTP handler together.
+func (a *app) newHandler() (http.Handler, error) {
 	limits := admission.DefaultLimits()
 	limits.MaxBytes = a.cfg.UploadLimit
 	self, err := os.Executable()
@@ -170,13 +170,13 @@ func (a *app) api() (http.Handler, error) {
 	})
 }
 
-// housekeep removes what has run out, every minute, until ctx ends.
-func (a *app) housekeep(ctx context.Context) {
+// deleteExpired removes what has run out, every minute, until ctx ends.
+func (a *app) deleteExpired(ctx context.Context) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
 	for {
-		if err := a.store.Housekeep(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "housekeeping failed", "error", err)
+		if err := a.store.DeleteExpired(ctx); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "expired rows not deleted", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -186,10 +186,10 @@ func (a *app) housekeep(ctx context.Context) {
 	}
 }
 
-// workers puts the Temporal workers together. The seal makes a trial signature
+// newWorkers puts the Temporal workers together. The seal makes a trial signature
 // here, so that a missing or expired key is noticed before anyone has signed.
-func (a *app) workers(ctx context.Context) (worker.Workers, error) {
-	sealer, err := newSealer(ctx, a.cfg, a.store)
+func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
+	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +206,8 @@ func (a *app) workers(ctx context.Context) (worker.Workers, error) {
 	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
 }
 
-// dispatcher tells Temporal what was committed.
-func (a *app) dispatcher() *temporal.Dispatcher {
+// newDispatcher delivers the outbox to Temporal.
+func (a *app) newDispatcher() *temporal.Dispatcher {
 	plans := &activities.Activities{Store: a.store, ReminderInterval: a.cfg.ReminderInterval}
 	return &temporal.Dispatcher{
 		Plan:   plans.LoadPlan,

@@ -48,11 +48,11 @@ func (v auditVerify) Run(ctx context.Context) error {
 		sum := &auditSummary{out: os.Stdout, json: v.JSON}
 		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: anchors.Stampers, Revocation: trust.Evidence{CRLs: lists}}
 		if v.All {
-			err = verifier.All(ctx, sum.tell)
+			err = verifier.All(ctx, sum.add)
 		} else {
-			err = verifier.One(ctx, v.Envelope, sum.tell)
+			err = verifier.One(ctx, v.Envelope, sum.add)
 		}
-		return errors.Join(err, sum.end())
+		return errors.Join(err, sum.print())
 	})
 }
 
@@ -78,7 +78,7 @@ type auditSummary struct {
 	last                             *audit.AnchorReport // the newest that holds
 }
 
-func (a *auditSummary) tell(r *audit.Report) error {
+func (a *auditSummary) add(r *audit.Report) error {
 	subject := r.EnvelopeID.String()
 	if r.Anchor != nil {
 		subject = fmt.Sprintf("anchor %d", r.Anchor.Number)
@@ -105,7 +105,7 @@ func (a *auditSummary) tell(r *audit.Report) error {
 	return nil
 }
 
-func (a *auditSummary) end() error {
+func (a *auditSummary) print() error {
 	if !a.json {
 		if err := a.total(); err != nil {
 			return err

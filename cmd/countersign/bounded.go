@@ -11,25 +11,25 @@ import (
 	"countersign/seal/verify"
 )
 
-// bounded verifies files in a process of its own, as the API does: a hostile file
+// examiner verifies files in a process of its own, as the API does: a hostile file
 // can end that one, or use up what it may take, and nothing else.
-type bounded struct {
+type examiner struct {
 	validators *sandbox.Pool
 	opt        verify.Options
 }
 
-func newBounded(opt verify.Options) (*bounded, error) {
+func newExaminer(opt verify.Options) (*examiner, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that examines PDFs: %w", err)
 	}
-	return &bounded{sandbox.New(self, "validate-pdf"), opt}, nil
+	return &examiner{sandbox.New(self, "validate-pdf"), opt}, nil
 }
 
-func (b *bounded) close() { b.validators.Close() }
+func (b *examiner) close() { b.validators.Close() }
 
 // verify is verify.File. What takes more than the process may has no verdict.
-func (b *bounded) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
+func (b *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, b.validators, f, size)
 	var refused *refusal.Error
 	if errors.As(err, &refused) {

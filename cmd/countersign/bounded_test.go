@@ -33,7 +33,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	info, err := f.Stat()
 	require.NoError(t, err)
 
-	in, err := newBounded(verify.Options{Now: now})
+	in, err := newExaminer(verify.Options{Now: now})
 	require.NoError(t, err)
 	defer in.close()
 	got, err := in.verify(t.Context(), f, info.Size())
@@ -57,7 +57,7 @@ func TestVerifyIsBounded(t *testing.T) {
 	require.Equal(t, want, got)
 
 	// The same with less memory than the process itself needs.
-	small := &bounded{sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
+	small := &examiner{sandbox.New("/bin/sh", "-c", `COUNTERSIGN_ADMIT_MEMORY=8000000 exec "$0" validate-pdf`, os.Args[0]), in.opt}
 	defer small.close()
 	_, err = small.verify(t.Context(), f, info.Size())
 	require.ErrorIs(t, err, errTooComplex)

@@ -19,7 +19,7 @@ type database struct {
 
 func (d database) config() (config.Config, error) {
 	if d.DataDir == "" {
-		return production("DATABASE_URL", "MASTER_KEY")
+		return productionConfig("DATABASE_URL", "MASTER_KEY")
 	}
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return config.Config{}, err
@@ -48,7 +48,7 @@ func (d database) with(ctx context.Context, fn func(*store.Store) error) (err er
 // withApp is with for an app, which is named by its client id or its own.
 func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Store, *models.App) error) error {
 	return d.with(ctx, func(s *store.Store) error {
-		app, err := s.AppOf(ctx, id)
+		app, err := s.AppByAnyID(ctx, id)
 		if err != nil {
 			return err
 		}

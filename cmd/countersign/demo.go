@@ -77,9 +77,9 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before demo) (
 	return login, err
 }
 
-// listenAgain listens where an earlier run did, if the address leaves the port
+// listenOnSamePort listens where an earlier run did, if the address leaves the port
 // open and that one is free.
-func listenAgain(ctx context.Context, address, before string) (net.Listener, error) {
+func listenOnSamePort(ctx context.Context, address, before string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if old, oldPort, err2 := net.SplitHostPort(before); err == nil && err2 == nil && port == "0" && old == host {
 		if l, err := listen(ctx, net.JoinHostPort(host, oldPort)); err == nil {
@@ -89,8 +89,8 @@ func listenAgain(ctx context.Context, address, before string) (net.Listener, err
 	return listen(ctx, address)
 }
 
-// portAgain is the port of an address of an earlier run if it is free, else 0.
-func portAgain(ctx context.Context, before string) string {
+// samePort is the port of an address of an earlier run if it is free, else 0.
+func samePort(ctx context.Context, before string) string {
 	if u, err := url.Parse(before); err == nil && u.Scheme == "http" {
 		before = u.Host
 	}

@@ -85,11 +85,11 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	h, err := a.api()
+	h, err := a.newHandler()
 	if err != nil {
 		return err
 	}
-	ws, err := a.workers(ctx)
+	ws, err := a.newWorkers(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	if err := a.scheduleAnchors(ctx); err != nil {
 		return err
 	}
-	wg.Go(func() { a.dispatcher().Run(ctx) })
-	wg.Go(func() { a.housekeep(ctx) })
+	wg.Go(func() { a.newDispatcher().Run(ctx) })
+	wg.Go(func() { a.deleteExpired(ctx) })
 	wg.Go(func() { a.watchCertificate(ctx) })
 	if err := a.observe(ctx, &wg); err != nil {
 		return err
@@ -134,11 +134,11 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	if err != nil {
 		return "", "", err
 	}
-	page, err := listenAgain(ctx, d.InboxListen, strings.TrimPrefix(before.InboxURL, "http://"))
+	page, err := listenOnSamePort(ctx, d.InboxListen, strings.TrimPrefix(before.InboxURL, "http://"))
 	if err != nil {
 		return "", "", err
 	}
-	smtp, err := listenAgain(ctx, "127.0.0.1:0", before.SMTPAddress)
+	smtp, err := listenOnSamePort(ctx, "127.0.0.1:0", before.SMTPAddress)
 	if err != nil {
 		return "", "", errors.Join(err, page.Close())
 	}
@@ -168,10 +168,10 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 	}
 	port, uiPort := fmt.Sprint(d.TemporalPort), fmt.Sprint(d.UIPort)
 	if port == "0" {
-		port = portAgain(ctx, before.TemporalAddress)
+		port = samePort(ctx, before.TemporalAddress)
 	}
 	if uiPort == "0" {
-		uiPort = portAgain(ctx, before.TemporalUIURL)
+		uiPort = samePort(ctx, before.TemporalUIURL)
 	}
 	start, done := context.WithTimeout(ctx, startLimit)
 	defer done()
@@ -254,14 +254,14 @@ func devConfig(dir, listen string) (config.Config, error) {
 	c.Listen, c.DataDir = listen, dir
 	c.DatabaseURL = config.Secret("sqlite://" + filepath.Join(dir, "countersign.db"))
 	c.BlobURL = "file://" + filepath.ToSlash(filepath.Join(dir, "files"))
-	c.MasterKey = config.Secret(readTrim(filepath.Join(dir, "keys", "master.key")))
+	c.MasterKey = config.Secret(readTrimmed(filepath.Join(dir, "keys", "master.key")))
 	c.SealKey, c.SealCert = filepath.Join(dir, "keys", "seal.key.pem"), filepath.Join(dir, "keys", "seal.cert.pem")
 	c.WebhookAllowPrivate, c.LogLevel = true, slog.LevelWarn
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
 	return config.Load(os.Environ(), c)
 }
 
-func readTrim(path string) string {
+func readTrimmed(path string) string {
 	b, err := os.ReadFile(path) //nolint:gosec // our own data directory
 	if err != nil {
 		return ""

@@ -29,8 +29,8 @@ type doctorCommand struct {
 // The outcomes of an examination. A warning does not make the exit code 1.
 const (
 	healthy = "ok"
-	warning = "warning"
-	failing = "failed"
+	warned  = "warning"
+	failed  = "failed"
 	skipped = "skipped" // it rests on something that failed
 )
 
@@ -43,15 +43,15 @@ type finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-var errUnwell = errors.New("something is wrong: see above")
+var errUnhealthy = errors.New("something is wrong: see above")
 
-// examineLimit bounds one question to another service.
-const examineLimit = 15 * time.Second
+// checkTimeout bounds one question to another service.
+const checkTimeout = 15 * time.Second
 
 // Run examines everything that the settings name, also after a part has failed.
 func (d doctorCommand) Run(ctx context.Context) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings say it
-	x := &examination{}
+	x := &doctor{}
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err == nil {
 		err = cfg.Require("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
@@ -65,18 +65,18 @@ func (d doctorCommand) Run(ctx context.Context) error {
 	return x.report(os.Stdout, d.JSON)
 }
 
-// examination collects the findings, in the order in which they are made.
-type examination struct{ findings []finding }
+// doctor collects the findings, in the order in which they are made.
+type doctor struct{ findings []finding }
 
-func (x *examination) add(check, status, detail, advice string) {
+func (x *doctor) add(check, status, detail, advice string) {
 	x.findings = append(x.findings, finding{check, status, detail, advice})
 }
-func (x *examination) ok(check, detail string) { x.add(check, healthy, detail, "") }
-func (x *examination) fail(check string, err error, advice string) {
-	x.add(check, failing, strings.Join(strings.Fields(err.Error()), " "), advice)
+func (x *doctor) ok(check, detail string) { x.add(check, healthy, detail, "") }
+func (x *doctor) fail(check string, err error, advice string) {
+	x.add(check, failed, strings.Join(strings.Fields(err.Error()), " "), advice)
 }
 
-func (x *examination) run(ctx context.Context, cfg config.Config) {
+func (x *doctor) run(ctx context.Context, cfg config.Config) {
 	s := x.database(ctx, cfg)
 	if s != nil {
 		defer func() { _ = s.Close() }() // nothing was written
@@ -91,9 +91,9 @@ func (x *examination) run(ctx context.Context, cfg config.Config) {
 }
 
 // database returns nil unless the database can be used.
-func (x *examination) database(ctx context.Context, cfg config.Config) *store.Store {
+func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	const rest = "not looked at without a database"
-	within, cancel := context.WithTimeout(ctx, examineLimit)
+	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	s, _, err := openStore(within, cfg)
 	if err != nil {
@@ -116,7 +116,7 @@ func (x *examination) database(ctx context.Context, cfg config.Config) *store.St
 	return s
 }
 
-func (x *examination) masterKey(ctx context.Context, s *store.Store) {
+func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
 	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
 		if _, err := s.Keys(ctx, purpose); err != nil {
 			x.fail("master_key", err, "COUNTERSIGN_MASTER_KEY is not the key that this database was written with: add the former one after a comma.")
@@ -133,9 +133,9 @@ const (
 	skewLimit  = 30 * time.Second
 )
 
-func (x *examination) clock(ctx context.Context, s *store.Store) {
+func (x *doctor) clock(ctx context.Context, s *store.Store) {
 	const advice = "Let this machine and the database's set their clocks by NTP."
-	ahead, within, err := s.Skew(ctx)
+	ahead, within, err := s.ClockSkew(ctx)
 	if err != nil {
 		x.fail("clock", err, "See the database.")
 		return
@@ -143,20 +143,20 @@ func (x *examination) clock(ctx context.Context, s *store.Store) {
 	detail := fmt.Sprintf("the database's is %s ahead of ours (± %s)", ahead.Round(time.Millisecond), within.Round(time.Millisecond))
 	switch off := ahead.Abs() - within; {
 	case off > skewLimit:
-		x.add("clock", failing, detail, advice)
+		x.add("clock", failed, detail, advice)
 	case off > skewNotice:
-		x.add("clock", warning, detail, advice)
+		x.add("clock", warned, detail, advice)
 	default:
 		x.ok("clock", detail)
 	}
 }
 
-func (x *examination) temporal(ctx context.Context, cfg config.Config) {
+func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 	const rest = "not looked at without Temporal"
 	c, err := temporal.Dial(cfg, slog.New(slog.DiscardHandler), temporal.Observer{})
 	if err == nil {
 		defer c.Close()
-		within, cancel := context.WithTimeout(ctx, examineLimit)
+		within, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		err = temporal.Check(within, c)
 	}
@@ -171,8 +171,8 @@ func (x *examination) temporal(ctx context.Context, cfg config.Config) {
 	x.namespace(ctx, c, cfg.TemporalNamespace)
 }
 
-func (x *examination) namespace(ctx context.Context, c client.Client, name string) {
-	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
 		x.fail("namespace", err, "Create it: temporal operator namespace create --namespace "+name+" --retention 72h")
@@ -184,28 +184,28 @@ func (x *examination) namespace(ctx context.Context, c client.Client, name strin
 	missing, err := temporal.MissingAttributes(ctx, c, name)
 	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
 	switch {
-	case errors.Is(err, temporal.ErrNotAllowed):
-		x.add("search_attributes", warning, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeStatus and Stuck are there as Keyword.")
+	case errors.Is(err, temporal.ErrAttributesNotReadable):
+		x.add("search_attributes", warned, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeStatus and Stuck are there as Keyword.")
 	case err != nil:
 		x.fail("search_attributes", err, "See the Temporal server's log.")
 	case len(missing) > 0:
-		x.add("search_attributes", failing, "missing: "+strings.Join(missing, ", "), add)
+		x.add("search_attributes", failed, "missing: "+strings.Join(missing, ", "), add)
 	default:
 		x.ok("search_attributes", "AppId, TenantId, EnvelopeStatus and Stuck are there")
 	}
-	unserved, err := temporal.Unserved(ctx, c, name)
+	unserved, err := temporal.QueuesWithoutWorkers(ctx, c, name)
 	switch {
 	case err != nil:
 		x.fail("workers", err, "See the Temporal server's log.")
 	case len(unserved) > 0:
-		x.add("workers", warning, fmt.Sprintf("%d of 3 task queues have no worker", len(unserved)), "Start `countersign worker`.")
+		x.add("workers", warned, fmt.Sprintf("%d of 3 task queues have no worker", len(unserved)), "Start `countersign worker`.")
 	default:
 		x.ok("workers", "ask for work on every task queue")
 	}
 }
 
-func (x *examination) files(ctx context.Context, cfg config.Config) {
-	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+func (x *doctor) files(ctx context.Context, cfg config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	b, err := blob.Open(ctx, cfg.BlobURL)
 	if err == nil {
@@ -218,8 +218,8 @@ func (x *examination) files(ctx context.Context, cfg config.Config) {
 	x.ok("files", "a file was written, read and deleted")
 }
 
-func (x *examination) mail(ctx context.Context, cfg config.Config) {
-	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+func (x *doctor) mail(ctx context.Context, cfg config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	m, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
 	if err == nil {
@@ -232,17 +232,17 @@ func (x *examination) mail(ctx context.Context, cfg config.Config) {
 	x.ok("mail", m.String()+" takes the login; no mail was sent")
 }
 
-func (x *examination) seal(ctx context.Context, cfg config.Config, s *store.Store) {
+func (x *doctor) seal(ctx context.Context, cfg config.Config, s *store.Store) {
 	const renew = "Put a new key and certificate in place (COUNTERSIGN_SEAL_KEY, COUNTERSIGN_SEAL_CERT) and restart the workers."
 	switch {
 	case cfg.SealKey == "":
-		x.add("seal_key", warning, "COUNTERSIGN_SEAL_KEY is not set here", "The API needs none; examine the worker with its own settings.")
+		x.add("seal_key", warned, "COUNTERSIGN_SEAL_KEY is not set here", "The API needs none; examine the worker with its own settings.")
 		return
 	case s == nil:
 		x.add("seal_key", skipped, "not looked at without a database that is up to date", "")
 		return
 	}
-	sealer, err := newSealer(ctx, cfg, s)
+	sealer, err := newReloadingSealer(ctx, cfg, s)
 	if err != nil {
 		x.fail("seal_key", err, renew)
 		return
@@ -250,7 +250,7 @@ func (x *examination) seal(ctx context.Context, cfg config.Config, s *store.Stor
 	end := sealer.NotAfter()
 	detail := "a trial signature verifies; the certificate ends on " + end.UTC().Format(time.DateOnly)
 	if end.Sub(now()) < certificateNotice {
-		x.add("seal_key", warning, detail, renew)
+		x.add("seal_key", warned, detail, renew)
 		return
 	}
 	x.ok("seal_key", detail)
@@ -259,14 +259,14 @@ func (x *examination) seal(ctx context.Context, cfg config.Config, s *store.Stor
 // anchorNotice is the age of the last anchor of the audit trail that is warned of.
 const anchorNotice = 48 * time.Hour
 
-func (x *examination) timestamps(ctx context.Context, cfg config.Config, s *store.Store) {
+func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Store) {
 	if cfg.TSAURL == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
-	if _, err := authority(cfg).Stamp(ctx, sum[:]); err != nil {
+	if _, err := timestampAuthority(cfg).Stamp(ctx, sum[:]); err != nil {
 		x.fail("timestamps", err, "See that COUNTERSIGN_TSA_URL is right and reachable from here. Until it answers, anchors wait, and seals too unless COUNTERSIGN_TSA_OPTIONAL is set.")
 	} else {
 		x.ok("timestamps", "the authority puts the time on a digest")
@@ -280,26 +280,26 @@ func (x *examination) timestamps(ctx context.Context, cfg config.Config, s *stor
 	case err != nil:
 		x.fail("anchors", err, "See the database.")
 	case last == nil:
-		x.add("anchors", warning, "the audit trail was never anchored", advice)
+		x.add("anchors", warned, "the audit trail was never anchored", advice)
 	case now().Sub(last.At) > anchorNotice:
-		x.add("anchors", warning, "the audit trail was last anchored on "+last.At.UTC().Format(time.DateOnly), advice)
+		x.add("anchors", warned, "the audit trail was last anchored on "+last.At.UTC().Format(time.DateOnly), advice)
 	default:
 		x.ok("anchors", fmt.Sprintf("the audit trail was last anchored at %s, number %d", last.At.UTC().Format(time.RFC3339), last.Number))
 	}
 }
 
 // report prints the findings; the error makes the exit code 1.
-func (x *examination) report(w io.Writer, asJSON bool) error {
+func (x *doctor) report(w io.Writer, asJSON bool) error {
 	unwell := false
 	for _, f := range x.findings {
-		unwell = unwell || f.Status == failing
+		unwell = unwell || f.Status == failed
 	}
 	if asJSON {
 		if err := json.NewEncoder(w).Encode(map[string]any{"ok": !unwell, "findings": x.findings}); err != nil {
 			return err
 		}
 	} else {
-		marks := map[string]string{healthy: "✓", warning: "!", failing: "✗", skipped: "–"}
+		marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}
 		for _, f := range x.findings {
 			if _, err := fmt.Fprintf(w, "%s %-18s %s\n", marks[f.Status], f.Check, f.Detail); err != nil {
 				return err
@@ -313,7 +313,7 @@ func (x *examination) report(w io.Writer, asJSON bool) error {
 		}
 	}
 	if unwell {
-		return errUnwell
+		return errUnhealthy
 	}
 	return nil
 }

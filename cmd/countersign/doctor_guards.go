@@ -11,9 +11,9 @@ import (
 )
 
 // guards looks at what keeps others out, where it is set up.
-func (x *examination) guards(ctx context.Context, cfg config.Config) {
+func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 	if cfg.ClamdURL != "" {
-		ctx, cancel := context.WithTimeout(ctx, examineLimit)
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		s, err := clamd.Parse(cfg.ClamdURL)
 		if err == nil {
@@ -33,9 +33,9 @@ func (x *examination) guards(ctx context.Context, cfg config.Config) {
 		}
 	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && !cfg.DeclineNeedsCode {
-		x.add("decline", warning, "whoever has a signing link can decline for all, without the signer's code", "Set COUNTERSIGN_DECLINE_NEEDS_CODE=true, unless clients of yours decline without a code.")
+		x.add("decline", warned, "whoever has a signing link can decline for all, without the signer's code", "Set COUNTERSIGN_DECLINE_NEEDS_CODE=true, unless clients of yours decline without a code.")
 	}
 	if strings.HasPrefix(cfg.BaseURL, "https://") && cfg.ConsoleTOTP != models.SecondFactorRequired {
-		x.add("second_factor", warning, "console users get in by their password alone", "Set COUNTERSIGN_CONSOLE_TOTP=required.")
+		x.add("second_factor", warned, "console users get in by their password alone", "Set COUNTERSIGN_CONSOLE_TOTP=required.")
 	}
 }

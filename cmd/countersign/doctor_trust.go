@@ -14,7 +14,7 @@ import (
 
 // trust shows whom the service's own verdicts trust, and whether they confirm
 // the times of the authority that it asks.
-func (x *examination) trust(ctx context.Context, cfg config.Config, s *store.Store) {
+func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {
 		x.fail("trust", err, "Mend the setting named above; docs/verify.md says what each takes.")
@@ -48,27 +48,27 @@ func (x *examination) trust(ctx context.Context, cfg config.Config, s *store.Sto
 	detail := fmt.Sprintf("verdicts trust %d sealing certificate(s) and %d record key(s) of this installation, %d of them revoked, and %d other sealer(s)",
 		len(own), len(keys.RecordKeys), revoked, len(others.Sealers))
 	if len(own)+len(others.Sealers) == 0 {
-		x.add("trust", warning, detail, "A worker records its certificate at its start; until then every verdict is \"untrusted\".")
+		x.add("trust", warned, detail, "A worker records its certificate at its start; until then every verdict is \"untrusted\".")
 	} else {
 		x.ok("trust", detail)
 	}
 	x.stampers(ctx, cfg, others)
 }
 
-// stampers tells whether the times of the authority in use are confirmed.
-func (x *examination) stampers(ctx context.Context, cfg config.Config, others trust.Policy) {
+// stampers says whether the times of the authority in use are confirmed.
+func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.Policy) {
 	if cfg.TSAURL == "" {
 		return
 	}
 	if others.Stampers == nil {
-		x.add("tsa_trust", warning, "no time-stamp authority is trusted: verdicts show times as not confirmed",
+		x.add("tsa_trust", warned, "no time-stamp authority is trusted: verdicts show times as not confirmed",
 			"Set COUNTERSIGN_TRUST_TSA to the certificate under which the authority of COUNTERSIGN_TSA_URL is.")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	sum := sha256.Sum256([]byte("countersign"))
-	token, err := authority(cfg).Stamp(ctx, sum[:])
+	token, err := timestampAuthority(cfg).Stamp(ctx, sum[:])
 	if err != nil {
 		x.add("tsa_trust", skipped, "not looked at while the authority does not answer", "")
 		return
@@ -81,7 +81,7 @@ func (x *examination) stampers(ctx context.Context, cfg config.Config, others tr
 	j := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now())
 	switch {
 	case j.Stamps[0].Status != trust.Trusted:
-		x.add("tsa_trust", failing, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", j.Stamps[0].Name, j.Stamps[0].Code),
+		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", j.Stamps[0].Name, j.Stamps[0].Code),
 			"Add the certificate of the authority that issued its certificate; what it stamps is \"untrusted\" until then.")
 	default:
 		x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", j.Stamps[0].Name, j.Stamps[0].To.UTC().Format(time.DateOnly)))

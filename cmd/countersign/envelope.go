@@ -39,7 +39,7 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 			if v.JSON {
 				err = json.NewEncoder(os.Stdout).Encode(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
 			} else {
-				_, err = fmt.Printf("%s  since %s  %s: %s\n", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Sentence()) //nolint:forbidigo // this is what the command is for
+				_, err = fmt.Printf("%s  since %s  %s: %s\n", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message()) //nolint:forbidigo // this is what the command is for
 			}
 			if err != nil {
 				return err
@@ -60,11 +60,11 @@ type envelopeVoid struct {
 // all, one of the two wins.
 func (v envelopeVoid) Run(ctx context.Context) error {
 	return v.with(ctx, func(s *store.Store) error {
-		ref, err := s.AnyEnvelope(ctx, v.ID)
+		ref, err := s.FindEnvelope(ctx, v.ID)
 		if err != nil {
 			return err
 		}
-		act := models.Act{At: now().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: newID}
+		act := models.ActionContext{At: now().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: newID}
 		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
 			return err
 		}

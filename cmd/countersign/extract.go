@@ -22,8 +22,8 @@ func (e verdictError) ExitCode() int {
 	}[e]
 }
 
-// errOf returns nil if the document is valid.
-func errOf(r verify.Report) error {
+// exitError returns nil if the document is valid.
+func exitError(r verify.Report) error {
 	if r.OK() {
 		return nil
 	}
@@ -32,7 +32,7 @@ func errOf(r verify.Report) error {
 
 // extract writes the longest beginning of a file that its service wrote, the
 // seal and the time-stamps after it, into a new file, and verifies that.
-func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *bounded) (verify.Report, error) {
+func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *examiner) (verify.Report, error) {
 	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
 		return r, fmt.Errorf("there is nothing to extract: %w", verdictError(r.Verdict))
 	}

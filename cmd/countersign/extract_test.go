@@ -14,7 +14,7 @@ func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	seen := map[int]verify.Verdict{0: verify.VerdictValid, 1: "an error"}
 	for _, v := range verify.Verdicts() {
-		err := errOf(verify.Report{Verdict: v})
+		err := exitError(verify.Report{Verdict: v})
 		if v == verify.VerdictValid {
 			require.NoError(t, err)
 			continue

@@ -29,8 +29,8 @@ type filesSweep struct {
 func (f filesSweep) Run(ctx context.Context) error {
 	return f.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
 		sum := &sweepSummary{out: os.Stdout, json: f.JSON, deleting: f.Delete}
-		err := sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.tell)
-		return errors.Join(err, sum.end())
+		err := sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.add)
+		return errors.Join(err, sum.print())
 	})
 }
 
@@ -42,7 +42,7 @@ type sweepSummary struct {
 	bytes          int64
 }
 
-func (s *sweepSummary) tell(o sweep.Orphan) error {
+func (s *sweepSummary) add(o sweep.Orphan) error {
 	s.files++
 	s.bytes += o.Size
 	if s.json {
@@ -52,7 +52,7 @@ func (s *sweepSummary) tell(o sweep.Orphan) error {
 	return err
 }
 
-func (s *sweepSummary) end() error {
+func (s *sweepSummary) print() error {
 	if s.json {
 		return nil
 	}

@@ -9,7 +9,7 @@ type migrateCommand struct{}
 
 // Run migrates the database.
 func (migrateCommand) Run(ctx context.Context) (err error) {
-	cfg, err := production("DATABASE_URL", "MASTER_KEY")
+	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
 		return err
 	}

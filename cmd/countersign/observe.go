@@ -27,14 +27,14 @@ func (a *app) trace(ctx context.Context) error {
 	if err != nil || !wanted {
 		return err
 	}
-	t, stop, err := tracing.Export(ctx, version)
+	t, stop, err := tracing.StartExport(ctx, version)
 	if err != nil {
 		return err
 	}
-	a.log = slog.New(tracing.Logs(a.log.Handler()))
+	a.log = slog.New(tracing.LogHandler(a.log.Handler()))
 	slog.SetDefault(a.log)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.log.Warn("traces are not exported", "error", err) }))
-	a.tracer, a.ended = t, func() {
+	a.tracer, a.stopTracing = t, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 		defer cancel()
 		if err := stop(end); err != nil {
@@ -48,7 +48,7 @@ func (a *app) trace(ctx context.Context) error {
 func (a *app) temporalObserver() temporal.Observer {
 	o := temporal.Observer{Metrics: a.metrics.Temporal()}
 	if a.tracer != nil {
-		o.Interceptors = []interceptor.ClientInterceptor{temporal.Trace(a.tracer)}
+		o.Interceptors = []interceptor.ClientInterceptor{temporal.TracingInterceptor(a.tracer)}
 	}
 	return o
 }
@@ -57,7 +57,7 @@ func (a *app) temporalObserver() temporal.Observer {
 func (a *app) deliverer() metrics.Deliverer {
 	d := a.metrics.Deliverer(webhook.NewClient(webhook.ClientConfig{AllowPrivate: a.cfg.WebhookAllowPrivate, UserAgent: "Countersign/" + version}))
 	if a.tracer != nil {
-		d = tracing.Deliveries(a.tracer, d)
+		d = tracing.TraceDeliveries(a.tracer, d)
 	}
 	return d
 }
@@ -67,7 +67,7 @@ func (a *app) measureStore() error {
 	if a.metrics == nil {
 		return nil
 	}
-	pool, err := a.store.Pool()
+	pool, err := a.store.DB()
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (a *app) observe(ctx context.Context, wg *sync.WaitGroup) error {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // the prober has gone
 	})
-	a.log.InfoContext(ctx, "metrics are shown", "address", l.Addr().String())
+	a.log.InfoContext(ctx, "serving metrics", "address", l.Addr().String())
 	wg.Go(func() {
 		if err := serve(ctx, l, mux); err != nil {
-			a.log.ErrorContext(ctx, "metrics are not shown any more", "error", err)
+			a.log.ErrorContext(ctx, "metrics server stopped", "error", err)
 		}
 	})
 	return nil

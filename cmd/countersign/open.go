@@ -19,8 +19,8 @@ func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:
 // newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// production reads the settings and asks for those that have no default.
-func production(names ...string) (config.Config, error) {
+// productionConfig reads the settings and asks for those that have no default.
+func productionConfig(names ...string) (config.Config, error) {
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err != nil {
 		return cfg, err
@@ -46,5 +46,5 @@ func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.En
 	if err != nil {
 		return nil, err
 	}
-	return blob.Sealed(plain, v, cfg.EncryptFiles), nil
+	return blob.NewEncrypted(plain, v, cfg.EncryptFiles), nil
 }

@@ -20,7 +20,7 @@ type reconcileCommand struct {
 // Run has the workflows started that the database says there should be and
 // Temporal does not run. The API or a worker must run to start them.
 func (r reconcileCommand) Run(ctx context.Context) (err error) {
-	cfg, err := production("DATABASE_URL", "MASTER_KEY")
+	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ var errNotRenewed = errors.New("not every document could be renewed")
 // Run adds document time-stamps to stored files. The service may be running, and
 // what was done stays done: it can be run again at any time.
 func (r renewCommand) Run(ctx context.Context) (err error) {
-	cfg, err := production("DATABASE_URL", "MASTER_KEY", "BLOB_URL", "SEAL_KEY", "TSA_URL")
+	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY", "BLOB_URL", "SEAL_KEY", "TSA_URL")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (r renewCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	sealer, err := newSealer(ctx, cfg, s)
+	sealer, err := newReloadingSealer(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -51,13 +51,13 @@ func (r renewCommand) Run(ctx context.Context) (err error) {
 	before := now().Add(time.Duration(r.Days) * 24 * time.Hour)
 	sum := &renewals{out: os.Stdout, json: r.JSON, dry: r.DryRun}
 	if r.Envelope == uuid.Nil {
-		err = renewer.All(ctx, before, sum.tell)
-	} else if ref, e := s.AnyEnvelope(ctx, r.Envelope); e != nil {
+		err = renewer.All(ctx, before, sum.add)
+	} else if ref, e := s.FindEnvelope(ctx, r.Envelope); e != nil {
 		err = e
 	} else {
-		err = renewer.Envelope(ctx, ref, before, sum.tell)
+		err = renewer.Envelope(ctx, ref, before, sum.add)
 	}
-	return errors.Join(err, sum.end())
+	return errors.Join(err, sum.print())
 }
 
 // renewals prints what was done.
@@ -67,7 +67,7 @@ type renewals struct {
 	done, problem int
 }
 
-func (r *renewals) tell(one renewal.Report) error {
+func (r *renewals) add(one renewal.Report) error {
 	line := "to be renewed"
 	switch {
 	case one.Problem != "":
@@ -86,7 +86,7 @@ func (r *renewals) tell(one renewal.Report) error {
 	return err
 }
 
-func (r *renewals) end() error {
+func (r *renewals) print() error {
 	if !r.json {
 		verb := "renewed"
 		if r.dry {

@@ -23,7 +23,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		//nolint:forbidigo // this is what the command is for
-		_, err = fmt.Printf("%d secrets, %d rows with contact data and %d of %d files were sealed with the first key of %sMASTER_KEY\n",
+		_, err = fmt.Printf("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY\n",
 			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix)
 		return err
 	})

@@ -18,26 +18,26 @@ import (
 	"countersign/store"
 )
 
-// sealer seals documents, and signs their records with the manifest key of the
+// reloadingSealer seals documents, and signs their records with the manifest key of the
 // moment: after a rotation it is made anew.
-type sealer struct {
+type reloadingSealer struct {
 	cfg  seal.Config
 	leaf *x509.Certificate
 	keys func(context.Context) ([]store.Key, error)
-	// revoked tells whether the seal's own certificate or key was revoked here.
+	// revoked says whether the seal's own certificate or key was revoked here.
 	revoked func(context.Context, *x509.Certificate) (bool, error)
 
 	mu   sync.Mutex
 	made *seal.Sealer
 }
 
-// newSealer reads the seal's key and makes a trial signature with it.
-func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer, error) {
+// newReloadingSealer reads the seal's key and makes a trial signature with it.
+func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) (*reloadingSealer, error) {
 	signer, chain, err := sealKey(cfg)
 	if err != nil {
 		return nil, err
 	}
-	out := &sealer{
+	out := &reloadingSealer{
 		leaf: chain[0],
 		cfg: seal.Config{
 			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: tsaLimit},
@@ -56,7 +56,7 @@ func newSealer(ctx context.Context, cfg config.Config, s *store.Store) (*sealer,
 var errSealRevoked = errors.New("the seal's key was revoked by `countersign key revoke`: put another one in place and restart the workers")
 
 // current is the sealer with the manifest key that signs now.
-func (s *sealer) current(ctx context.Context) (*seal.Sealer, error) {
+func (s *reloadingSealer) current(ctx context.Context) (*seal.Sealer, error) {
 	revoked, err := s.revoked(ctx, s.certificate())
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *sealer) current(ctx context.Context) (*seal.Sealer, error) {
 }
 
 // Seal seals a document.
-func (s *sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error) {
+func (s *reloadingSealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error) {
 	now, err := s.current(ctx)
 	if err != nil {
 		return seal.Result{}, err
@@ -93,7 +93,7 @@ func (s *sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Res
 }
 
 // Renew adds a document time-stamp to a sealed file.
-func (s *sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error) {
+func (s *reloadingSealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error) {
 	now, err := s.current(ctx)
 	if err != nil {
 		return seal.Result{}, err
@@ -102,15 +102,15 @@ func (s *sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 }
 
 // Trial makes a trial signature.
-func (s *sealer) Trial() error { return s.last().Trial() }
+func (s *reloadingSealer) Trial() error { return s.last().Trial() }
 
 // NotAfter is when the seal's certificate ends.
-func (s *sealer) NotAfter() time.Time { return s.last().NotAfter() }
+func (s *reloadingSealer) NotAfter() time.Time { return s.last().NotAfter() }
 
 // certificate is the one that seals.
-func (s *sealer) certificate() *x509.Certificate { return s.leaf }
+func (s *reloadingSealer) certificate() *x509.Certificate { return s.leaf }
 
-func (s *sealer) last() *seal.Sealer {
+func (s *reloadingSealer) last() *seal.Sealer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.made

@@ -51,7 +51,7 @@ func (t tenantSet) Run(ctx context.Context) error {
 			origin := models.Origin(*t.Origin)
 			change.FieldOrigin = &origin
 		}
-		return s.SaveSettings(ctx, change.Over(own))
+		return s.SaveSettings(ctx, change.WithDefaults(own))
 	})
 }
 

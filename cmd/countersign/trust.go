@@ -44,7 +44,7 @@ func (o trustOptions) policy() (trust.Policy, error) {
 	var p trust.Policy
 	var authorities []*x509.Certificate
 	err := eachFile(o.Trust, o.name(0), func(b []byte) error {
-		more, err := trust.Authorities(b)
+		more, err := trust.ParseAuthorities(b)
 		authorities = append(authorities, more...)
 		return err
 	})
@@ -55,7 +55,7 @@ func (o trustOptions) policy() (trust.Policy, error) {
 		return p, err
 	}
 	err = eachFile(o.TSATrust, o.name(2), func(b []byte) error {
-		roots, err := trust.Authorities(b)
+		roots, err := trust.ParseAuthorities(b)
 		for _, c := range roots {
 			if p.Stampers == nil {
 				p.Stampers = x509.NewCertPool()
@@ -68,7 +68,7 @@ func (o trustOptions) policy() (trust.Policy, error) {
 		return p, err
 	}
 	return p, eachFile(o.Keys, o.name(3), func(b []byte) error {
-		keys, err := trust.RecordKeys(b)
+		keys, err := trust.ParseRecordKeys(b)
 		if p.RecordKeys == nil {
 			p.RecordKeys = make(map[string]trust.RecordKey)
 		}
@@ -82,13 +82,13 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 	var out []trust.Sealer
 	if len(o.Sealer) == 0 {
 		for _, c := range authorities {
-			out = append(out, trust.Under(c, ""))
+			out = append(out, trust.IssuedBy(c, ""))
 		}
 		return out, nil
 	}
 	var files []string
 	for _, s := range o.Sealer {
-		name, ok := trust.Organisation(s)
+		name, ok := trust.ParseOrganisation(s)
 		switch {
 		case !ok:
 			files = append(files, s)
@@ -98,12 +98,12 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 			return nil, fmt.Errorf("%s: %q needs %s, the authority that vouches for the name", o.name(1), s, o.name(0))
 		default:
 			for _, c := range authorities {
-				out = append(out, trust.Under(c, name))
+				out = append(out, trust.IssuedBy(c, name))
 			}
 		}
 	}
 	return out, eachFile(files, o.name(1), func(b []byte) error {
-		pinned, err := trust.Pinned(b)
+		pinned, err := trust.ParsePinned(b)
 		out = append(out, pinned...)
 		return err
 	})

@@ -112,9 +112,9 @@ type userSignOut struct {
 // Run ends the sessions.
 func (u userSignOut) Run(ctx context.Context) error {
 	if u.Email == "" {
-		return u.with(ctx, func(s *store.Store) error { return s.SignOutAll(ctx) })
+		return u.with(ctx, func(s *store.Store) error { return s.EndAllConsoleSessions(ctx) })
 	}
 	return userOf(u).change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
-		return s.SignOutUser(ctx, user.ID, uuid.Nil)
+		return s.EndConsoleSessions(ctx, user.ID, uuid.Nil)
 	})
 }

@@ -28,7 +28,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := newBounded(verify.Options{Trust: policy, Now: now})
+	in, err := newExaminer(verify.Options{Trust: policy, Now: now})
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = report.WriteText(os.Stdout)
 	}
 	if err == nil {
-		err = errOf(report)
+		err = exitError(report)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ type workerCommand struct{}
 
 // Run runs the workflows and activities until it is told to stop.
 func (workerCommand) Run(ctx context.Context) (err error) {
-	cfg, err := production("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY", "SEAL_KEY")
+	cfg, err := productionConfig("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY", "SEAL_KEY")
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	ws, err := a.workers(ctx)
+	ws, err := a.newWorkers(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,8 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	if err := a.scheduleAnchors(ctx); err != nil {
 		return err
 	}
-	a.log.InfoContext(ctx, "working", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
-	a.dispatcher().Run(ctx)
+	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
+	a.newDispatcher().Run(ctx)
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 const (
 	chunk    = 64 << 10 // bytes
 	maxReply = 4 << 10
-	// patience is how long one question may take; a file may wait for others.
-	patience = 2 * time.Minute
+	// timeout is how long one question may take; a file may wait for others.
+	timeout = 2 * time.Minute
 )
 
 // Scanner is a daemon's address.
@@ -40,7 +40,7 @@ func Parse(address string) (*Scanner, error) {
 // Scan returns what malware the daemon knows r to be; "" if none. A daemon that
 // does not answer, or could not read all of it, is an error.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
-	reply, err := s.ask(ctx, "INSTREAM", r)
+	reply, err := s.query(ctx, "INSTREAM", r)
 	if err != nil {
 		return "", err
 	}
@@ -55,15 +55,15 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 
 // Ping reports whether the daemon answers.
 func (s *Scanner) Ping(ctx context.Context) error {
-	reply, err := s.ask(ctx, "PING", nil)
+	reply, err := s.query(ctx, "PING", nil)
 	if err == nil && reply != "PONG" {
 		err = fmt.Errorf("virus scanner: it answered %q", reply)
 	}
 	return err
 }
 
-func (s *Scanner) ask(ctx context.Context, command string, body io.Reader) (reply string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (reply string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, s.network, s.address)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Scanner) ask(ctx context.Context, command string, body io.Reader) (repl
 	_, err = io.WriteString(conn, "z"+command+"\x00")
 	if err == nil && body != nil {
 		var unread error
-		if unread, err = stream(conn, body); unread != nil {
+		if unread, err = sendChunks(conn, body); unread != nil {
 			return "", fmt.Errorf("virus scanner: read file: %w", unread)
 		}
 	}
@@ -87,9 +87,9 @@ func (s *Scanner) ask(ctx context.Context, command string, body io.Reader) (repl
 	return "", fmt.Errorf("virus scanner: no answer: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
-// stream sends body in chunks, each with its length before it; an empty one ends
-// it. It tells what could not be read from what could not be sent.
-func stream(w io.Writer, body io.Reader) (unread, unsent error) {
+// sendChunks sends body in chunks, each with its length before it; an empty one ends
+// it. It says what could not be read from what could not be sent.
+func sendChunks(w io.Writer, body io.Reader) (unread, sendErr error) {
 	b := make([]byte, 4+chunk)
 	for {
 		n, err := io.ReadFull(body, b[4:])

@@ -40,26 +40,26 @@ const ConsoleLifetime = 8 * time.Hour
 
 // Tokens issues and checks the service's JSON Web Tokens (RFC 7519, ES256).
 type Tokens struct {
-	ring *ring
-	now  func() time.Time
-	seen *seen
+	ring     *keyRing
+	now      func() time.Time
+	verified *tokenCache
 }
 
 // NewTokens takes the keys, the first of which signs. Tokens name no issuer: the
 // keys are the service's own, and links must outlive a change of its address.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
-	r, err := newRing(keys, now())
+	r, err := newKeyRing(keys, now())
 	if err != nil {
 		return nil, err
 	}
-	return &Tokens{ring: r, now: now, seen: &seen{}}, nil
+	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// Follow makes the tokens learn of new keys by themselves: load is asked again
+// ReloadFrom makes the tokens learn of new keys by themselves: load is asked again
 // once the keys are a while old, and when a token names one that is not known.
 // While it fails, the keys stay as they are. It is to be called before the
 // tokens are used.
-func (t *Tokens) Follow(load func() ([]store.Key, error)) { t.ring.load = load }
+func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
 	jwt.RegisteredClaims
@@ -69,8 +69,8 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
-// Access issues an app's access token.
-func (t *Tokens) Access(app uuid.UUID) (string, error) {
+// IssueAccess issues an app's access token.
+func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	now := t.now()
 	return t.sign(claims{RegisteredClaims: jwt.RegisteredClaims{
 		Subject: app.String(), Audience: jwt.ClaimStrings{audienceAPI}, ID: uuid.NewString(),
@@ -78,12 +78,12 @@ func (t *Tokens) Access(app uuid.UUID) (string, error) {
 	}})
 }
 
-// App returns the app that an access token belongs to. A token that was found
+// VerifyAccess returns the app that an access token belongs to. A token that was found
 // good is remembered until it expires: a client shows the same one for an hour,
 // and checking its signature costs as much as a query.
-func (t *Tokens) App(token string) (uuid.UUID, error) {
+func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	key := sha256.Sum256([]byte(token))
-	if app, ok := t.seen.get(key, t.now()); ok {
+	if app, ok := t.verified.get(key, t.now()); ok {
 		return app, nil
 	}
 	c, err := t.parse(token, audienceAPI)
@@ -92,44 +92,44 @@ func (t *Tokens) App(token string) (uuid.UUID, error) {
 	}
 	app, err := uuid.Parse(c.Subject)
 	if err == nil {
-		t.seen.put(key, app, c.ExpiresAt.Time)
+		t.verified.put(key, app, c.ExpiresAt.Time)
 	}
 	return app, err
 }
 
-// maxSeen bounds the tokens that are remembered.
-const maxSeen = 10_000
+// maxCachedTokens bounds the tokens that are remembered.
+const maxCachedTokens = 10_000
 
-// seen remembers tokens, by their hash, that were found good.
-type seen struct {
+// tokenCache remembers tokens, by their hash, that were found good.
+type tokenCache struct {
 	mu     sync.RWMutex
-	tokens map[[sha256.Size]byte]seenToken
+	tokens map[[sha256.Size]byte]cachedToken
 }
 
-type seenToken struct {
+type cachedToken struct {
 	app   uuid.UUID
 	until time.Time
 }
 
-func (s *seen) get(key [sha256.Size]byte, now time.Time) (uuid.UUID, bool) {
+func (s *tokenCache) get(key [sha256.Size]byte, now time.Time) (uuid.UUID, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	v, ok := s.tokens[key]
 	return v.app, ok && now.Before(v.until)
 }
 
-func (s *seen) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) {
+func (s *tokenCache) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tokens == nil || len(s.tokens) >= maxSeen {
-		s.tokens = make(map[[sha256.Size]byte]seenToken)
+	if s.tokens == nil || len(s.tokens) >= maxCachedTokens {
+		s.tokens = make(map[[sha256.Size]byte]cachedToken)
 	}
-	s.tokens[key] = seenToken{app, until}
+	s.tokens[key] = cachedToken{app, until}
 }
 
-// Console issues the token of a console user's session, which decides whether
+// IssueConsole issues the token of a console user's session, which decides whether
 // it still holds.
-func (t *Tokens) Console(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
+func (t *Tokens) IssueConsole(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
 	return t.sign(claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Subject: u.ID.String(), Audience: jwt.ClaimStrings{audienceConsole}, ID: session.ID.String(),
@@ -139,8 +139,8 @@ func (t *Tokens) Console(u *models.ConsoleUser, session *models.ConsoleSession) 
 	})
 }
 
-// ConsoleSession returns the session that a console token belongs to.
-func (t *Tokens) ConsoleSession(token string) (uuid.UUID, error) {
+// VerifyConsole returns the session that a console token belongs to.
+func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	c, err := t.parse(token, audienceConsole)
 	if err != nil {
 		return uuid.Nil, err
@@ -148,20 +148,20 @@ func (t *Tokens) ConsoleSession(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.ID)
 }
 
-// Signing issues the token of a signer's current link. It can be issued again
+// IssueSigning issues the token of a signer's current link. It can be issued again
 // at any time: what makes it valid is the link's id, kept with the signer.
-func (t *Tokens) Signing(app uuid.UUID, s *models.Signer) (string, error) {
-	c, err := signing(app, s)
+func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
+	c, err := signingClaims(app, s)
 	if err != nil {
 		return "", err
 	}
 	return t.sign(c)
 }
 
-// Embedded issues the token of a signer's current link for one embedded
+// IssueEmbedded issues the token of a signer's current link for one embedded
 // session: it ends with the session.
-func (t *Tokens) Embedded(session *models.EmbeddedSession, s *models.Signer) (string, error) {
-	c, err := signing(session.AppID, s)
+func (t *Tokens) IssueEmbedded(session *models.EmbeddedSession, s *models.Signer) (string, error) {
+	c, err := signingClaims(session.AppID, s)
 	if err != nil {
 		return "", err
 	}
@@ -172,7 +172,7 @@ func (t *Tokens) Embedded(session *models.EmbeddedSession, s *models.Signer) (st
 	return t.sign(c)
 }
 
-func signing(app uuid.UUID, s *models.Signer) (claims, error) {
+func signingClaims(app uuid.UUID, s *models.Signer) (claims, error) {
 	if s.LinkID == nil || s.LinkExpiresAt == nil || s.LinkIssuedAt == nil {
 		return claims{}, fmt.Errorf("signer %s has no link", s.ID)
 	}
@@ -193,17 +193,21 @@ type SigningLink struct {
 	Session uuid.UUID // the embedded session it was issued for; zero if none
 }
 
-// Link reads a signing token. The envelope decides whether that link is still
+// VerifySigning reads a signing token. The envelope decides whether that link is still
 // good, and the session whether it is.
-func (t *Tokens) Link(token string) (SigningLink, error) { return t.link(token, leeway) }
+func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
+	return t.verifySigning(token, leeway)
+}
 
-// endedFor is how long after its end a link still tells what became of it.
-const endedFor = 30 * 24 * time.Hour
+// expiredLinkGrace is how long after its end a link still says what became of it.
+const expiredLinkGrace = 30 * 24 * time.Hour
 
-// EndedLink is Link also for a token that has expired, but not long ago.
-func (t *Tokens) EndedLink(token string) (SigningLink, error) { return t.link(token, endedFor) }
+// VerifyExpiredSigning is Link also for a token that has expired, but not long ago.
+func (t *Tokens) VerifyExpiredSigning(token string) (SigningLink, error) {
+	return t.verifySigning(token, expiredLinkGrace)
+}
 
-func (t *Tokens) link(token string, leeway time.Duration) (SigningLink, error) {
+func (t *Tokens) verifySigning(token string, leeway time.Duration) (SigningLink, error) {
 	c, err := t.parseWithin(token, audienceSigning, leeway)
 	if err != nil {
 		return SigningLink{}, err
@@ -216,8 +220,8 @@ func (t *Tokens) link(token string, leeway time.Duration) (SigningLink, error) {
 	return SigningLink{Link: models.Link{EnvelopeID: c.Envelope, SignerID: signer, ID: id}, App: c.App, Session: c.Session}, nil
 }
 
-// Download issues a link to one sealed document for one recipient.
-func (t *Tokens) Download(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
+// IssueDownload issues a link to one sealed document for one recipient.
+func (t *Tokens) IssueDownload(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
 	now := t.now()
 	return t.sign(claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -234,8 +238,8 @@ type DownloadLink struct {
 	Until                              time.Time
 }
 
-// Downloadable reads a download token.
-func (t *Tokens) Downloadable(token string) (DownloadLink, error) {
+// VerifyDownload reads a download token.
+func (t *Tokens) VerifyDownload(token string) (DownloadLink, error) {
 	c, err := t.parse(token, audienceDownload)
 	if err != nil {
 		return DownloadLink{}, err
@@ -244,9 +248,9 @@ func (t *Tokens) Downloadable(token string) (DownloadLink, error) {
 	return DownloadLink{App: c.App, Envelope: c.Envelope, Document: doc, Recipient: c.Signer, Until: c.ExpiresAt.Time}, err
 }
 
-// Receipt issues what a signer gets for signing: it shows what becomes of the
+// IssueReceipt issues what a signer gets for signing: it shows what becomes of the
 // envelope, and the sealed copy when it is there. The link itself is spent.
-func (t *Tokens) Receipt(l SigningLink) (string, error) {
+func (t *Tokens) IssueReceipt(l SigningLink) (string, error) {
 	now := t.now()
 	return t.sign(claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -257,8 +261,8 @@ func (t *Tokens) Receipt(l SigningLink) (string, error) {
 	})
 }
 
-// Receipted returns the app, the envelope and the signer of a receipt token.
-func (t *Tokens) Receipted(token string) (app, envelope, signer uuid.UUID, err error) {
+// VerifyReceipt returns the app, the envelope and the signer of a receipt token.
+func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, err error) {
 	c, err := t.parse(token, audienceReceipt)
 	if err != nil {
 		return uuid.Nil, uuid.Nil, uuid.Nil, err

@@ -36,18 +36,18 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	document, recipient := &models.Document{ID: uuid.New()}, uuid.New()
 	made := map[string]string{}
 	for kind, make := range map[string]func() (string, error){
-		"access": func() (string, error) { return tokens.Access(app) },
+		"access": func() (string, error) { return tokens.IssueAccess(app) },
 		"console": func() (string, error) {
-			return tokens.Console(&models.ConsoleUser{ID: uuid.New(), AppID: app}, session)
+			return tokens.IssueConsole(&models.ConsoleUser{ID: uuid.New(), AppID: app}, session)
 		},
-		"signing":  func() (string, error) { return tokens.Signing(app, signer) },
-		"embedded": func() (string, error) { return tokens.Embedded(embedded, signer) },
-		"longer":   func() (string, error) { return tokens.Embedded(longer, signer) },
+		"signing":  func() (string, error) { return tokens.IssueSigning(app, signer) },
+		"embedded": func() (string, error) { return tokens.IssueEmbedded(embedded, signer) },
+		"longer":   func() (string, error) { return tokens.IssueEmbedded(longer, signer) },
 		"download": func() (string, error) {
-			return tokens.Download(&models.Envelope{ID: signer.EnvelopeID, AppID: app}, document, recipient)
+			return tokens.IssueDownload(&models.Envelope{ID: signer.EnvelopeID, AppID: app}, document, recipient)
 		},
 		"receipt": func() (string, error) {
-			return tokens.Receipt(credential.SigningLink{App: app, Link: models.Link{EnvelopeID: signer.EnvelopeID, SignerID: signer.ID, ID: link}})
+			return tokens.IssueReceipt(credential.SigningLink{App: app, Link: models.Link{EnvelopeID: signer.EnvelopeID, SignerID: signer.ID, ID: link}})
 		},
 	} {
 		made[kind], err = make()
@@ -60,16 +60,16 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	}
 	type read func(token string) (any, error)
 	readers := map[string]read{
-		"access":  func(s string) (any, error) { return tokens.App(s) },
-		"console": func(s string) (any, error) { return tokens.ConsoleSession(s) },
-		"signing": func(s string) (any, error) { return tokens.Link(s) },
+		"access":  func(s string) (any, error) { return tokens.VerifyAccess(s) },
+		"console": func(s string) (any, error) { return tokens.VerifyConsole(s) },
+		"signing": func(s string) (any, error) { return tokens.VerifySigning(s) },
 		"download": func(s string) (any, error) {
-			l, err := tokens.Downloadable(s)
+			l, err := tokens.VerifyDownload(s)
 			l.Until = l.Until.UTC()
 			return l, err
 		},
 		"receipt": func(s string) (any, error) {
-			app, envelope, signer, err := tokens.Receipted(s)
+			app, envelope, signer, err := tokens.VerifyReceipt(s)
 			return []uuid.UUID{app, envelope, signer}, err
 		},
 	}
@@ -108,14 +108,14 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 		_, err = readers[c.reader](made[c.kind])
 		isExpired(t, err, c.kind)
 	}
-	// An ended link tells what became of it for 30 days.
+	// An ended link says what became of it for 30 days.
 	ended := now.Truncate(time.Second).Add(time.Hour + 30*24*time.Hour)
 	clock.Add(ended.Add(-time.Second).Sub(clock.Now()))
-	got, err := tokens.EndedLink(made["signing"])
+	got, err := tokens.VerifyExpiredSigning(made["signing"])
 	require.NoError(t, err)
 	require.Equal(t, signing, got)
 	clock.Add(2 * time.Second)
-	_, err = tokens.EndedLink(made["signing"])
+	_, err = tokens.VerifyExpiredSigning(made["signing"])
 	isExpired(t, err, "ended")
 }
 
@@ -129,9 +129,9 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	for name, signer := range map[string]models.Signer{
 		"id": {LinkIssuedAt: &now, LinkExpiresAt: &now}, "issue": {LinkID: &id, LinkExpiresAt: &now}, "end": {LinkID: &id, LinkIssuedAt: &now}, "all": {},
 	} {
-		_, err := tokens.Signing(uuid.New(), &signer)
+		_, err := tokens.IssueSigning(uuid.New(), &signer)
 		require.ErrorContains(t, err, "has no link", name)
-		_, err = tokens.Embedded(&models.EmbeddedSession{}, &signer)
+		_, err = tokens.IssueEmbedded(&models.EmbeddedSession{}, &signer)
 		require.ErrorContains(t, err, "has no link", name)
 	}
 }
@@ -156,7 +156,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		return s
 	}
 	same := func(jwt.MapClaims) {}
-	got, err := tokens.App(sign(jwt.SigningMethodES256, "k", ours.Private, claims(same)))
+	got, err := tokens.VerifyAccess(sign(jwt.SigningMethodES256, "k", ours.Private, claims(same)))
 	require.NoError(t, err)
 	require.Equal(t, app, got)
 	// 4,096 characters are read, and no more.
@@ -168,10 +168,10 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		n++
 	}
 	require.Len(t, padded(n), 4096)
-	_, err = tokens.App(padded(n))
+	_, err = tokens.VerifyAccess(padded(n))
 	require.NoError(t, err)
 	require.Greater(t, len(padded(n+1)), 4096)
-	_, err = tokens.App(padded(n + 1))
+	_, err = tokens.VerifyAccess(padded(n + 1))
 	require.Error(t, err)
 	public, err := ours.Private.PublicKey.Bytes()
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		"nothing":                    "",
 	} {
 		for range 2 { // the second time, too: only what was good is remembered
-			_, err := tokens.App(token)
+			_, err := tokens.VerifyAccess(token)
 			require.Error(t, err, name)
 			require.False(t, credential.IsExpired(err), name)
 		}
@@ -207,16 +207,16 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 			var err error
 			switch aud {
 			case "signing":
-				_, err = tokens.Link(token)
+				_, err = tokens.VerifySigning(token)
 				require.Error(t, err, "%s: %s", aud, name)
 			case "receipt":
-				_, _, _, err = tokens.Receipted(token)
+				_, _, _, err = tokens.VerifyReceipt(token)
 				require.Equal(t, name == "no subject", err != nil, "%s: %s", aud, name)
 			case "download":
-				_, err = tokens.Downloadable(token)
+				_, err = tokens.VerifyDownload(token)
 				require.Equal(t, name == "no subject", err != nil, "%s: %s", aud, name)
 			case "console":
-				_, err = tokens.ConsoleSession(token)
+				_, err = tokens.VerifyConsole(token)
 				require.Equal(t, name == "no id", err != nil, "%s: %s", aud, name)
 			}
 		}
@@ -233,11 +233,11 @@ func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 		one := key(t, "one", false)
 		tokens, err := credential.NewTokens([]store.Key{one}, clock.Now)
 		require.NoError(t, err)
-		tokens.Follow(func() ([]store.Key, error) { return keys, nil })
+		tokens.ReloadFrom(func() ([]store.Key, error) { return keys, nil })
 		clock.Add(time.Minute)
-		token, err := tokens.Access(uuid.New())
+		token, err := tokens.IssueAccess(uuid.New())
 		require.NoError(t, err, name)
-		_, err = tokens.App(token)
+		_, err = tokens.VerifyAccess(token)
 		require.NoError(t, err, name)
 	}
 }

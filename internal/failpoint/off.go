@@ -4,11 +4,11 @@ package failpoint
 
 import "time"
 
-// Hit is a place where a fault may be injected.
-func Hit(string) {}
+// Inject is a place where a fault may be injected.
+func Inject(string) {}
 
-// Err is a place where an error may be injected.
-func Err(string) error { return nil }
+// InjectError is a place where an error may be injected.
+func InjectError(string) error { return nil }
 
 // Skew is how far the clock is off.
 func Skew() time.Duration { return 0 }

@@ -24,8 +24,8 @@ func read(place string) (fault, argument string) {
 	return fault, argument
 }
 
-// Hit is a place where a fault may be injected.
-func Hit(place string) {
+// Inject is a place where a fault may be injected.
+func Inject(place string) {
 	switch fault, argument := read(place); fault {
 	case "kill":
 		// Whoever removes the file is the one: two processes do not die of one fault.
@@ -45,9 +45,9 @@ func Hit(place string) {
 	}
 }
 
-// Err is a place where an error may be injected.
-func Err(place string) error {
-	Hit(place)
+// InjectError is a place where an error may be injected.
+func InjectError(place string) error {
+	Inject(place)
 	switch fault, argument := read(place); fault {
 	case "error":
 		return fmt.Errorf("failpoint %s: %s", place, argument)

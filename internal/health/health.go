@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Limit bounds the asking of all parts together.
-const Limit = 3 * time.Second
+// Timeout bounds the asking of all parts together.
+const Timeout = 3 * time.Second
 
 // Checks are the parts by name, each with what shows that it works.
 type Checks map[string]func(context.Context) error
 
-// Ask asks all parts at the same time and returns an error for each that does
+// Run asks all parts at the same time and returns an error for each that does
 // not work. No part takes longer than Limit.
-func (cs Checks) Ask(ctx context.Context) map[string]error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+func (cs Checks) Run(ctx context.Context) map[string]error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	var (
 		wg   sync.WaitGroup
@@ -43,7 +43,7 @@ func (cs Checks) Ask(ctx context.Context) map[string]error {
 // status is 200, or 503 if any is down.
 func (cs Checks) Report(ctx context.Context, log *slog.Logger) (status int, parts map[string]string) {
 	status, parts = http.StatusOK, make(map[string]string, len(cs))
-	down := cs.Ask(ctx)
+	down := cs.Run(ctx)
 	for name := range cs {
 		parts[name] = "ok"
 		if err := down[name]; err != nil {

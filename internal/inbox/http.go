@@ -96,7 +96,7 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusBadRequest, "after is a message's id or an RFC 3339 time")
 			return
 		}
-		f.After = idAt(at)
+		f.After = newID(at)
 	}
 	if s := q.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -109,7 +109,7 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	found := b.List(f)
 	if q.Get("summary") != "" {
 		for i := range found {
-			found[i] = shown(found[i])
+			found[i] = withoutNulls(found[i])
 		}
 		writeJSON(w, http.StatusOK, found)
 		return
@@ -117,14 +117,14 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	full := []Message{}
 	for _, s := range found {
 		if m, err := b.Get(s.ID); err == nil { // removed meanwhile
-			full = append(full, shown(m))
+			full = append(full, withoutNulls(m))
 		}
 	}
 	writeJSON(w, http.StatusOK, full)
 }
 
-// shown replaces null by empty arrays.
-func shown(m Message) Message {
+// withoutNulls replaces null by empty arrays.
+func withoutNulls(m Message) Message {
 	if m.To == nil {
 		m.To = []string{}
 	}
@@ -148,7 +148,7 @@ func (b *Inbox) get(w http.ResponseWriter, r *http.Request) {
 		failLookup(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, shown(m))
+	writeJSON(w, http.StatusOK, withoutNulls(m))
 }
 
 func (b *Inbox) source(w http.ResponseWriter, r *http.Request) {
@@ -208,7 +208,7 @@ func (b *Inbox) attachment(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", fileCSP)
 	// The n-th leaf that parse took for an attachment: the same walk, replayed.
 	replay, seen := Message{}, 0
-	_ = eachLeaf(src, nil, func(leaf *message.Entity) error {
+	_ = walkLeaves(src, nil, func(leaf *message.Entity) error {
 		if seen == n && replay.wouldAttach(leaf) {
 			_, _ = io.Copy(w, leaf.Body) // the client went away
 			return errFound
@@ -219,7 +219,7 @@ func (b *Inbox) attachment(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func idAt(t time.Time) string {
+func newID(t time.Time) string {
 	s := strconv.FormatInt(max(0, t.UnixMicro()), 10)
 	if len(s) > 16 {
 		return strings.Repeat("9", 16)

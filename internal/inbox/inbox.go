@@ -96,7 +96,7 @@ func Open(dir string, now func() time.Time) (*Inbox, error) {
 		if err != nil {
 			continue // an unreadable message must not keep the inbox from starting
 		}
-		b.remember(m)
+		b.addToIndex(m)
 	}
 	b.prune()
 	return b, nil
@@ -122,7 +122,7 @@ func summary(m Message) Message {
 	return m
 }
 
-func (b *Inbox) remember(m Message) {
+func (b *Inbox) addToIndex(m Message) {
 	b.index = append(b.index, summary(m))
 	b.total += m.Size
 	var micros int64
@@ -167,7 +167,7 @@ func (b *Inbox) add(m Message, source string) (Message, error) {
 		b.remove(m.ID)
 		return Message{}, fmt.Errorf("inbox: %w", err)
 	}
-	b.remember(m)
+	b.addToIndex(m)
 	b.prune()
 	return m, nil
 }

@@ -25,7 +25,7 @@ import (
 	"countersign/notify"
 )
 
-type running struct {
+type runningInbox struct {
 	box  *inbox.Inbox
 	web  *httptest.Server
 	smtp string // host:port
@@ -43,7 +43,7 @@ func clock() func() time.Time {
 	}
 }
 
-func start(t *testing.T, dir string) running {
+func start(t *testing.T, dir string) runningInbox {
 	t.Helper()
 	box, err := inbox.Open(dir, clock())
 	require.NoError(t, err)
@@ -58,10 +58,10 @@ func start(t *testing.T, dir string) running {
 		cancel()
 		assert.NoError(t, <-done)
 	})
-	return running{box, web, ln.Addr().String()}
+	return runningInbox{box, web, ln.Addr().String()}
 }
 
-func (r running) send(t *testing.T, m notify.Mail) {
+func (r runningInbox) send(t *testing.T, m notify.Mail) {
 	t.Helper()
 	sender, err := notify.NewSMTP(notify.SMTPConfig{
 		URL: "smtp://" + r.smtp + "?tls=none", From: "Countersign <sign@example.com>",
@@ -70,12 +70,12 @@ func (r running) send(t *testing.T, m notify.Mail) {
 	require.NoError(t, sender.Send(t.Context(), m))
 }
 
-func (r running) raw(t *testing.T, to []string, lines ...string) error {
+func (r runningInbox) raw(t *testing.T, to []string, lines ...string) error {
 	t.Helper()
 	return smtp.SendMail(r.smtp, nil, "from@example.com", to, []byte(strings.Join(lines, "\r\n")))
 }
 
-func (r running) do(t *testing.T, method, path string, header http.Header) (*http.Response, string) {
+func (r runningInbox) do(t *testing.T, method, path string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, r.web.URL+path, nil)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func (r running) do(t *testing.T, method, path string, header http.Header) (*htt
 	return res, string(body)
 }
 
-func (r running) messages(t *testing.T, query string) []inbox.Message {
+func (r runningInbox) messages(t *testing.T, query string) []inbox.Message {
 	t.Helper()
 	res, body := r.do(t, http.MethodGet, "/api/messages"+query, nil)
 	require.Equal(t, http.StatusOK, res.StatusCode, body)
@@ -99,7 +99,7 @@ func (r running) messages(t *testing.T, query string) []inbox.Message {
 	return out
 }
 
-func (r running) sms(t *testing.T, to, text string) {
+func (r runningInbox) sms(t *testing.T, to, text string) {
 	t.Helper()
 	sender, err := notify.NewTwilio(strings.Replace(r.web.URL, "http://", "http://AC1:token@", 1)+
 		"/2010-04-01/Accounts/AC1/Messages.json?From=%2B15005550006", nil)

@@ -25,7 +25,7 @@ const (
 // read of it: its source shows the rest.
 func parse(r io.Reader) (Message, error) {
 	var m Message
-	err := eachLeaf(r, func(root mail.Header) {
+	err := walkLeaves(r, func(root mail.Header) {
 		m.Subject, _ = root.Subject()
 		m.MessageID, _ = root.MessageID()
 		if from, _ := root.AddressList("From"); len(from) > 0 {
@@ -95,11 +95,11 @@ func readText(r io.Reader) (string, error) {
 
 var errTooManyParts = errors.New("inbox: too many parts")
 
-// eachLeaf calls head with the mail's header and leaf with each part that is no
+// walkLeaves calls head with the mail's header and leaf with each part that is no
 // multipart, in order.
-func eachLeaf(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
+func walkLeaves(r io.Reader, head func(mail.Header), leaf func(*message.Entity) error) error {
 	root, err := message.Read(r)
-	if err != nil && !tolerable(err) {
+	if err != nil && !isUnknownEncoding(err) {
 		return fmt.Errorf("inbox: %w", err)
 	}
 	if head != nil {
@@ -124,7 +124,7 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil && !tolerable(err) {
+		if err != nil && !isUnknownEncoding(err) {
 			return fmt.Errorf("inbox: %w", err)
 		}
 		if err := walk(part, depth+1, leaf); err != nil {
@@ -133,8 +133,8 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 	}
 }
 
-// tolerable reports an unknown charset or encoding: the bytes are shown as they are.
-func tolerable(err error) bool {
+// isUnknownEncoding reports an unknown charset or encoding: the bytes are shown as they are.
+func isUnknownEncoding(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }
 

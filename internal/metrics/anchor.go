@@ -11,19 +11,19 @@ import (
 // the zero time is shown as 0.
 func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 	if m != nil {
-		m.registry.MustRegister(anchor(last))
+		m.registry.MustRegister(anchorCollector(last))
 	}
 }
 
 var anchorTime = prometheus.NewDesc(namespace+"_audit_anchor_seconds", "When the audit trail was last time-stamped, in Unix time; 0 for never.", nil, nil)
 
-type anchor func(context.Context) (time.Time, error)
+type anchorCollector func(context.Context) (time.Time, error)
 
 // Describe implements prometheus.Collector.
-func (anchor) Describe(ch chan<- *prometheus.Desc) { ch <- anchorTime }
+func (anchorCollector) Describe(ch chan<- *prometheus.Desc) { ch <- anchorTime }
 
 // Collect implements prometheus.Collector.
-func (a anchor) Collect(ch chan<- prometheus.Metric) {
+func (a anchorCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), outboxLimit)
 	defer cancel()
 	at, err := a(ctx)

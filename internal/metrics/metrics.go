@@ -121,10 +121,10 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 	}, func() float64 { return float64(notAfter().Unix()) }))
 }
 
-// Outbox shows how much waits to be told to Temporal, asked anew at each look.
+// Outbox shows how much waits to be delivered to Temporal, asked anew at each look.
 func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Duration, err error)) {
 	if m != nil {
-		m.registry.MustRegister(&outbox{depth: depth})
+		m.registry.MustRegister(&outboxCollector{depth: depth})
 	}
 }
 
@@ -132,20 +132,20 @@ func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Du
 const outboxLimit = 3 * time.Second
 
 var (
-	outboxRows = prometheus.NewDesc(namespace+"_outbox_rows", "Facts that Temporal has not been told yet.", nil, nil)
+	outboxRows = prometheus.NewDesc(namespace+"_outbox_rows", "Outbox rows that were not delivered to Temporal yet.", nil, nil)
 	outboxAge  = prometheus.NewDesc(namespace+"_outbox_oldest_age_seconds", "Age of the oldest of them.", nil, nil)
 )
 
-type outbox struct {
+type outboxCollector struct {
 	depth func(context.Context) (int64, time.Duration, error)
 }
 
 // Describe implements prometheus.Collector.
-func (*outbox) Describe(ch chan<- *prometheus.Desc) { ch <- outboxRows; ch <- outboxAge }
+func (*outboxCollector) Describe(ch chan<- *prometheus.Desc) { ch <- outboxRows; ch <- outboxAge }
 
 // Collect implements prometheus.Collector. Without an answer the figures are
 // absent, which an alert can see, rather than zero.
-func (o *outbox) Collect(ch chan<- prometheus.Metric) {
+func (o *outboxCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), outboxLimit)
 	defer cancel()
 	n, age, err := o.depth(ctx)

@@ -60,7 +60,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	ctx := t.Context()
 	m.Request("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
 	m.Request("BREW", "", 404, time.Millisecond)
-	refused := &notify.Permanent{Err: errors.New("no such mailbox")}
+	refused := &notify.PermanentError{Err: errors.New("no such mailbox")}
 	for _, err := range []error{nil, refused, errors.New("down")} {
 		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
 		_, _ = m.Sealer(fake{err: err}, time.Now).Seal(ctx, nil, seal.Job{})

@@ -49,12 +49,12 @@ func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	if kind == "" {
 		kind = "other"
 	}
-	w.m.mails.WithLabelValues(kind, sent(err)).Inc()
+	w.m.mails.WithLabelValues(kind, mailOutcome(err)).Inc()
 	return err
 }
 
-func sent(err error) string {
-	var refused *notify.Permanent
+func mailOutcome(err error) string {
+	var refused *notify.PermanentError
 	switch {
 	case err == nil:
 		return "sent"
@@ -80,7 +80,7 @@ type sms struct {
 
 func (w sms) Send(ctx context.Context, to, text string) error {
 	err := w.SMS.Send(ctx, to, text)
-	w.m.mails.WithLabelValues("sms", sent(err)).Inc()
+	w.m.mails.WithLabelValues("sms", mailOutcome(err)).Inc()
 	return err
 }
 

@@ -30,7 +30,7 @@ var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })
-	return isCommon(p) || isCommon(core) || isCommon(period(p)) || period(p) != p && len(period(p)) < 6 || isRun(p)
+	return isCommon(p) || isCommon(core) || isCommon(shortestPeriod(p)) || shortestPeriod(p) != p && len(shortestPeriod(p)) < 6 || isSequence(p)
 }
 
 func isCommon(p string) bool {
@@ -38,8 +38,8 @@ func isCommon(p string) bool {
 	return ok
 }
 
-// isRun reports whether each character follows the one before it, or precedes it.
-func isRun(p string) bool {
+// isSequence reports whether each character follows the one before it, or precedes it.
+func isSequence(p string) bool {
 	r := []rune(p)
 	if len(r) < 2 {
 		return false
@@ -53,18 +53,18 @@ func isRun(p string) bool {
 	return true
 }
 
-// period is the shortest text whose repetition p is.
-func period(p string) string {
+// shortestPeriod is the shortest text whose repetition p is.
+func shortestPeriod(p string) string {
 	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
 		return p[:i]
 	}
 	return p
 }
 
-// Beside is what is left of a password without the words that anybody would try
+// WithoutWords is what is left of a password without the words that anybody would try
 // first: the service's name, and what belongs to the user. Words of fewer than
 // four characters are no such words.
-func Beside(password string, words ...string) string {
+func WithoutWords(password string, words ...string) string {
 	p := strings.ToLower(password)
 	all := []string{"countersign"}
 	for _, w := range words {
@@ -101,7 +101,7 @@ func Leaked(path, password string) (bool, error) {
 	want := strings.ToUpper(hex.EncodeToString(sum[:]))
 	for lo, hi := int64(0), size; lo < hi; {
 		middle := lo + (hi-lo)/2
-		start, line, err := lineFrom(f, middle)
+		start, line, err := lineAt(f, middle)
 		if err != nil {
 			return false, fmt.Errorf("read leaked passwords: %w", err)
 		}
@@ -121,9 +121,9 @@ func Leaked(path, password string) (bool, error) {
 	return false, nil
 }
 
-// lineFrom reads the first line that begins at offset at or behind it; at the
+// lineAt reads the first line that begins at offset at or behind it; at the
 // file's end start lies behind all.
-func lineFrom(f io.ReaderAt, at int64) (start int64, line string, err error) {
+func lineAt(f io.ReaderAt, at int64) (start int64, line string, err error) {
 	start = max(at-1, 0) // a line begins at offset at where an end is before it
 	b := make([]byte, 2*maxLine)
 	n, err := f.ReadAt(b, start)

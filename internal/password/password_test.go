@@ -51,12 +51,12 @@ func TestCommonList(t *testing.T) {
 	require.Greater(t, long, 20_000)
 }
 
-func TestBeside(t *testing.T) {
+func TestWithoutWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"Countersign2026": "2026", "Ada.Lovelace!!": "ada.!!", "lovelace@example.org": "@.org", "ADA LOVELACE 1815": " 1815", "something else": "something else",
 	} {
-		assert.Equal(t, want, password.Beside(in, "Ada Lovelace", "lovelace@example.com"), in)
+		assert.Equal(t, want, password.WithoutWords(in, "Ada Lovelace", "lovelace@example.com"), in)
 	}
 }
 

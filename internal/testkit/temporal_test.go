@@ -24,7 +24,7 @@ func listens(t *testing.T, address string) bool {
 	return true
 }
 
-func echo(_ workflow.Context, s string) (string, error) { return s, nil }
+func echoWorkflow(_ workflow.Context, s string) (string, error) { return s, nil }
 
 func TestTemporalGivesEachTestANamespace(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
 			w := worker.New(c, "queue", worker.Options{})
-			w.RegisterWorkflow(echo)
+			w.RegisterWorkflow(echoWorkflow)
 			require.NoError(t, w.Start())
 			t.Cleanup(w.Stop)
 
@@ -46,7 +46,7 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 					temporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("a"),
 					temporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("t"),
 					temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent")),
-			}, echo, t.Name())
+			}, echoWorkflow, t.Name())
 			require.NoError(t, err)
 			var answer string
 			require.NoError(t, run.Get(t.Context(), &answer))

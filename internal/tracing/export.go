@@ -13,10 +13,10 @@ import (
 	"countersign/webhook"
 )
 
-// Export sends spans by OTLP over HTTP, to where the standard variables of
+// StartExport sends spans by OTLP over HTTP, to where the standard variables of
 // OpenTelemetry say (OTEL_EXPORTER_OTLP_ENDPOINT and the others). Spans wait in
 // bounded memory; those that cannot be sent are dropped. Stop sends the last.
-func Export(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
+func StartExport(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
@@ -36,17 +36,17 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Deliveries gives each attempt at a delivery a span. The trace does not go on
+// TraceDeliveries gives each attempt at a delivery a span. The trace does not go on
 // to the endpoint, which is somebody else's, nor does its address into the span.
-func Deliveries(t trace.Tracer, next Deliverer) Deliverer { return deliveries{t, next} }
+func TraceDeliveries(t trace.Tracer, next Deliverer) Deliverer { return tracedDeliverer{t, next} }
 
-type deliveries struct {
+type tracedDeliverer struct {
 	tracer trace.Tracer
 	next   Deliverer
 }
 
 // Deliver implements Deliverer.
-func (d deliveries) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
+func (d tracedDeliverer) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
 	ctx, span := d.tracer.Start(ctx, "POST webhook", trace.WithSpanKind(trace.SpanKindClient))
 	defer span.End()
 	res := d.next.Deliver(ctx, req)

@@ -24,38 +24,38 @@ const (
 	Result     = "countersign.result"
 )
 
-// Off is a tracer whose spans nobody sees.
-func Off() trace.Tracer { return noop.NewTracerProvider().Tracer(Name) }
+// Noop is a tracer whose spans nobody sees.
+func Noop() trace.Tracer { return noop.NewTracerProvider().Tracer(Name) }
 
-const header = "traceparent"
+const traceparentHeader = "traceparent"
 
-// Carry writes the span that ctx is in as a W3C traceparent; "" without one that
+// Traceparent writes the span that ctx is in as a W3C traceparent; "" without one that
 // is sampled.
-func Carry(ctx context.Context) string {
+func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
 	}
 	c := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, c)
-	return c[header]
+	return c[traceparentHeader]
 }
 
-// Resume makes what Carry wrote the parent of spans begun with ctx. Anything
+// WithTraceparent makes what Carry wrote the parent of spans begun with ctx. Anything
 // else leaves ctx as it is.
-func Resume(ctx context.Context, carried string) context.Context {
+func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{header: carried})
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: carried})
 }
 
-// Logs adds the trace's id to what is logged in one.
-func Logs(next slog.Handler) slog.Handler { return logs{next} }
+// LogHandler adds the trace's id to what is logged in one.
+func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
-type logs struct{ slog.Handler }
+type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (l logs) Handle(ctx context.Context, r slog.Record) error {
+func (l logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		r = r.Clone()
 		r.AddAttrs(slog.String("trace", sc.TraceID().String()))
@@ -64,7 +64,9 @@ func (l logs) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (l logs) WithAttrs(attrs []slog.Attr) slog.Handler { return logs{l.Handler.WithAttrs(attrs)} }
+func (l logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logHandler{l.Handler.WithAttrs(attrs)}
+}
 
 // WithGroup implements slog.Handler.
-func (l logs) WithGroup(name string) slog.Handler { return logs{l.Handler.WithGroup(name)} }
+func (l logHandler) WithGroup(name string) slog.Handler { return logHandler{l.Handler.WithGroup(name)} }

@@ -25,10 +25,10 @@ func TestATraceIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	tracer, seen := recorder()
 	ctx, span := tracer.Start(t.Context(), "request")
-	carried := tracing.Carry(ctx)
+	carried := tracing.Traceparent(ctx)
 	span.End()
 	assert.Regexp(t, `^00-[0-9a-f]{32}-[0-9a-f]{16}-01$`, carried)
-	_, span = tracer.Start(tracing.Resume(t.Context(), carried), "later")
+	_, span = tracer.Start(tracing.WithTraceparent(t.Context(), carried), "later")
 	span.End()
 	got := seen.GetSpans()
 	require.Len(t, got, 2)
@@ -38,23 +38,23 @@ func TestATraceIsTakenUpAgain(t *testing.T) {
 
 func TestNothingIsCarriedWithoutATrace(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, tracing.Carry(t.Context()))
-	off, span := tracing.Off().Start(t.Context(), "request")
+	assert.Empty(t, tracing.Traceparent(t.Context()))
+	off, span := tracing.Noop().Start(t.Context(), "request")
 	span.End()
-	assert.Empty(t, tracing.Carry(off))
+	assert.Empty(t, tracing.Traceparent(off))
 	unsampled := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("t")
 	ctx, span := unsampled.Start(t.Context(), "request")
 	span.End()
-	assert.Empty(t, tracing.Carry(ctx))
+	assert.Empty(t, tracing.Traceparent(ctx))
 	for _, bad := range []string{"", "nonsense", "00-0-0-01", strings.Repeat("x", 1<<16)} {
-		assert.Equal(t, trace.SpanContext{}, trace.SpanContextFromContext(tracing.Resume(t.Context(), bad)))
+		assert.Equal(t, trace.SpanContext{}, trace.SpanContextFromContext(tracing.WithTraceparent(t.Context(), bad)))
 	}
 }
 
 func TestLogsNameTheTrace(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	log := slog.New(tracing.Logs(slog.NewTextHandler(&out, nil))).With("a", 1).WithGroup("g")
+	log := slog.New(tracing.LogHandler(slog.NewTextHandler(&out, nil))).With("a", 1).WithGroup("g")
 	tracer, _ := recorder()
 	ctx, span := tracer.Start(t.Context(), "request")
 	defer span.End()
@@ -65,9 +65,9 @@ func TestLogsNameTheTrace(t *testing.T) {
 	assert.NotContains(t, out.String(), "trace=")
 }
 
-type endpoint struct{ ctx context.Context }
+type fakeDeliverer struct{ ctx context.Context }
 
-func (e *endpoint) Deliver(ctx context.Context, _ webhook.Request) webhook.Result {
+func (e *fakeDeliverer) Deliver(ctx context.Context, _ webhook.Request) webhook.Result {
 	e.ctx = ctx
 	return webhook.Result{Status: 503}
 }
@@ -75,8 +75,8 @@ func (e *endpoint) Deliver(ctx context.Context, _ webhook.Request) webhook.Resul
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	tracer, seen := recorder()
-	next := &endpoint{}
-	tracing.Deliveries(tracer, next).Deliver(t.Context(), webhook.Request{URL: "https://example.com/hook?key=hunter2"})
+	next := &fakeDeliverer{}
+	tracing.TraceDeliveries(tracer, next).Deliver(t.Context(), webhook.Request{URL: "https://example.com/hook?key=hunter2"})
 	require.Len(t, seen.GetSpans(), 1)
 	got := seen.GetSpans()[0]
 	assert.Equal(t, "POST webhook", got.Name)

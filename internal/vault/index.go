@@ -10,7 +10,7 @@ import (
 // section 5, lets stand.
 const hashSize = sha256.Size / 2
 
-// Index makes the keyed hashes by which sealed values are found and compared.
+// Index makes the keyed hashes by which encrypted values are found and compared.
 // Without a master key nobody can try whose a hash is.
 type Index struct{ keys [][]byte }
 

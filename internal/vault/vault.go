@@ -55,30 +55,30 @@ func New(masterKeys string) (*Vault, error) {
 	return v, nil
 }
 
-// Seal encrypts plain (AES-256-GCM, random nonce). The result begins with the
-// key's id. What is sealed for one label opens under no other.
-func (v *Vault) Seal(plain []byte, label string) []byte {
+// Encrypt encrypts plain (AES-256-GCM, random nonce). The result begins with the
+// key's id. What is encrypted for one label decrypts under no other.
+func (v *Vault) Encrypt(plain []byte, label string) []byte {
 	k := v.keys[0]
 	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD makes its own nonce
 }
 
-// Stale reports whether sealed was made with another key than the one that
+// NeedsRewrap reports whether ciphertext was made with another key than the one that
 // encrypts now.
-func (v *Vault) Stale(sealed []byte) bool {
-	return len(sealed) < idSize || [idSize]byte(sealed[:idSize]) != v.keys[0].id
+func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
+	return len(ciphertext) < idSize || [idSize]byte(ciphertext[:idSize]) != v.keys[0].id
 }
 
-// ErrUnknownKey says that a value was sealed with a master key that is not given.
-var ErrUnknownKey = errors.New("vault: sealed with an unknown master key")
+// ErrUnknownKey says that a value was encrypted with a master key that is not given.
+var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
-// Open decrypts what Seal made for label.
-func (v *Vault) Open(sealed []byte, label string) ([]byte, error) {
-	if len(sealed) < idSize {
+// Decrypt decrypts what Seal made for label.
+func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
+	if len(ciphertext) < idSize {
 		return nil, errors.New("vault: value is too short")
 	}
 	for _, k := range v.keys {
-		if [idSize]byte(sealed[:idSize]) == k.id {
-			plain, err := k.aead.Open(nil, nil, sealed[idSize:], []byte(label))
+		if [idSize]byte(ciphertext[:idSize]) == k.id {
+			plain, err := k.aead.Open(nil, nil, ciphertext[idSize:], []byte(label))
 			if err != nil {
 				return nil, fmt.Errorf("vault: open %s: %w", label, err)
 			}

@@ -20,41 +20,41 @@ func open(t *testing.T, keys string) *vault.Vault {
 	return v
 }
 
-func TestSealAndOpen(t *testing.T) {
+func TestEncryptAndDecrypt(t *testing.T) {
 	t.Parallel()
 	v := open(t, key(1))
-	a, b := v.Seal([]byte("secret"), "label"), v.Seal([]byte("secret"), "label")
+	a, b := v.Encrypt([]byte("secret"), "label"), v.Encrypt([]byte("secret"), "label")
 	assert.NotEqual(t, a, b, "random nonce")
 	assert.NotContains(t, string(a), "secret")
-	got, err := v.Open(a, "label")
+	got, err := v.Decrypt(a, "label")
 	require.NoError(t, err)
 	assert.Equal(t, "secret", string(got))
 
-	_, err = v.Open(a, "other label")
+	_, err = v.Decrypt(a, "other label")
 	require.Error(t, err)
 	for i := range a {
 		bad := bytes.Clone(a)
 		bad[i] ^= 1
-		_, err := v.Open(bad, "label")
+		_, err := v.Decrypt(bad, "label")
 		require.Error(t, err, "byte %d", i)
 	}
 	for n := range a {
-		_, err := v.Open(a[:n], "label")
+		_, err := v.Decrypt(a[:n], "label")
 		require.Error(t, err, "cut at %d", n)
 	}
 }
 
 func TestKeysCanBeReplaced(t *testing.T) {
 	t.Parallel()
-	old := open(t, key(1)).Seal([]byte("secret"), "l")
+	old := open(t, key(1)).Encrypt([]byte("secret"), "l")
 	both := open(t, key(2)+", "+key(1))
-	got, err := both.Open(old, "l")
+	got, err := both.Decrypt(old, "l")
 	require.NoError(t, err)
 	assert.Equal(t, "secret", string(got))
-	fresh := both.Seal(got, "l")
-	_, err = open(t, key(2)).Open(fresh, "l")
+	fresh := both.Encrypt(got, "l")
+	_, err = open(t, key(2)).Decrypt(fresh, "l")
 	require.NoError(t, err, "the first key encrypts")
-	_, err = open(t, key(2)).Open(old, "l")
+	_, err = open(t, key(2)).Decrypt(old, "l")
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 }
 

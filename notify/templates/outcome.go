@@ -4,9 +4,9 @@ import "fmt"
 
 // Render writes the mail.
 func (d Completed) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	what := subjectOr(d.Subject, p.YourDocument)
-	text := say(p.CompletedText, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
+	text := fill(p.CompletedText, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
 	l := letter{
 		words: p, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: p.CompletedHeading, Preheader: d.where(p),
 		Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
@@ -57,7 +57,7 @@ func (d Completed) documents() []document {
 
 // Render writes the mail; an unknown kind is an error.
 func (d Closed) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	what, by := subjectOr(d.Subject, p.YourDocument), line(d.ByName, maxName)
 	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName), Preheader: p.NothingToSign}
 	var subject, someone, nobody string
@@ -76,7 +76,7 @@ func (d Closed) Render() (Content, error) {
 	if by == "" {
 		intro = nobody
 	}
-	l.Blocks = append(l.Blocks, paragraph(say(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At)))...))
+	l.Blocks = append(l.Blocks, paragraph(fill(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At)))...))
 	if words := lines(d.ReasonText); len(words) > 0 {
 		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
 	}
@@ -86,13 +86,13 @@ func (d Closed) Render() (Content, error) {
 
 // Render writes the mail.
 func (d DeletionReminder) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	what, date := subjectOr(d.Subject, p.YourDocument), p.day(d.PurgeOn)
 	l := letter{
 		words: p, Brand: brand(d.SenderName), Subject: p.about(p.DeletionToday, what), Heading: p.DeletionHeading,
 		Preheader: p.fill(p.DeletionPreheader, as("date", date)), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Blocks: []block{
-			paragraph(say(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
+			paragraph(fill(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
 			action(p.Download, d.DownloadURL),
 			note(plain(p.DeletionNote)),
 		},
@@ -105,7 +105,7 @@ func (d DeletionReminder) Render() (Content, error) {
 
 // Render writes the mail; an unknown kind is an error.
 func (d Notice) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	what, by := subjectOr(d.Subject, p.ADocument), line(d.ByName, maxName)
 	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.HelloNobody, Footer: p.SentByService}
 	var subject, text, last string
@@ -120,7 +120,7 @@ func (d Notice) Render() (Content, error) {
 		return Content{}, fmt.Errorf("mail template: unknown kind %q", d.Kind)
 	}
 	l.Subject = p.about(subject, what)
-	said := say(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
+	said := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
 	l.Preheader = p.text(said)
 	l.Blocks = append(l.Blocks, paragraph(said...))
 	if words := lines(d.ReasonText); len(words) > 0 {
@@ -135,7 +135,7 @@ func (d Notice) Render() (Content, error) {
 
 // Render writes the mail.
 func (d WebhookDisabled) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	l := letter{
 		words: p, Brand: brand(""), Subject: p.HookHeading, Heading: p.HookHeading, Preheader: p.fill(p.HookPreheader, as("time", p.moment(d.Since))),
 		Greeting: p.greeting(d.RecipientName), Footer: p.SentByService,

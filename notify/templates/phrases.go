@@ -26,8 +26,8 @@ type phrases struct {
 	Attached, Reason            string
 	MessageFrom, Message        string
 	ADocument, YourDocument     string
-	Documents, More             counted // {n}
-	DaysLeft, Minutes           counted // {n}
+	Documents, More             pluralForms // {n}
+	DaysLeft, Minutes           pluralForms // {n}
 	InviteHeading, InviteNobody string
 	InviteSubject               string
 	Asks, AsksNobody            string
@@ -75,11 +75,11 @@ type phrases struct {
 	SMSCodeFor, SMSCode         string
 }
 
-// counted is a phrase in its plural forms (CLDR); Other stands for those that a
+// pluralForms is a phrase in its plural forms (CLDR); Other stands for those that a
 // language has not.
-type counted struct{ Zero, One, Two, Few, Many, Other string }
+type pluralForms struct{ Zero, One, Two, Few, Many, Other string }
 
-func (c counted) form(f plural.Form) string {
+func (c pluralForms) form(f plural.Form) string {
 	forms := map[plural.Form]string{plural.Zero: c.Zero, plural.One: c.One, plural.Two: c.Two, plural.Few: c.Few, plural.Many: c.Many}
 	if s := forms[f]; s != "" {
 		return s
@@ -90,8 +90,8 @@ func (c counted) form(f plural.Form) string {
 // languages are all phrases by the subtag of their language.
 var languages = map[string]*phrases{"en": &en, "de": &de, "fr": &fr, "es": &es, "pt": &pt, "ja": &ja, "ar": &ar}
 
-// in finds the phrases of a language tag, English where there are none.
-func in(tag string) *phrases {
+// phrasesIn finds the phrases of a language tag, English where there are none.
+func phrasesIn(tag string) *phrases {
 	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	if p, ok := languages[base]; ok {
 		return p
@@ -108,8 +108,8 @@ type value struct {
 func as(name, text string) value       { return value{name, plain(text)} }
 func asStrong(name, text string) value { return value{name, strong(text)} }
 
-// say fills a phrase and returns it in spans.
-func say(phrase string, values ...value) []span {
+// fill fills a phrase and returns it in spans.
+func fill(phrase string, values ...value) []span {
 	var out []span
 	for phrase != "" {
 		start := strings.IndexByte(phrase, '{')
@@ -135,7 +135,7 @@ func say(phrase string, values ...value) []span {
 // fill is say as one text, for subjects and what mail programs show.
 func (p *phrases) fill(phrase string, values ...value) string {
 	var b strings.Builder
-	for _, s := range say(phrase, values...) {
+	for _, s := range fill(phrase, values...) {
 		b.WriteString(p.isolated(s))
 	}
 	return b.String()
@@ -150,7 +150,7 @@ func (p *phrases) isolated(s span) string {
 	return s.Text
 }
 
-func (p *phrases) count(c counted, n int, values ...value) string {
+func (p *phrases) count(c pluralForms, n int, values ...value) string {
 	form := plural.Cardinal.MatchPlural(p.Tag, n, 0, 0, 0, 0)
 	return p.fill(c.form(form), append(values, as("n", fmt.Sprint(n)))...)
 }

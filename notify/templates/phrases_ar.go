@@ -10,13 +10,13 @@ var ar = phrases{
 	SentBy: "أُرسلت نيابةً عن {sender}.", SentByService: "أُرسلت عبر Countersign.",
 	OpenLink: "أو افتح هذا الرابط:", Download: "تنزيل", Attached: "مرفق بهذه الرسالة", Reason: "السبب",
 	MessageFrom: "رسالة من {sender}", Message: "رسالة", ADocument: "مستند", YourDocument: "مستندك",
-	Documents: counted{One: "مستند واحد", Two: "مستندان", Few: "{n} مستندات", Many: "{n} مستندًا", Other: "{n} مستند"},
-	More:      counted{One: "ومستند آخر", Two: "ومستندان آخران", Few: "و{n} مستندات أخرى", Many: "و{n} مستندًا آخر", Other: "و{n} مستند آخر"},
-	DaysLeft: counted{
+	Documents: pluralForms{One: "مستند واحد", Two: "مستندان", Few: "{n} مستندات", Many: "{n} مستندًا", Other: "{n} مستند"},
+	More:      pluralForms{One: "ومستند آخر", Two: "ومستندان آخران", Few: "و{n} مستندات أخرى", Many: "و{n} مستندًا آخر", Other: "و{n} مستند آخر"},
+	DaysLeft: pluralForms{
 		One: "بقي يوم واحد للتنزيل: {document}", Two: "بقي يومان للتنزيل: {document}", Few: "بقيت {n} أيام للتنزيل: {document}",
 		Many: "بقي {n} يومًا للتنزيل: {document}", Other: "بقي {n} يوم للتنزيل: {document}",
 	},
-	Minutes: counted{One: "دقيقة واحدة", Two: "دقيقتين", Few: "{n} دقائق", Many: "{n} دقيقة", Other: "{n} دقيقة"},
+	Minutes: pluralForms{One: "دقيقة واحدة", Two: "دقيقتين", Few: "{n} دقائق", Many: "{n} دقيقة", Other: "{n} دقيقة"},
 
 	InviteHeading: "توقيعك مطلوب", InviteSubject: "يطلب منك {sender} التوقيع", InviteNobody: "مطلوب منك توقيع مستند",
 	Asks: "يطلب منك {sender} مراجعة {document} وتوقيعه.", AsksNobody: "مطلوب منك مراجعة {document} وتوقيعه.",

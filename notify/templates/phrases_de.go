@@ -10,9 +10,9 @@ var de = phrases{
 	SentBy: "Gesendet im Auftrag von {sender}.", SentByService: "Gesendet mit Countersign.",
 	OpenLink: "Oder öffnen Sie diesen Link:", Download: "Herunterladen", Attached: "Liegt dieser Mail bei", Reason: "Grund",
 	MessageFrom: "Nachricht von {sender}", Message: "Nachricht", ADocument: "ein Dokument", YourDocument: "Ihr Dokument",
-	Documents: counted{One: "{n} Dokument", Other: "{n} Dokumente"}, More: counted{One: "und {n} weiteres Dokument", Other: "und {n} weitere Dokumente"},
-	DaysLeft: counted{One: "Noch {n} Tag zum Herunterladen: {document}", Other: "Noch {n} Tage zum Herunterladen: {document}"},
-	Minutes:  counted{One: "{n} Minute", Other: "{n} Minuten"},
+	Documents: pluralForms{One: "{n} Dokument", Other: "{n} Dokumente"}, More: pluralForms{One: "und {n} weiteres Dokument", Other: "und {n} weitere Dokumente"},
+	DaysLeft: pluralForms{One: "Noch {n} Tag zum Herunterladen: {document}", Other: "Noch {n} Tage zum Herunterladen: {document}"},
+	Minutes:  pluralForms{One: "{n} Minute", Other: "{n} Minuten"},
 
 	InviteHeading: "Ihre Unterschrift wird erbeten", InviteSubject: "{sender} bittet Sie um Ihre Unterschrift", InviteNobody: "Sie werden um Ihre Unterschrift gebeten",
 	Asks: "{sender} bittet Sie, {document} zu lesen und zu unterschreiben.", AsksNobody: "Sie werden gebeten, {document} zu lesen und zu unterschreiben.",

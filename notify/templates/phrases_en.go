@@ -10,9 +10,9 @@ var en = phrases{
 	SentBy: "Sent on behalf of {sender}.", SentByService: "Sent with Countersign.",
 	OpenLink: "Or open this link:", Download: "Download", Attached: "Attached to this mail", Reason: "Reason",
 	MessageFrom: "Message from {sender}", Message: "Message", ADocument: "a document", YourDocument: "your document",
-	Documents: counted{One: "{n} document", Other: "{n} documents"}, More: counted{One: "and {n} more document", Other: "and {n} more documents"},
-	DaysLeft: counted{One: "{n} day left to download: {document}", Other: "{n} days left to download: {document}"},
-	Minutes:  counted{One: "{n} minute", Other: "{n} minutes"},
+	Documents: pluralForms{One: "{n} document", Other: "{n} documents"}, More: pluralForms{One: "and {n} more document", Other: "and {n} more documents"},
+	DaysLeft: pluralForms{One: "{n} day left to download: {document}", Other: "{n} days left to download: {document}"},
+	Minutes:  pluralForms{One: "{n} minute", Other: "{n} minutes"},
 
 	InviteHeading: "Your signature is requested", InviteSubject: "{sender} asks you to sign", InviteNobody: "You are asked to sign a document",
 	Asks: "{sender} asks you to review and sign {document}.", AsksNobody: "You are asked to review and sign {document}.",

@@ -10,9 +10,9 @@ var es = phrases{
 	SentBy: "Enviado en nombre de {sender}.", SentByService: "Enviado con Countersign.",
 	OpenLink: "O abra este enlace:", Download: "Descargar", Attached: "Adjunto a este correo", Reason: "Motivo",
 	MessageFrom: "Mensaje de {sender}", Message: "Mensaje", ADocument: "un documento", YourDocument: "su documento",
-	Documents: counted{One: "{n} documento", Other: "{n} documentos"}, More: counted{One: "y {n} documento más", Other: "y {n} documentos más"},
-	DaysLeft: counted{One: "Queda {n} día para descargar: {document}", Other: "Quedan {n} días para descargar: {document}"},
-	Minutes:  counted{One: "{n} minuto", Other: "{n} minutos"},
+	Documents: pluralForms{One: "{n} documento", Other: "{n} documentos"}, More: pluralForms{One: "y {n} documento más", Other: "y {n} documentos más"},
+	DaysLeft: pluralForms{One: "Queda {n} día para descargar: {document}", Other: "Quedan {n} días para descargar: {document}"},
+	Minutes:  pluralForms{One: "{n} minuto", Other: "{n} minutos"},
 
 	InviteHeading: "Se solicita su firma", InviteSubject: "{sender} le pide que firme", InviteNobody: "Se le pide que firme un documento",
 	Asks: "{sender} le pide que lea y firme {document}.", AsksNobody: "Se le pide que lea y firme {document}.",

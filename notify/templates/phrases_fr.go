@@ -10,9 +10,9 @@ var fr = phrases{
 	SentBy: "Envoyé au nom de {sender}.", SentByService: "Envoyé avec Countersign.",
 	OpenLink: "Ou ouvrez ce lien :", Download: "Télécharger", Attached: "En pièce jointe", Reason: "Motif",
 	MessageFrom: "Message de {sender}", Message: "Message", ADocument: "un document", YourDocument: "votre document",
-	Documents: counted{One: "{n} document", Other: "{n} documents"}, More: counted{One: "et {n} autre document", Other: "et {n} autres documents"},
-	DaysLeft: counted{One: "Plus que {n} jour pour télécharger : {document}", Other: "Plus que {n} jours pour télécharger : {document}"},
-	Minutes:  counted{One: "{n} minute", Other: "{n} minutes"},
+	Documents: pluralForms{One: "{n} document", Other: "{n} documents"}, More: pluralForms{One: "et {n} autre document", Other: "et {n} autres documents"},
+	DaysLeft: pluralForms{One: "Plus que {n} jour pour télécharger : {document}", Other: "Plus que {n} jours pour télécharger : {document}"},
+	Minutes:  pluralForms{One: "{n} minute", Other: "{n} minutes"},
 
 	InviteHeading: "Votre signature est demandée", InviteSubject: "{sender} vous demande de signer", InviteNobody: "Un document est à signer",
 	Asks: "{sender} vous demande de lire et de signer {document}.", AsksNobody: "Il vous est demandé de lire et de signer {document}.",

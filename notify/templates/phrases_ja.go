@@ -10,9 +10,9 @@ var ja = phrases{
 	SentBy: "{sender} に代わって送信しています。", SentByService: "Countersign から送信しています。",
 	OpenLink: "または次のリンクを開いてください：", Download: "ダウンロード", Attached: "このメールに添付", Reason: "理由",
 	MessageFrom: "{sender} からのメッセージ", Message: "メッセージ", ADocument: "文書", YourDocument: "文書",
-	Documents: counted{Other: "{n} 件の文書"}, More: counted{Other: "ほか {n} 件の文書"},
-	DaysLeft: counted{Other: "ダウンロード期限まであと {n} 日：{document}"},
-	Minutes:  counted{Other: "{n} 分間"},
+	Documents: pluralForms{Other: "{n} 件の文書"}, More: pluralForms{Other: "ほか {n} 件の文書"},
+	DaysLeft: pluralForms{Other: "ダウンロード期限まであと {n} 日：{document}"},
+	Minutes:  pluralForms{Other: "{n} 分間"},
 
 	InviteHeading: "ご署名のお願い", InviteSubject: "{sender} からの署名のお願い", InviteNobody: "文書への署名のお願い",
 	Asks: "{sender} が {document} の確認と署名をお願いしています。", AsksNobody: "{document} をご確認のうえ、ご署名ください。",

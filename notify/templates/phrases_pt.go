@@ -10,9 +10,9 @@ var pt = phrases{
 	SentBy: "Enviado em nome de {sender}.", SentByService: "Enviado com Countersign.",
 	OpenLink: "Ou abra este link:", Download: "Baixar", Attached: "Em anexo", Reason: "Motivo",
 	MessageFrom: "Mensagem de {sender}", Message: "Mensagem", ADocument: "um documento", YourDocument: "seu documento",
-	Documents: counted{One: "{n} documento", Other: "{n} documentos"}, More: counted{One: "e mais {n} documento", Other: "e mais {n} documentos"},
-	DaysLeft: counted{One: "Falta {n} dia para baixar: {document}", Other: "Faltam {n} dias para baixar: {document}"},
-	Minutes:  counted{One: "{n} minuto", Other: "{n} minutos"},
+	Documents: pluralForms{One: "{n} documento", Other: "{n} documentos"}, More: pluralForms{One: "e mais {n} documento", Other: "e mais {n} documentos"},
+	DaysLeft: pluralForms{One: "Falta {n} dia para baixar: {document}", Other: "Faltam {n} dias para baixar: {document}"},
+	Minutes:  pluralForms{One: "{n} minuto", Other: "{n} minutos"},
 
 	InviteHeading: "Sua assinatura é solicitada", InviteSubject: "{sender} pede que você assine", InviteNobody: "Pede-se que você assine um documento",
 	Asks: "{sender} pede que você leia e assine {document}.", AsksNobody: "Pede-se que você leia e assine {document}.",

@@ -22,7 +22,7 @@ import (
 
 var braces = regexp.MustCompile(`\{[a-z]+\}`)
 
-func words(s string) []string {
+func textOf(s string) []string {
 	found := braces.FindAllString(s, -1)
 	slices.Sort(found)
 	return slices.Compact(found)
@@ -32,9 +32,9 @@ func words(s string) []string {
 // the same words to fill in, and in each plural form that it has.
 func TestNoPhraseIsMissing(t *testing.T) {
 	t.Parallel()
-	require.Len(t, languages, len(models.Languages))
+	require.Len(t, languages, len(models.SupportedLanguages))
 	english := reflect.ValueOf(en)
-	for _, name := range models.Languages {
+	for _, name := range models.SupportedLanguages {
 		p := languages[name]
 		require.NotNil(t, p, name)
 		require.Equal(t, language.MustParse(name), p.Tag)
@@ -47,16 +47,16 @@ func TestNoPhraseIsMissing(t *testing.T) {
 				if field != "And" {
 					assert.NotEmpty(t, got, "%s.%s", name, field)
 				}
-				assert.Equal(t, words(want), words(got), "%s.%s: %q", name, field, got)
+				assert.Equal(t, textOf(want), textOf(got), "%s.%s: %q", name, field, got)
 				assert.Equal(t, strings.TrimSpace(got) == "", field == "And", "%s.%s", name, field)
-			case counted:
-				got := v.Field(i).Interface().(counted)
+			case pluralForms:
+				got := v.Field(i).Interface().(pluralForms)
 				for n := range 200 {
 					form := plural.Cardinal.MatchPlural(p.Tag, n, 0, 0, 0, 0)
 					said := got.form(form)
 					require.NotEmpty(t, said, "%s.%s of %d", name, field, n)
 					// The number may be in the words, where one form is of one number.
-					missing := slices.DeleteFunc(words(want.Other), func(w string) bool { return slices.Contains(words(said), w) })
+					missing := slices.DeleteFunc(textOf(want.Other), func(w string) bool { return slices.Contains(textOf(said), w) })
 					if slices.Contains([]plural.Form{plural.One, plural.Two, plural.Zero}, form) {
 						missing = slices.DeleteFunc(missing, func(w string) bool { return w == "{n}" })
 					}
@@ -81,7 +81,7 @@ func TestTimesByLanguage(t *testing.T) {
 		"en": "5 December 2026, 07:15 UTC", "de": "5. Dezember 2026, 07:15 UTC", "fr": "5 décembre 2026 à 07:15 UTC", "es": "5 de diciembre de 2026, 07:15 UTC",
 		"pt": "5 de dezembro de 2026, 07:15 UTC", "ja": "2026年12月5日 07:15 UTC", "ar": "5 ديسمبر 2026، 07:15 UTC", "de-AT": "5. Dezember 2026, 07:15 UTC", "xx": "5 December 2026, 07:15 UTC", "": "5 December 2026, 07:15 UTC",
 	} {
-		assert.Equal(t, want, in(name).moment(at), name)
+		assert.Equal(t, want, phrasesIn(name).moment(at), name)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestPluralsByLanguage(t *testing.T) {
 		{"ar", 14, "بقي 14 يومًا للتنزيل: X"},
 		{"ar", 100, "بقي 100 يوم للتنزيل: X"},
 	} {
-		p := in(c.language)
+		p := phrasesIn(c.language)
 		assert.Equal(t, c.want, p.count(p.DaysLeft, c.n, as("document", "X")), "%s %d", c.language, c.n)
 	}
 }
@@ -161,7 +161,7 @@ func contrast(t *testing.T, a, b string) float64 {
 func TestEveryMailInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
-	for _, tag := range models.Languages {
+	for _, tag := range models.SupportedLanguages {
 		invitation := Invitation{
 			Language: tag, RecipientName: "Charles Babbage", SenderName: "Acme GmbH", Subject: "Lease 12b", Message: "Hi Grace,\nplease sign soon.", SigningURL: "https://sign.example.com/sign/" + strings.Repeat("x", 400),
 			ShortURL: "https://sign.example.com/sign/0123456789abcdef0123456789abcdefx", ExpiresAt: &at, DocumentNames: []string{"lease.pdf", "plan.pdf"},

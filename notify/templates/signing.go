@@ -4,7 +4,7 @@ import "strings"
 
 // Render writes the mail. Its subject is the envelope's, unless that is empty.
 func (d Invitation) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	l := d.letter(p)
 	l.Subject = d.named()
 	if l.Subject == "" {
@@ -18,7 +18,7 @@ func (d Invitation) Render() (Content, error) {
 // Render writes the mail.
 func (d Reminder) Render() (Content, error) {
 	inv := Invitation(d)
-	p := in(inv.Language)
+	p := phrasesIn(inv.Language)
 	l := inv.letter(p)
 	what := inv.named()
 	if what == "" {
@@ -45,9 +45,9 @@ func (d Invitation) request(p *phrases) string {
 // asks says who wants what.
 func (d Invitation) asks(p *phrases) []span {
 	if sender := d.sender(); sender != "" {
-		return say(p.Asks, asStrong("sender", sender), asStrong("document", d.what(p)))
+		return fill(p.Asks, asStrong("sender", sender), asStrong("document", d.what(p)))
 	}
-	return say(p.AsksNobody, asStrong("document", d.what(p)))
+	return fill(p.AsksNobody, asStrong("document", d.what(p)))
 }
 
 // what names the thing to sign: its subject, its only document, or what it is.
@@ -86,7 +86,7 @@ func (d Invitation) letter(p *phrases) letter {
 	}
 	l.Blocks = append(l.Blocks, sign)
 	if d.ExpiresAt != nil {
-		l.Blocks = append(l.Blocks, paragraph(say(p.SignBy, asStrong("time", p.moment(*d.ExpiresAt)))...))
+		l.Blocks = append(l.Blocks, paragraph(fill(p.SignBy, asStrong("time", p.moment(*d.ExpiresAt)))...))
 	}
 	l.Blocks = append(l.Blocks, note(plain(p.YoursAlone)))
 	return l
@@ -108,21 +108,21 @@ func documentNames(p *phrases, names []string) []document {
 
 // Render writes the mail. The code is not in the subject, which mail servers log.
 func (d Code) Render() (Content, error) {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
 	l := letter{
 		words: p, Brand: brand(d.SenderName), Subject: p.CodeHeading, Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Preheader: p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid)),
 	}
-	intro := say(p.CodeIntro)
+	intro := fill(p.CodeIntro)
 	if subject := line(d.Subject, maxSubject); subject != "" {
 		l.Subject = p.about(p.CodeSubject, subject)
-		intro = say(p.CodeIntroFor, asStrong("document", subject))
+		intro = fill(p.CodeIntroFor, asStrong("document", subject))
 	}
 	l.Blocks = []block{
 		paragraph(intro...),
 		{Code: code},
-		paragraph(say(p.CodeValid, asStrong("duration", valid))...),
+		paragraph(fill(p.CodeValid, asStrong("duration", valid))...),
 		note(plain(p.CodeNote)),
 	}
 	return l.render()

@@ -19,7 +19,7 @@ const (
 // long for that still comes with the sender's name. Without a link it says that
 // there is a mail.
 func (d Invitation) SMS() string {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
 	withSubject, plainly, nobody := p.SMSLinkFor, p.SMSLink, p.SMSLinkNobody
 	if d.SigningURL == "" {
@@ -36,32 +36,32 @@ func (d Invitation) SMS() string {
 	if d.SigningURL != "" && fallback > 0 {
 		fallback--
 	}
-	return firstShort(forms, fallback)
+	return preferShort(forms, fallback)
 }
 
 // SMS writes the text message.
 func (d Code) SMS() string {
-	p := in(d.Language)
+	p := phrasesIn(d.Language)
 	values := []value{as("code", line(d.Code, 20)), as("duration", p.minutes(d.ValidFor)), as("document", line(d.Subject, 60))}
 	forms := []string{p.fill(p.SMSCode, values...)}
 	if line(d.Subject, 60) != "" {
 		forms = append([]string{p.fill(p.SMSCodeFor, values...)}, forms...)
 	}
-	return firstShort(forms, len(forms)-1)
+	return preferShort(forms, len(forms)-1)
 }
 
-// firstShort returns the first form that fits one message, or the one at
+// preferShort returns the first form that fits one message, or the one at
 // fallback if none does.
-func firstShort(forms []string, fallback int) string {
+func preferShort(forms []string, fallback int) string {
 	for _, form := range forms {
-		if oneMessage(form) {
+		if singleSMS(form) {
 			return form
 		}
 	}
 	return forms[fallback]
 }
 
-func oneMessage(s string) bool {
+func singleSMS(s string) bool {
 	length := 0
 	for _, r := range s {
 		switch {

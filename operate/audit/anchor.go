@@ -44,9 +44,9 @@ const (
 	listEntry  = "%s %d %s\n"
 )
 
-// overlap is how much of the time before the former anchor a list looks at again:
+// listOverlap is how much of the time before the former anchor a list looks at again:
 // more than clocks differ and than a transaction takes to be committed.
-const overlap = 2 * time.Hour
+const listOverlap = 2 * time.Hour
 
 // Run makes the next anchor: of every chain that has a new event since the last
 // one. It may be cut off anywhere and run again, and twice at once too: a list
@@ -62,7 +62,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 		if err := a.keepToken(ctx, last); err != nil { // the run before was cut off
 			return nil, err
 		}
-		next.Number, former, since = last.Number+1, last.Digest, last.At.Add(-overlap)
+		next.Number, former, since = last.Number+1, last.Digest, last.At.Add(-listOverlap)
 	}
 	list, err := a.Blobs.Temp()
 	if err != nil {
@@ -81,7 +81,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	if err := a.Blobs.Keep(ctx, list, next.BlobKey); err != nil {
 		return nil, err
 	}
-	failpoint.Hit("anchor.kept")
+	failpoint.Inject("anchor.kept")
 	err = a.Store.AddAnchor(ctx, next)
 	if errors.Is(err, store.ErrAnchored) {
 		return a.Store.LastAnchor(ctx) // another run was first
@@ -89,7 +89,7 @@ func (a Anchorer) Run(ctx context.Context) (*store.Anchor, error) {
 	if err != nil {
 		return nil, err
 	}
-	failpoint.Hit("anchor.recorded")
+	failpoint.Inject("anchor.recorded")
 	return &next, a.keepToken(ctx, &next)
 }
 
@@ -99,7 +99,7 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 	w := bufio.NewWriter(io.MultiWriter(list, h))
 	_, err := fmt.Fprintf(w, listHeader, next.Number, former, models.FormatTime(next.At))
 	if err == nil {
-		err = a.Store.EachHead(ctx, since, func(head store.Head) error {
+		err = a.Store.EachChainHead(ctx, since, func(head store.ChainHead) error {
 			next.Entries++
 			_, err := fmt.Fprintf(w, listEntry, head.EnvelopeID, head.Seq, head.Hash)
 			return err

@@ -30,18 +30,18 @@ import (
 	"countersign/store/blob"
 )
 
-// anchorage is an archive with anchors: the first lists both envelopes, the
+// anchorFixture is an archive with anchors: the first lists both envelopes, the
 // others what became of the open one a day later.
-type anchorage struct {
-	*archive
+type anchorFixture struct {
+	*auditFixture
 	tsa      *testkit.TSA
 	anchorer audit.Anchorer
 	made     []*store.Anchor
 }
 
-func newAnchorage(t *testing.T, kind string) *anchorage {
+func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	t.Helper()
-	a := &anchorage{archive: newArchive(t, kind), tsa: testkit.NewTSA(t)}
+	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: testkit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(a.tsa), Now: a.clock.Now}
@@ -59,7 +59,7 @@ func authority(tsa *testkit.TSA) *cms.Authority {
 	return &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
 }
 
-func (a *anchorage) anchor(entries int64) {
+func (a *anchorFixture) anchor(entries int64) {
 	a.t.Helper()
 	made, err := a.anchorer.Run(a.t.Context())
 	require.NoError(a.t, err)
@@ -68,7 +68,7 @@ func (a *anchorage) anchor(entries int64) {
 }
 
 // consent has a signer of the open envelope consent.
-func (a *anchorage) consent() {
+func (a *anchorFixture) consent() {
 	a.t.Helper()
 	_, err := a.Store.Change(a.t.Context(), a.app, a.open, func(e *models.Envelope) error {
 		s := e.Signers[0]
@@ -80,8 +80,8 @@ func (a *anchorage) consent() {
 }
 
 // remember keeps what the attacks change; the returned function puts it back.
-func (a *anchorage) remember() (undo func()) {
-	before := a.archive.remember()
+func (a *anchorFixture) remember() (undo func()) {
+	before := a.auditFixture.remember()
 	_, err := a.db.ExecContext(a.t.Context(), "CREATE TABLE kept_audit_anchors AS SELECT * FROM audit_anchors")
 	require.NoError(a.t, err)
 	lists := make(map[string][]byte)
@@ -98,7 +98,7 @@ func (a *anchorage) remember() (undo func()) {
 	}
 }
 
-func (a *anchorage) read(key string) []byte {
+func (a *anchorFixture) read(key string) []byte {
 	a.t.Helper()
 	f, err := a.blobs.Open(a.t.Context(), key)
 	require.NoError(a.t, err)
@@ -124,60 +124,60 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	const notThose = "are not those that were anchored"
 	attacks := []struct {
 		name string
-		do   func(a *anchorage)
+		do   func(a *anchorFixture)
 		want string
 	}{
-		{"an event is edited", func(a *anchorage) {
+		{"an event is edited", func(a *anchorFixture) {
 			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.open)
-			a.forge(a.open)
+			a.rewriteChain(a.open)
 		}, notThose},
-		{"an event is deleted", func(a *anchorage) {
+		{"an event is deleted", func(a *anchorFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.seqOf(a.open, models.EventFieldAdded))
-			a.forge(a.open)
+			a.rewriteChain(a.open)
 		}, notThose},
-		{"events are reordered", func(a *anchorage) {
+		{"events are reordered", func(a *anchorFixture) {
 			a.swap(a.open, 3, 5)
-			a.forge(a.open)
+			a.rewriteChain(a.open)
 		}, notThose},
-		{"the end is cut off", func(a *anchorage) {
+		{"the end is cut off", func(a *anchorFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.last(a.open))
-			a.forge(a.open)
+			a.rewriteChain(a.open)
 		}, notThose},
-		{"an anchor's time is changed", func(a *anchorage) {
+		{"an anchor's time is changed", func(a *anchorFixture) {
 			a.exec("UPDATE audit_anchors SET at = $1 WHERE number = 3", a.clock.Now().Add(-time.Hour))
 		}, "its list does not begin with"},
-		{"an anchor is removed", func(a *anchorage) { a.exec("DELETE FROM audit_anchors WHERE number = 2") }, "number 2, was removed"},
-		{"the last anchor is removed", func(a *anchorage) { a.exec("DELETE FROM audit_anchors WHERE number = 3") }, "but has no record"},
-		{"an anchor is removed, the others moved up", func(a *anchorage) {
+		{"an anchor is removed", func(a *anchorFixture) { a.exec("DELETE FROM audit_anchors WHERE number = 2") }, "number 2, was removed"},
+		{"the last anchor is removed", func(a *anchorFixture) { a.exec("DELETE FROM audit_anchors WHERE number = 3") }, "but has no record"},
+		{"an anchor is removed, the others moved up", func(a *anchorFixture) {
 			a.exec("DELETE FROM audit_anchors WHERE number = 2")
 			a.exec("UPDATE audit_anchors SET number = 2 WHERE number = 3")
 		}, "its list does not begin with"},
-		{"a list is changed", func(a *anchorage) {
+		{"a list is changed", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			keep(a.t, a.blobs, a.made[1].BlobKey, b)
 		}, "its list was changed"},
-		{"a list is changed, and its digest", func(a *anchorage) {
+		{"a list is changed, and its digest", func(a *anchorFixture) {
 			b := a.read(a.made[1].BlobKey)
 			b[len(b)-2] ^= 1
 			keep(a.t, a.blobs, a.made[1].BlobKey, b)
 			digest, _ := stamped(a.t, a.tsa, b)
 			a.exec("UPDATE audit_anchors SET digest = $1 WHERE number = 2", digest)
 		}, "its time-stamp does not hold"},
-		{"a list is changed, and stamped by an authority of one's own", func(a *anchorage) {
+		{"a list is changed, and stamped by an authority of one's own", func(a *anchorFixture) {
 			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
 			keep(a.t, a.blobs, a.made[2].BlobKey, b)
 			digest, token := stamped(a.t, testkit.NewTSA(a.t), b)
 			a.exec("UPDATE audit_anchors SET digest = $1, token = $2 WHERE number = 3", digest, token)
 		}, "which is not trusted"},
-		{"a list is gone", func(a *anchorage) {
+		{"a list is gone", func(a *anchorFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
 		}, "its list has no file"},
 	}
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			a := newAnchorage(t, kind)
+			a := newAnchorFixture(t, kind)
 			undo := a.remember()
 			for _, attack := range attacks {
 				found, n := a.problems()
@@ -204,7 +204,7 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 // openssl agrees from the two files alone.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
-	a := newAnchorage(t, "sqlite")
+	a := newAnchorFixture(t, "sqlite")
 	var anchors []*audit.AnchorReport
 	require.NoError(t, a.One(t.Context(), a.open, func(r *audit.Report) error {
 		require.Empty(t, r.Problems)
@@ -297,10 +297,10 @@ func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) erro
 	return f.Store.Keep(ctx, file, key)
 }
 
-// TestManyHeads: a list of more than what is looked up at once.
-func TestManyHeads(t *testing.T) {
+// TestManyChainHeads: a list of more than what is looked up at once.
+func TestManyChainHeads(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t, "sqlite")
+	a := newAuditFixture(t, "sqlite")
 	anchorer := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(testkit.NewTSA(t)), Now: a.clock.Now}
 	for range 510 {
 		e, err := models.NewEnvelope(act(a.clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me"})

@@ -32,26 +32,26 @@ type AnchorReport struct {
 	Trusted bool `json:"trusted"`
 }
 
-// anchored is what anchors say of envelopes.
-type anchored struct {
+// anchorIndex is what anchors say of envelopes.
+type anchorIndex struct {
 	number int64     // of the last anchor
 	before time.Time // events that are older are in one
 	seq    map[uuid.UUID]int64
-	holes  bool // a list is missing or was changed
+	gaps   bool // a list is missing or was changed
 }
 
 const (
 	// linkBatch is how many entries of a list are looked up at once.
 	linkBatch = 500
-	// maxProblems bounds what is told of one list.
+	// maxProblems bounds what learns of one list.
 	maxProblems = 1000
 	// maxLine is longer than any line of a list.
 	maxLine = 256
 )
 
 // anchors verifies every anchor that can list the given envelope (uuid.Nil: all
-// of them), and tells what it finds.
-func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report) error) (*anchored, error) {
+// of them), and says what it finds.
+func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
 	// Before the rows: a list that is made meanwhile is not missed in them.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)
 	if err != nil {
@@ -62,17 +62,17 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 		return nil, err
 	}
 	known := make(map[string]bool)
-	out := &anchored{seq: make(map[uuid.UUID]int64)}
+	out := &anchorIndex{seq: make(map[uuid.UUID]int64)}
 	former := models.ChainStart
 	for {
-		rows, err := v.Store.Anchors(ctx, out.number, page)
+		rows, err := v.Store.Anchors(ctx, out.number, pageSize)
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			a := &rows[i]
 			known[a.BlobKey+blob.TokenSuffix] = true
-			if a.At.Add(overlap).After(created(only)) {
+			if a.At.Add(listOverlap).After(createdAt(only)) {
 				r := &Report{Anchor: &AnchorReport{Number: a.Number, Entries: a.Entries}, Problems: []string{}}
 				if a.Number != out.number+1 {
 					r.add("the anchor before this one, number %d, was removed", a.Number-1)
@@ -81,13 +81,13 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 				if err := v.list(ctx, r, a, former, only, out); err != nil {
 					return nil, err
 				}
-				if err := tell(r); err != nil {
+				if err := emit(r); err != nil {
 					return nil, err
 				}
 			}
-			out.number, out.before, former = a.Number, a.At.Add(-overlap), a.Digest
+			out.number, out.before, former = a.Number, a.At.Add(-listOverlap), a.Digest
 		}
-		if len(rows) < page {
+		if len(rows) < pageSize {
 			break
 		}
 	}
@@ -95,7 +95,7 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 		if strings.HasSuffix(key, blob.TokenSuffix) && !known[key] {
 			r := &Report{Anchor: &AnchorReport{}}
 			r.add("list %s was time-stamped, but has no record: an anchor was removed", strings.TrimSuffix(key, blob.TokenSuffix))
-			if err := tell(r); err != nil {
+			if err := emit(r); err != nil {
 				return nil, err
 			}
 		}
@@ -103,8 +103,8 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, tell func(*Report
 	return out, nil
 }
 
-// created is when an id was made, as far as it tells (RFC 9562, UUIDv7).
-func created(id uuid.UUID) time.Time {
+// createdAt is when an id was made, as far as it tells (RFC 9562, UUIDv7).
+func createdAt(id uuid.UUID) time.Time {
 	if id == uuid.Nil || id.Version() != 7 {
 		return time.Time{}
 	}
@@ -112,16 +112,16 @@ func created(id uuid.UUID) time.Time {
 }
 
 // list verifies an anchor's list.
-func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchored) error {
+func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former string, only uuid.UUID, all *anchorIndex) error {
 	f, err := v.Blobs.Open(ctx, a.BlobKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.add("its list has no file")
-		all.holes = true
+		all.gaps = true
 		return nil
 	}
 	if errors.Is(err, blob.ErrDamaged) {
 		r.add("its list: %s", blob.ErrDamaged)
-		all.holes = true
+		all.gaps = true
 		return nil
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
 		r.add("its list was changed")
-		all.holes = true // what it says now proves nothing
+		all.gaps = true // what it says now proves nothing
 		return nil
 	}
 	in := bufio.NewScanner(io.NewSectionReader(f, 0, f.Size))
@@ -150,9 +150,9 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 
 // entries looks for every event that the list names.
 func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *bufio.Scanner, only uuid.UUID, seq map[uuid.UUID]int64) error {
-	var batch []store.Head
+	var batch []store.ChainHead
 	look := func() error {
-		found, err := v.Store.Links(ctx, batch)
+		found, err := v.Store.ChainLinks(ctx, batch)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 			if found[h] {
 				continue
 			}
-			if err := v.lost(ctx, r, h); err != nil {
+			if err := v.reportMissingEvent(ctx, r, h); err != nil {
 				return err
 			}
 		}
@@ -192,19 +192,19 @@ func (v Verifier) entries(ctx context.Context, r *Report, a *store.Anchor, in *b
 }
 
 // parseEntry reads a line of a list, see listEntry.
-func parseEntry(line string) (h store.Head, err error) {
+func parseEntry(line string) (h store.ChainHead, err error) {
 	parts := strings.Split(line, " ")
 	if len(parts) != 3 {
 		return h, errors.New("not an entry")
 	}
 	id, err1 := uuid.Parse(parts[0])
 	seq, err2 := strconv.ParseInt(parts[1], 10, 64)
-	return store.Head{EnvelopeID: id, Seq: seq, Hash: parts[2]}, errors.Join(err1, err2)
+	return store.ChainHead{EnvelopeID: id, Seq: seq, Hash: parts[2]}, errors.Join(err1, err2)
 }
 
-// lost tells what became of an event that an anchor names.
-func (v Verifier) lost(ctx context.Context, r *Report, h store.Head) error {
-	_, err := v.Store.AnyEnvelope(ctx, h.EnvelopeID)
+// reportMissingEvent says what became of an event that an anchor names.
+func (v Verifier) reportMissingEvent(ctx context.Context, r *Report, h store.ChainHead) error {
+	_, err := v.Store.FindEnvelope(ctx, h.EnvelopeID)
 	switch {
 	case errors.Is(err, models.ErrNotFound):
 		r.addOneOf("envelope %s is gone, of which it has %d events", h.EnvelopeID, h.Seq)
@@ -228,8 +228,8 @@ func (r *Report) addOneOf(format string, args ...any) {
 
 // checkAge finds events that were made up afterwards: those older than the last
 // anchor must be in one.
-func (a *anchored) checkAge(r *Report, events []models.Event) {
-	if a.holes {
+func (a *anchorIndex) checkAge(r *Report, events []models.Event) {
+	if a.gaps {
 		return
 	}
 	for i := range events {

@@ -29,7 +29,7 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 	var order []*anchorStamp // those that hold, the newest last
 	same := make(map[[sha256.Size]byte][]*x509.Certificate)
 	for last := int64(0); ; {
-		rows, err := v.Store.Anchors(ctx, last, page)
+		rows, err := v.Store.Anchors(ctx, last, pageSize)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (v Verifier) stamps(ctx context.Context) (map[int64]*anchorStamp, error) {
 			}
 			last = rows[i].Number
 		}
-		if len(rows) < page {
+		if len(rows) < pageSize {
 			break
 		}
 	}

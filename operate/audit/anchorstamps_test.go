@@ -78,7 +78,7 @@ func (i *issuer) revoking(at time.Time, reason int) []byte {
 // the time that the next one proves.
 func TestWhoseAnchorsCount(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t, "sqlite")
+	a := newAuditFixture(t, "sqlite")
 	present := a.clock.Now()
 	end := present.AddDate(1, 0, 0)
 	first, second := (*issuer)(nil).issue(t, 1, rootOf("First")), (*issuer)(nil).issue(t, 1, rootOf("Second"))

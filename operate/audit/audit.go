@@ -55,24 +55,24 @@ func (r *Report) add(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// page is how many envelopes are listed at once.
-const page = 500
+// pageSize is how many envelopes are listed at once.
+const pageSize = 500
 
 // All verifies every anchor and every envelope, and that no files are left of
-// envelopes that the database does not know. It tells each report; the envelopes
+// envelopes that the database does not know. It emits each report; the envelopes
 // of files without a record have one of their own.
-func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
+func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 	keys, err := v.keys(ctx)
 	if err != nil {
 		return err
 	}
-	anchors, err := v.anchors(ctx, uuid.Nil, tell)
+	anchors, err := v.anchors(ctx, uuid.Nil, emit)
 	if err != nil {
 		return err
 	}
 	known := make(map[uuid.UUID]bool)
 	for after := uuid.Nil; ; {
-		refs, err := v.Store.AllEnvelopes(ctx, after, page)
+		refs, err := v.Store.AllEnvelopes(ctx, after, pageSize)
 		if err != nil {
 			return err
 		}
@@ -82,21 +82,21 @@ func (v Verifier) All(ctx context.Context, tell func(*Report) error) error {
 			if err != nil {
 				return err
 			}
-			if err := tell(r); err != nil {
+			if err := emit(r); err != nil {
 				return err
 			}
 		}
-		if len(refs) < page {
+		if len(refs) < pageSize {
 			break
 		}
 		after = refs[len(refs)-1].ID
 	}
-	return v.strays(ctx, known, tell)
+	return v.unreferencedFiles(ctx, known, emit)
 }
 
 // One verifies one envelope, and the anchors that can have it.
-func (v Verifier) One(ctx context.Context, id uuid.UUID, tell func(*Report) error) error {
-	ref, err := v.Store.AnyEnvelope(ctx, id)
+func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) error) error {
+	ref, err := v.Store.FindEnvelope(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, tell func(*Report) erro
 	if err != nil {
 		return err
 	}
-	anchors, err := v.anchors(ctx, id, tell)
+	anchors, err := v.anchors(ctx, id, emit)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, tell func(*Report) erro
 	if err != nil {
 		return err
 	}
-	return tell(r)
+	return emit(r)
 }
 
 // keys are those that sign manifests. Their private halves are sealed with the
@@ -129,7 +129,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 	return out, nil
 }
 
-func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]trust.RecordKey, anchors *anchored) (*Report, error) {
+func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex) (*Report, error) {
 	e, events, err := v.Store.EnvelopeWithEvents(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]t
 	if err := models.CheckShown(events); err != nil {
 		r.add("%s", err)
 	}
-	checkState(r, e, events)
+	checkStatus(r, e, events)
 	anchors.checkAge(r, events)
 	for _, d := range e.Originals() {
 		if d.PurgeStatus == models.PurgePurged {
@@ -162,9 +162,9 @@ func (v Verifier) envelope(ctx context.Context, ref store.Ref, keys map[string]t
 	return r, nil
 }
 
-// checkState compares what the envelope is with what the chain says became of
+// checkStatus compares what the envelope is with what the chain says became of
 // it: a chain that was cut off, and its record with it, no longer tells the end.
-func checkState(r *Report, e *models.Envelope, events []models.Event) {
+func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	count := make(map[models.EventName]int)
 	for i := range events {
 		count[events[i].Name]++
@@ -204,7 +204,7 @@ func checkState(r *Report, e *models.Envelope, events []models.Event) {
 
 // original compares an uploaded file with its record and with the chain.
 func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
-	f, err := blob.OpenRecorded(ctx, v.Blobs, store.RecordOf(d))
+	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "document")
 	}
@@ -248,7 +248,7 @@ func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d 
 
 // file compares a sealed file with its record and with the chain.
 func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]trust.RecordKey) error {
-	f, err := blob.OpenRecorded(ctx, v.Blobs, store.RecordOf(d))
+	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, blob.ErrAltered) {
 		r.add("sealed document %s is recorded with another hash than its file has, or as encrypted and its file is not", d.ID)
 		f, err = v.Blobs.Open(ctx, d.BlobKey) // what else is wrong with it
@@ -312,9 +312,9 @@ func recordedSeal(events []models.Event, d *models.Document) bool {
 	return sum == d.SHA256
 }
 
-// strays finds files of envelopes that the database does not know. One that was
+// unreferencedFiles finds files of envelopes that the database does not know. One that was
 // begun while the list was made is looked up again.
-func (v Verifier) strays(ctx context.Context, known map[uuid.UUID]bool, tell func(*Report) error) error {
+func (v Verifier) unreferencedFiles(ctx context.Context, known map[uuid.UUID]bool, emit func(*Report) error) error {
 	return v.Blobs.Walk(ctx, blob.Envelopes, func(file blob.Entry) error {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(file.Key, blob.Envelopes), "/")
 		id, err := uuid.Parse(folder)
@@ -322,12 +322,12 @@ func (v Verifier) strays(ctx context.Context, known map[uuid.UUID]bool, tell fun
 			return nil // an upload that was not finished leaves an original without a record, see package sweep
 		}
 		known[id] = true
-		_, err = v.Store.AnyEnvelope(ctx, id)
+		_, err = v.Store.FindEnvelope(ctx, id)
 		if !errors.Is(err, models.ErrNotFound) {
 			return err
 		}
 		r := &Report{EnvelopeID: id}
 		r.add("there are sealed files of this envelope, but no record")
-		return tell(r)
+		return emit(r)
 	})
 }

@@ -27,9 +27,9 @@ import (
 	"countersign/temporal"
 )
 
-// archive is a database with one sealed and one open envelope, and somebody who
+// auditFixture is a database with one sealed and one open envelope, and somebody who
 // may do everything with it.
-type archive struct {
+type auditFixture struct {
 	t            *testing.T
 	db           *sql.DB
 	postgres     bool
@@ -40,7 +40,7 @@ type archive struct {
 	audit.Verifier
 }
 
-func newArchive(t *testing.T, kind string) *archive {
+func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	t.Helper()
 	clock := testkit.NewClock()
 	s := testkit.Store(t, kind, clock.Now)
@@ -48,11 +48,11 @@ func newArchive(t *testing.T, kind string) *archive {
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 	require.NoError(t, err)
-	db, err := s.Pool()
+	db, err := s.DB()
 	require.NoError(t, err)
-	a := &archive{
+	a := &auditFixture{
 		t: t, db: db, postgres: kind == "postgres", blobs: blobs, app: app.ID, clock: clock,
-		Verifier: audit.Verifier{Store: s, Blobs: blob.Sealed(blobs, testkit.Vault(t), false), Now: clock.Now},
+		Verifier: audit.Verifier{Store: s, Blobs: blob.NewEncrypted(blobs, testkit.Vault(t), false), Now: clock.Now},
 	}
 	_, certPEM, keyPEM, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
 	require.NoError(t, err)
@@ -76,13 +76,13 @@ func newArchive(t *testing.T, kind string) *archive {
 	return a
 }
 
-func act(clock *testkit.Clock) models.Act {
+func act(clock *testkit.Clock) models.ActionContext {
 	clock.Add(time.Second)
-	return models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	return models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
 // envelope stores one that waits for two signers.
-func (a *archive) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
+func (a *auditFixture) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
 	a.t.Helper()
 	days := 30
 	e, err := models.NewEnvelope(act(clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
@@ -100,7 +100,7 @@ func (a *archive) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
 		require.NoError(a.t, err)
 		_, err = e.AddFields(act(clock), []models.FieldInput{{
 			SignerRef: signer.ID.String(), Type: models.FieldText, Page: 1, X: 50, Y: 50, W: 90, H: 20, Required: true, Origin: models.OriginTopLeft,
-		}}, models.NoPath)
+		}}, models.NoPrefix)
 		require.NoError(a.t, err)
 	}
 	require.NoError(a.t, e.Send(act(clock), nil))
@@ -108,7 +108,7 @@ func (a *archive) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
 	return e.ID
 }
 
-func (a *archive) signAll(s *store.Store, clock *testkit.Clock) {
+func (a *auditFixture) signAll(s *store.Store, clock *testkit.Clock) {
 	a.t.Helper()
 	e, err := s.Envelope(a.t.Context(), a.app, a.sealed)
 	require.NoError(a.t, err)
@@ -139,7 +139,7 @@ func keep(t *testing.T, s blob.Store, key string, content []byte) {
 }
 
 // exec runs a statement past the guard of the table, as a superuser can.
-func (a *archive) exec(query string, args ...any) {
+func (a *auditFixture) exec(query string, args ...any) {
 	a.t.Helper()
 	ctx := a.t.Context()
 	if !a.postgres {
@@ -161,9 +161,9 @@ func (a *archive) exec(query string, args ...any) {
 	require.NotZero(a.t, n, "the attack changes something: %s", query)
 }
 
-// forge makes the chain agree with itself again from event seq on, and the
+// rewriteChain makes the chain agree with itself again from event seq on, and the
 // envelope with it: an attacker knows how hashes are made.
-func (a *archive) forge(id uuid.UUID) {
+func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
@@ -184,7 +184,7 @@ func (a *archive) forge(id uuid.UUID) {
 }
 
 // seqOf is the place of the first event of a name.
-func (a *archive) seqOf(id uuid.UUID, name models.EventName) int64 {
+func (a *auditFixture) seqOf(id uuid.UUID, name models.EventName) int64 {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
@@ -197,7 +197,7 @@ func (a *archive) seqOf(id uuid.UUID, name models.EventName) int64 {
 	return 0
 }
 
-func (a *archive) last(id uuid.UUID) int64 {
+func (a *auditFixture) last(id uuid.UUID) int64 {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
 	require.NoError(a.t, err)
@@ -205,7 +205,7 @@ func (a *archive) last(id uuid.UUID) int64 {
 }
 
 // problems verifies everything.
-func (a *archive) problems() (all []string, reports int) {
+func (a *auditFixture) problems() (all []string, reports int) {
 	a.t.Helper()
 	require.NoError(a.t, a.All(a.t.Context(), func(r *audit.Report) error {
 		reports++
@@ -215,41 +215,41 @@ func (a *archive) problems() (all []string, reports int) {
 	return all, reports
 }
 
-func (a *archive) swap(id uuid.UUID, x, y int64) {
+func (a *auditFixture) swap(id uuid.UUID, x, y int64) {
 	a.exec("UPDATE audit_events SET seq = -1 WHERE envelope_id = $1 AND seq = $2", id, x)
 	a.exec("UPDATE audit_events SET seq = $3 WHERE envelope_id = $1 AND seq = $2", id, y, x)
 	a.exec("UPDATE audit_events SET seq = $2 WHERE envelope_id = $1 AND seq = -1", id, y)
 }
 
 // remove leaves nothing of an envelope that nobody has signed.
-func (a *archive) remove(id uuid.UUID) {
+func (a *auditFixture) remove(id uuid.UUID) {
 	for _, table := range []string{"fields", "documents", "audit_events", "signers", "envelope_search"} {
 		a.exec("DELETE FROM "+table+" WHERE envelope_id = $1", id)
 	}
 	a.exec("DELETE FROM envelopes WHERE id = $1", id)
 }
 
-func (a *archive) sealedFile() string {
+func (a *auditFixture) sealedFile() string {
 	e, err := a.Store.Envelope(a.t.Context(), a.app, a.sealed)
 	require.NoError(a.t, err)
 	return e.Sealed()[0].BlobKey
 }
 
 // originalFile is that of the open envelope.
-func (a *archive) originalFile() string {
+func (a *auditFixture) originalFile() string {
 	e, err := a.Store.Envelope(a.t.Context(), a.app, a.open)
 	require.NoError(a.t, err)
 	return e.Originals()[0].BlobKey
 }
 
-func (a *archive) encrypt(key string) {
-	done, err := blob.Sealed(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
+func (a *auditFixture) encrypt(key string) {
+	done, err := blob.NewEncrypted(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
 	require.NoError(a.t, err)
 	require.True(a.t, done)
 }
 
 // damage flips a bit in the middle of a file.
-func (a *archive) damage(key string) {
+func (a *auditFixture) damage(key string) {
 	f, err := a.blobs.Open(a.t.Context(), key)
 	require.NoError(a.t, err)
 	b, err := os.ReadFile(f.Name())
@@ -260,7 +260,7 @@ func (a *archive) damage(key string) {
 }
 
 // remember keeps what the attacks change; the returned function puts it back.
-func (a *archive) remember() (undo func()) {
+func (a *auditFixture) remember() (undo func()) {
 	a.t.Helper()
 	for _, table := range []string{"audit_events", "envelopes", "documents"} {
 		_, err := a.db.ExecContext(a.t.Context(), "CREATE TABLE kept_"+table+" AS SELECT * FROM "+table)
@@ -294,80 +294,80 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 	t.Parallel()
 	attacks := []struct {
 		name string
-		do   func(a *archive)
+		do   func(a *auditFixture)
 		want string
 	}{
-		{"an event is edited", func(a *archive) {
+		{"an event is edited", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
 		}, "event 3 was changed"},
-		{"of an open envelope", func(a *archive) {
+		{"of an open envelope", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET actor = 'system2' WHERE envelope_id = $1 AND seq = 2", a.open)
 		}, "event 2 was changed"},
-		{"an event is edited, the chain forged", func(a *archive) {
+		{"an event is edited, the chain forged", func(a *auditFixture) {
 			a.exec("UPDATE audit_events SET ip = '203.0.113.9' WHERE envelope_id = $1 AND seq = 3", a.sealed)
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "are not those that were sealed"},
-		{"an event is deleted", func(a *archive) {
+		{"an event is deleted", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = 4", a.sealed)
 		}, "event 4 is missing"},
-		{"an event is deleted, the chain forged", func(a *archive) {
+		{"an event is deleted, the chain forged", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "are not those that were sealed"},
-		{"what a signer was shown is made up, the chain forged", func(a *archive) {
+		{"what a signer was shown is made up, the chain forged", func(a *auditFixture) {
 			a.exec(`UPDATE audit_events SET detail = replace(detail, '"shown":null', '"shown":"`+strings.Repeat("0", 64)+`","shownSigners":""')
 				WHERE envelope_id = $1 AND name = 'signer.signed'`, a.sealed)
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "said to have been shown"},
-		{"events are reordered", func(a *archive) { a.swap(a.sealed, 3, 5) }, "event 3 does not link"},
-		{"events are reordered, the chain forged", func(a *archive) {
+		{"events are reordered", func(a *auditFixture) { a.swap(a.sealed, 3, 5) }, "event 3 does not link"},
+		{"events are reordered, the chain forged", func(a *auditFixture) {
 			a.swap(a.sealed, 3, 5)
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "are not those that were sealed"},
-		{"the end is cut off", func(a *archive) {
+		{"the end is cut off", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
 		}, "were recorded"},
-		{"the end is cut off, the envelope agrees", func(a *archive) {
+		{"the end is cut off, the envelope agrees", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.sealed, a.last(a.sealed))
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "0 of 1 events envelope.completed"},
-		{"cut off before the seal", func(a *archive) {
+		{"cut off before the seal", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq >= $2", a.sealed, a.seqOf(a.sealed, models.EventConsentGiven))
-			a.forge(a.sealed)
+			a.rewriteChain(a.sealed)
 		}, "but was sealed with"},
-		{"of an open envelope, the envelope agrees", func(a *archive) {
+		{"of an open envelope, the envelope agrees", func(a *auditFixture) {
 			a.exec("DELETE FROM audit_events WHERE envelope_id = $1 AND seq = $2", a.open, a.seqOf(a.open, models.EventEnvelopeSent))
-			a.forge(a.open)
+			a.rewriteChain(a.open)
 		}, "0 of 1 events envelope.sent"},
-		{"another file is named", func(a *archive) {
+		{"another file is named", func(a *auditFixture) {
 			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed, strings.Repeat("0", 64))
 		}, "another hash than its file"},
-		{"said to be purged", func(a *archive) {
+		{"said to be purged", func(a *auditFixture) {
 			a.exec("UPDATE documents SET purge_status = 'purged' WHERE envelope_id = $1 AND kind = 'sealed'", a.sealed)
 		}, "0 of 1 events document.purged"},
-		{"the file is changed", func(a *archive) { a.damage(a.sealedFile()) }, "another hash than its file"},
-		{"the encrypted file is changed", func(a *archive) {
+		{"the file is changed", func(a *auditFixture) { a.damage(a.sealedFile()) }, "another hash than its file"},
+		{"the encrypted file is changed", func(a *auditFixture) {
 			a.encrypt(a.sealedFile())
 			found, _ := a.problems()
 			require.Empty(a.t, found, "encrypted")
 			a.damage(a.sealedFile())
 		}, "encrypted file is damaged"},
-		{"the encrypted original is changed", func(a *archive) {
+		{"the encrypted original is changed", func(a *auditFixture) {
 			a.encrypt(a.originalFile())
 			a.damage(a.originalFile())
 		}, "encrypted file is damaged"},
-		{"the file is gone", func(a *archive) {
+		{"the file is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.sealedFile()))
 		}, "has no file"},
-		{"the original is changed", func(a *archive) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "another hash than its file"},
-		{"the original is gone", func(a *archive) {
+		{"the original is changed", func(a *auditFixture) { keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7")) }, "another hash than its file"},
+		{"the original is gone", func(a *auditFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.originalFile()))
 		}, "has no file"},
-		{"another original, the chain forged", func(a *archive) {
+		{"another original, the chain forged", func(a *auditFixture) {
 			keep(a.t, a.blobs, a.originalFile(), []byte("%PDF-1.7"))
 			a.exec("UPDATE documents SET sha256 = $2 WHERE envelope_id = $1 AND kind = 'original'", a.open, fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7"))))
 		}, "with the hash that is recorded"},
-		{last, func(a *archive) {
+		{last, func(a *auditFixture) {
 			a.exec("DELETE FROM field_values WHERE envelope_id = $1", a.sealed)
 			a.remove(a.sealed)
 		}, "but no record"},
@@ -375,7 +375,7 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			a := newArchive(t, kind)
+			a := newAuditFixture(t, kind)
 			undo := a.remember()
 			for _, attack := range attacks {
 				found, n := a.problems()
@@ -394,7 +394,7 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 
 func TestOne(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t, "sqlite")
+	a := newAuditFixture(t, "sqlite")
 	var told []*audit.Report
 	tell := func(r *audit.Report) error { told = append(told, r); return nil }
 	require.NoError(t, a.One(t.Context(), a.sealed, tell))
@@ -409,7 +409,7 @@ func TestOne(t *testing.T) {
 // TestASealedFileOfAnotherEnvelope: one that is sound, and proves something else.
 func TestASealedFileOfAnotherEnvelope(t *testing.T) {
 	t.Parallel()
-	a := newArchive(t, "sqlite")
+	a := newAuditFixture(t, "sqlite")
 	a.exec("UPDATE documents SET envelope_id = $1 WHERE envelope_id = $2 AND kind = 'sealed'", a.open, a.sealed)
 	var problems []string
 	require.NoError(t, a.One(t.Context(), a.open, func(r *audit.Report) error {

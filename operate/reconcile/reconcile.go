@@ -40,9 +40,9 @@ type Count struct {
 }
 
 const (
-	page        = 200
+	pageSize    = 200
 	concurrency = 16 // questions to Temporal at the same time
-	callLimit   = 8 * time.Second
+	callTimeout = 8 * time.Second
 )
 
 // kinds are the outbox rows that start the workflows that are looked for.
@@ -55,11 +55,11 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 	for _, kind := range kinds {
 		var sum Count
 		for after := uuid.Nil; ; {
-			rows, err := r.Store.Unfinished(ctx, kind, after, page)
+			rows, err := r.Store.Unfinished(ctx, kind, after, pageSize)
 			if err != nil {
 				return out, err
 			}
-			lost, err := r.lost(ctx, rows)
+			lost, err := r.withoutWorkflow(ctx, rows)
 			if err == nil && !r.DryRun {
 				err = r.Store.Requeue(ctx, lost)
 			}
@@ -69,7 +69,7 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 			sum.Unfinished += len(rows)
 			sum.Started += len(lost)
 			out[kind] = sum
-			if len(rows) < page {
+			if len(rows) < pageSize {
 				break
 			}
 			after = rows[len(rows)-1].Key
@@ -78,8 +78,8 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 	return out, nil
 }
 
-// lost are the rows whose workflow does not run.
-func (r *Reconciler) lost(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
+// withoutWorkflow are the rows whose workflow does not run.
+func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -115,7 +115,7 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 	case models.OutboxDeliver:
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d, err := r.Client.DescribeWorkflowExecution(ctx, id, "")
 	var missing *serviceerror.NotFound

@@ -35,7 +35,7 @@ type Renewer struct {
 	Sealer Sealer
 	Now    func() time.Time
 	NewID  func() uuid.UUID
-	// DryRun only tells what would be done.
+	// DryRun only says what would be done.
 	DryRun bool
 }
 
@@ -51,24 +51,24 @@ type Report struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// page is how many envelopes are listed at once.
-const page = 200
+// pageSize is how many envelopes are listed at once.
+const pageSize = 200
 
 // All renews the sealed documents of every app whose time-stamp ends before the
 // given time, or that have none. It goes on after a document that cannot be
 // renewed; the error is about what keeps it from going on.
-func (r Renewer) All(ctx context.Context, before time.Time, tell func(Report) error) error {
+func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
-		refs, err := r.Store.Untimestamped(ctx, before, after, page)
+		refs, err := r.Store.EnvelopesDueForTimestamp(ctx, before, after, pageSize)
 		if err != nil {
 			return err
 		}
 		for _, ref := range refs {
-			if err := r.Envelope(ctx, ref, before, tell); err != nil {
+			if err := r.Envelope(ctx, ref, before, emit); err != nil {
 				return err
 			}
 		}
-		if len(refs) < page {
+		if len(refs) < pageSize {
 			return nil
 		}
 		after = refs[len(refs)-1].ID
@@ -76,7 +76,7 @@ func (r Renewer) All(ctx context.Context, before time.Time, tell func(Report) er
 }
 
 // Envelope is All of one envelope.
-func (r Renewer) Envelope(ctx context.Context, ref store.Ref, before time.Time, tell func(Report) error) error {
+func (r Renewer) Envelope(ctx context.Context, ref store.EnvelopeRef, before time.Time, emit func(Report) error) error {
 	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r Renewer) Envelope(ctx context.Context, ref store.Ref, before time.Time, 
 		if d.PurgeStatus == models.PurgePurged || d.TimestampedUntil != nil && !d.TimestampedUntil.Before(before) {
 			continue
 		}
-		if err := r.tell(ctx, e, d, tell); err != nil {
+		if err := r.renewDocument(ctx, e, d, emit); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (r Renewer) Envelope(ctx context.Context, ref store.Ref, before time.Time, 
 
 // Pending adds the time-stamps that an envelope's documents await. An error is
 // to be tried again.
-func (r Renewer) Pending(ctx context.Context, ref store.Ref) error {
+func (r Renewer) Pending(ctx context.Context, ref store.EnvelopeRef) error {
 	e, err := r.Store.Envelope(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r Renewer) Pending(ctx context.Context, ref store.Ref) error {
 	return nil
 }
 
-func (r Renewer) tell(ctx context.Context, e *models.Envelope, d *models.Document, tell func(Report) error) error {
+func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *models.Document, emit func(Report) error) error {
 	report := Report{EnvelopeID: e.ID, DocumentID: d.ID, Before: d.TimestampedUntil}
 	if !r.DryRun {
 		var err error
@@ -121,13 +121,13 @@ func (r Renewer) tell(ctx context.Context, e *models.Envelope, d *models.Documen
 			report.Problem = err.Error()
 		}
 	}
-	return tell(report)
+	return emit(report)
 }
 
 // document writes the longer file first and switches the document to it then:
 // a file that nobody was switched to does no harm, and is purged with the rest.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
-	in, err := blob.OpenRecorded(ctx, r.Blobs, store.RecordOf(d))
+	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Doc
 	if err := r.Blobs.Keep(ctx, out, file.BlobKey); err != nil {
 		return nil, err
 	}
-	act := models.Act{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}
+	act := models.ActionContext{At: r.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: r.NewID}
 	_, err = r.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error { return e.Timestamped(act, d.ID, d.SHA256, file) })
 	if models.IsRefusal(err) { // purged, or renewed by another one
 		err = errors.Join(err, r.Blobs.Delete(context.WithoutCancel(ctx), file.BlobKey))

@@ -20,8 +20,8 @@ import (
 // one that nobody will come to record: far longer than any request.
 const Age = 24 * time.Hour
 
-// checks is the folder that the check of a file store writes to.
-const checks = "check/"
+// checkPrefix is the folder that the check of a file store writes to.
+const checkPrefix = "check/"
 
 // Why a file is no longer needed.
 const (
@@ -49,11 +49,11 @@ type Sweeper struct {
 	Delete bool
 }
 
-// batch is how many files are looked up at once.
-const batch = 500
+// batchSize is how many files are looked up at once.
+const batchSize = 500
 
-// Run tells every orphan. What was done up to an error stays done.
-func (s Sweeper) Run(ctx context.Context, tell func(Orphan) error) error {
+// Run reports every orphan. What was done up to an error stays done.
+func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	now, err := s.clock(ctx)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s Sweeper) Run(ctx context.Context, tell func(Orphan) error) error {
 	for _, folder := range []struct {
 		prefix string
 		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
-	}{{blob.Envelopes, s.documents}, {blob.Anchors, s.lists}, {checks, left}} {
+	}{{blob.Envelopes, s.documents}, {blob.Anchors, s.lists}, {checkPrefix, expiredChecks}} {
 		var old []blob.Entry
 		flush := func() error {
 			orphans, err := folder.judge(ctx, old)
@@ -69,13 +69,13 @@ func (s Sweeper) Run(ctx context.Context, tell func(Orphan) error) error {
 			if err != nil {
 				return err
 			}
-			return s.sweep(ctx, orphans, tell)
+			return s.sweep(ctx, orphans, emit)
 		}
 		err := s.Blobs.Walk(ctx, folder.prefix, func(e blob.Entry) error {
 			if now.Sub(e.Modified) < Age {
 				return nil
 			}
-			if old = append(old, e); len(old) < batch {
+			if old = append(old, e); len(old) < batchSize {
 				return nil
 			}
 			return flush()
@@ -97,7 +97,7 @@ func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
 		return now, err
 	}
 	defer blob.Discard(f)
-	key := checks + filepath.Base(f.Name())
+	key := checkPrefix + filepath.Base(f.Name())
 	if err := s.Blobs.Keep(ctx, f, key); err != nil {
 		return now, err
 	}
@@ -114,7 +114,7 @@ func (s Sweeper) clock(ctx context.Context) (now time.Time, err error) {
 	return now, s.Blobs.Delete(ctx, key)
 }
 
-func (s Sweeper) sweep(ctx context.Context, orphans []Orphan, tell func(Orphan) error) error {
+func (s Sweeper) sweep(ctx context.Context, orphans []Orphan, emit func(Orphan) error) error {
 	for _, o := range orphans {
 		if s.Delete {
 			if err := s.Blobs.Delete(ctx, o.Key); err != nil {
@@ -122,14 +122,14 @@ func (s Sweeper) sweep(ctx context.Context, orphans []Orphan, tell func(Orphan) 
 			}
 			o.Deleted = true
 		}
-		if err := tell(o); err != nil {
+		if err := emit(o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func orphan(e blob.Entry, reason string) Orphan {
+func newOrphan(e blob.Entry, reason string) Orphan {
 	return Orphan{Key: e.Key, Size: e.Size, Modified: e.Modified.UTC(), Reason: reason}
 }
 
@@ -137,7 +137,7 @@ func orphan(e blob.Entry, reason string) Orphan {
 func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var ids []uuid.UUID
 	for _, f := range files {
-		if id, _, ok := parts(f.Key); ok {
+		if id, _, ok := splitKey(f.Key); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -147,7 +147,7 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 	}
 	var out []Orphan
 	for _, f := range files {
-		id, kind, ok := parts(f.Key)
+		id, kind, ok := splitKey(f.Key)
 		if !ok {
 			continue // not ours
 		}
@@ -159,15 +159,15 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 		switch {
 		case needed:
 		case purged:
-			out = append(out, orphan(f, ReasonPurged))
+			out = append(out, newOrphan(f, ReasonPurged))
 		case kind == "original":
-			out = append(out, orphan(f, ReasonUnrecorded))
+			out = append(out, newOrphan(f, ReasonUnrecorded))
 		}
 	}
 	return out, nil
 }
 
-func parts(key string) (envelope uuid.UUID, kind string, ok bool) {
+func splitKey(key string) (envelope uuid.UUID, kind string, ok bool) {
 	p := strings.Split(strings.TrimPrefix(key, blob.Envelopes), "/")
 	if len(p) != 3 {
 		return envelope, "", false
@@ -197,15 +197,15 @@ func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error
 			return nil, err
 		}
 		if len(token) == 0 {
-			out = append(out, orphan(f, ReasonUnrecorded))
+			out = append(out, newOrphan(f, ReasonUnrecorded))
 		}
 	}
 	return out, nil
 }
 
-func left(_ context.Context, files []blob.Entry) (out []Orphan, _ error) {
+func expiredChecks(_ context.Context, files []blob.Entry) (out []Orphan, _ error) {
 	for _, f := range files {
-		out = append(out, orphan(f, ReasonCheck))
+		out = append(out, newOrphan(f, ReasonCheck))
 	}
 	return out, nil
 }

@@ -55,7 +55,7 @@ func keep(t *testing.T, s blob.Store, key string) {
 // envelope stores a draft with the file of one document.
 func envelope(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID) (e *models.Envelope, key string) {
 	t.Helper()
-	act := models.Act{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	key = fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New())
@@ -75,7 +75,7 @@ func TestSweep(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
-		pool, err := s.Pool()
+		pool, err := s.DB()
 		require.NoError(t, err)
 		number := int64(0)
 		for name, open := range stores(t) {

@@ -32,9 +32,9 @@ type Limits struct {
 	Validators *sandbox.Pool
 }
 
-// patience is how often Timeout may pass by the clock while a file is examined
+// wallClockFactor is how often Timeout may pass by the clock while a file is examined
 // in full: on a busy machine much of that belongs to others.
-const patience = 6
+const wallClockFactor = 6
 
 // DefaultLimits returns 25 MiB, 5,000 pages, 300,000 objects, 20 s, 512 MiB.
 func DefaultLimits() Limits {
@@ -44,7 +44,7 @@ func DefaultLimits() Limits {
 // Info is what Admit learnt about a PDF.
 type Info struct {
 	Pages []PageSize `json:"pages"`
-	// Signed tells that the PDF carries a signature already. It will not be
+	// Signed says that the PDF carries a signature already. It will not be
 	// drawn on: it is embedded in a fresh audit PDF, which is sealed.
 	Signed bool `json:"signed"`
 	// Warnings are what programs may show differently, by code.
@@ -72,7 +72,7 @@ func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, er
 	if err != nil {
 		return Info{}, refusalOf(err)
 	}
-	validating, cancel := context.WithTimeout(ctx, patience*lim.Timeout)
+	validating, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
 	if lim.Validators != nil {
 		err = validateIn(validating, lim.Validators, r, size, lim)
@@ -156,7 +156,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 		return Info{}, cmp.Or(err, error(refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")))
 	}
 	n := newInspector(f, lim, signed)
-	if err := n.document(); err != nil {
+	if err := n.checkDocument(); err != nil {
 		return Info{}, err
 	}
 	pages, err := n.pages(ctx)
@@ -169,7 +169,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if err := n.objects(ctx); err != nil {
 		return Info{}, err
 	}
-	info := Info{Pages: pages, Signed: signed, Warnings: n.found()}
+	info := Info{Pages: pages, Signed: signed, Warnings: n.warningList()}
 	if signed { // nothing is drawn on it
 		return info, nil
 	}
@@ -177,7 +177,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	return info, err
 }
 
-// checkEnds tells what is no PDF at all from a PDF that is cut off.
+// checkEnds says what is no PDF at all from a PDF that is cut off.
 func checkEnds(r io.ReaderAt, size int64) error {
 	const near = 1024
 	head := make([]byte, min(size, near))

@@ -14,17 +14,17 @@ import (
 func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	var sizes []PageSize
 	checked := map[pdf.Ref]bool{} // resources
-	_, err := n.f.WalkTree(n.node, func(p *pdf.Page) error {
+	_, err := n.f.WalkTree(n.checkNode, func(p *pdf.Page) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		g, err := n.f.Geometry(p)
 		if err != nil {
-			return where(err, "page %d", p.Index+1)
+			return withLocation(err, "page %d", p.Index+1)
 		}
 		contents, err := n.f.Contents(p.Dict)
 		if err != nil {
-			return where(err, "page %d", p.Index+1)
+			return withLocation(err, "page %d", p.Index+1)
 		}
 		for _, c := range contents {
 			ref, ok := c.Ref()
@@ -36,10 +36,10 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 			}
 		}
 		if err := n.resources(p.Resources, checked, 0); err != nil {
-			return where(err, "resources of page %d", p.Index+1)
+			return withLocation(err, "resources of page %d", p.Index+1)
 		}
 		if err := n.pageText(p, contents); err != nil {
-			return where(err, "content of page %d", p.Index+1)
+			return withLocation(err, "content of page %d", p.Index+1)
 		}
 		w, h := g.Size()
 		sizes = append(sizes, PageSize{w, h})
@@ -56,12 +56,12 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		return nil, err
 	}
 	root, _ := catalog.Get("Pages").Ref() // it has been walked
-	_, err = n.tree(ctx, root, nil)
+	_, err = n.checkPageTree(ctx, root, nil)
 	return sizes, err
 }
 
-// where adds to an error of the reader where in the document it was met.
-func where(err error, format string, args ...any) error {
+// withLocation adds to an error of the reader where in the document it was met.
+func withLocation(err error, format string, args ...any) error {
 	var r *refusal.Error
 	if errors.As(err, &r) {
 		return err
@@ -69,16 +69,16 @@ func where(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// node refuses a page, or a node of the page tree, with a key twice.
-func (n *inspector) node(ref pdf.Ref) error {
+// checkNode refuses a page, or a node of the page tree, with a key twice.
+func (n *inspector) checkNode(ref pdf.Ref) error {
 	o, err := n.f.Object(ref)
 	if err != nil {
 		return err
 	}
-	return onlyOnce(o.Value, "object %d", ref.Num)
+	return refuseRepeatedKeys(o.Value, "object %d", ref.Num)
 }
 
-func onlyOnce(v pdf.Value, format string, args ...any) error {
+func refuseRepeatedKeys(v pdf.Value, format string, args ...any) error {
 	key, err := v.RepeatedKey()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	if err != nil || !v.IsDict() {
 		return err
 	}
-	if err := onlyOnce(v, "%s", name); err != nil {
+	if err := refuseRepeatedKeys(v, "%s", name); err != nil {
 		return err
 	}
 	if depth == 1 { // by kind of resource, by name
@@ -121,15 +121,15 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
-// document looks at the trailers and at the catalog.
-func (n *inspector) document() error {
+// checkDocument looks at the trailers and at the catalog.
+func (n *inspector) checkDocument() error {
 	for i, t := range n.f.Trailers() {
 		if d, err := t.Dict(); err == nil {
 			if info, ok := d.Get("Info").Ref(); ok {
 				n.info[info] = true
 			}
 		}
-		if err := onlyOnce(t, "the trailer of revision %d from the end", i+1); err != nil {
+		if err := refuseRepeatedKeys(t, "the trailer of revision %d from the end", i+1); err != nil {
 			return err
 		}
 	}
@@ -137,10 +137,10 @@ func (n *inspector) document() error {
 	if err != nil {
 		return err
 	}
-	if err := n.node(root); err != nil {
+	if err := n.checkNode(root); err != nil {
 		return err
 	}
-	if n.f.Hybrid() {
+	if n.f.IsHybrid() {
 		n.warn(WarnHybrid, "parts of the file are hidden from old programs")
 	}
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil || !v.IsNull() {
@@ -158,5 +158,5 @@ func (n *inspector) document() error {
 	if redrawn {
 		n.warn(WarnRedrawn, "NeedAppearances is true")
 	}
-	return n.layers(catalog)
+	return n.optionalContent(catalog)
 }

@@ -63,8 +63,8 @@ func (n *inspector) warn(code, format string, args ...any) {
 	n.warnings[code] = &Warning{Code: code, Count: 1, Detail: safeText(fmt.Sprintf(format, args...))}
 }
 
-// found returns the warnings by code.
-func (n *inspector) found() []Warning {
+// warningList returns the warnings by code.
+func (n *inspector) warningList() []Warning {
 	var out []Warning
 	for _, w := range n.warnings {
 		out = append(out, *w)
@@ -151,7 +151,7 @@ func (n *inspector) stream(o pdf.Object) error {
 	if d.Get("F") != nil {
 		return refusal.Ambiguous("the data of stream %d are in another file", o.Ref.Num)
 	}
-	ends, err := n.f.EndsAsSaid(o)
+	ends, err := n.f.LengthIsRight(o)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
 	case n.isContent(o.Ref), d.Get("Subtype").IsName("Form"), d.Get("PatternType") != nil:
-		large, err := n.f.Inflates(o, maxContent)
+		large, err := n.f.DecodesBeyond(o, maxContent)
 		if err != nil {
 			return err
 		}

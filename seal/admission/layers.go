@@ -6,12 +6,12 @@ import (
 	"countersign/seal/pdf"
 )
 
-// layers looks for optional content (8.11.4) that is shown in one use of the
+// optionalContent looks for optional content (8.11.4) that is shown in one use of the
 // document and hidden in another: on screen, in print, in an export, at a
 // magnification, in a language. Some programs follow what a group says of its
 // use, some only if the configuration asks for that, and some never do: the
 // warning does not depend on who is right.
-func (n *inspector) layers(catalog pdf.Dict) error {
+func (n *inspector) optionalContent(catalog pdf.Dict) error {
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))
 	if err != nil || props == nil {
 		return err
@@ -62,7 +62,7 @@ func (n *inspector) layers(catalog pdf.Dict) error {
 			continue
 		}
 		seen[ref] = true
-		if err := n.layer(ref, !off(ref), asked[ref]); err != nil {
+		if err := n.optionalContentGroup(ref, !off(ref), asked[ref]); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (n *inspector) layersOff(config pdf.Dict) (func(pdf.Ref) bool, error) {
 	}, nil
 }
 
-func (n *inspector) layer(ref pdf.Ref, on, asked bool) error {
+func (n *inspector) optionalContentGroup(ref pdf.Ref, on, asked bool) error {
 	group, err := pdf.OptionalDict(n.f, ref.Value())
 	if err != nil || group == nil {
 		return err

@@ -11,14 +11,14 @@ import (
 // inheritable are the entries that a page takes over from the nodes above it (7.7.3.4).
 func inheritable() []string { return []string{"MediaBox", "CropBox", "Resources", "Rotate"} }
 
-// tree refuses a page tree that programs read in several ways, so that signers
+// checkPageTree refuses a page tree that programs read in several ways, so that signers
 // would see other pages than those that are sealed: a count that is not that of
 // the pages, since some show as many and the seal has to write the true one; a
 // page that names another parent than the node that lists it, since some
 // inherit through the one and some through the other; and a null where
 // something could be inherited. It returns how many pages are below a node,
 // whose tree has been walked.
-func (n *inspector) tree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
+func (n *inspector) checkPageTree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pages int, err error) {
 	if ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -52,7 +52,7 @@ func (n *inspector) tree(ctx context.Context, ref pdf.Ref, parent *pdf.Ref) (pag
 	}
 	for _, k := range kids {
 		kid, _ := k.Ref() // it has been walked
-		below, err := n.tree(ctx, kid, &ref)
+		below, err := n.checkPageTree(ctx, kid, &ref)
 		if err != nil {
 			return 0, err
 		}

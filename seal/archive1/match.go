@@ -12,7 +12,7 @@ import (
 // ErrNotOurs is wrapped by errors about bytes that Write did not write.
 var ErrNotOurs = errors.New("not written by this service")
 
-func notOurs(at int64, what string) error {
+func errNotOursAt(at int64, what string) error {
 	return fmt.Errorf("%s, at byte %d: %w", what, at, ErrNotOurs)
 }
 
@@ -34,16 +34,16 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		digits, _, ok := bytes.Cut(rest, []byte(">"))
 		n, err := strconv.Atoi(string(digits))
 		if !ok || err != nil || n < 1 || n%2 == 0 || n > 2*budget+1 || len(out) >= maxStreams {
-			return nil, notOurs(at, "validation data of an unusual size")
+			return nil, errNotOursAt(at, "validation data of an unusual size")
 		}
 		begin := strconv.Itoa(num) + " 0 obj\n" + streamHead(n/2)
 		if !bytes.HasPrefix(head, []byte(begin)) {
-			return nil, notOurs(at, "validation data")
+			return nil, errNotOursAt(at, "validation data")
 		}
 		at += int64(len(begin))
 		end := streamTail + "\nendobj\n"
 		if at+int64(n-1+len(end)) > size {
-			return nil, notOurs(at, "validation data that is cut off")
+			return nil, errNotOursAt(at, "validation data that is cut off")
 		}
 		b := make([]byte, n-1+len(end))
 		if _, err := in.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
@@ -51,7 +51,7 @@ func Scan(in io.ReaderAt, size int64, r Revision, budget int) ([][]byte, error) 
 		}
 		der := make([]byte, (n-1)/2)
 		if _, err := hex.Decode(der, b[:n-1]); err != nil || string(b[n-1:]) != end {
-			return nil, notOurs(at, "validation data")
+			return nil, errNotOursAt(at, "validation data")
 		}
 		out = append(out, der)
 		budget -= len(der)
@@ -75,17 +75,17 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 		return blank, found, err
 	}
 	if size-r.Size < int64(len(blank.Bytes)) {
-		return blank, found, notOurs(r.Size, "fewer bytes than an increment with this validation data has")
+		return blank, found, errNotOursAt(r.Size, "fewer bytes than an increment with this validation data has")
 	}
 	got := make([]byte, len(blank.Bytes))
 	if _, err := in.ReadAt(got, r.Size); err != nil && !errors.Is(err, io.EOF) {
 		return blank, found, err
 	}
 	if _, err := hex.Decode(nonce[:], got[blank.Nonce:blank.Nonce+2*NonceSize]); err != nil {
-		return blank, found, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
 	}
 	if _, err := hex.Decode(found.Issuers[:], got[blank.Issuers:blank.Issuers+2*HashSize]); err != nil {
-		return blank, found, notOurs(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
+		return blank, found, errNotOursAt(r.Size+int64(firstDifference(got, blank.Bytes)), "another byte than this service writes")
 	}
 	want, err := Write(r, e, nonce, found.Issuers)
 	if err != nil {
@@ -94,11 +94,11 @@ func Match(in io.ReaderAt, size int64, r Revision, e Evidence) (Increment, Found
 	found.Contents = make([]byte, TokenSize)
 	hole := got[want.Contents+1 : want.End-1]
 	if _, err := hex.Decode(found.Contents, hole); err != nil || !bytes.Equal(hex.AppendEncode(nil, found.Contents), hole) {
-		return want, found, notOurs(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
+		return want, found, errNotOursAt(r.Size+int64(want.Contents), "a time-stamp that is not written as this service writes it")
 	}
 	copy(want.Bytes[want.Contents+1:], hole)
 	if !bytes.Equal(got, want.Bytes) {
-		return want, found, notOurs(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
+		return want, found, errNotOursAt(r.Size+int64(firstDifference(got, want.Bytes)), "another byte than this service writes")
 	}
 	return want, found, nil
 }

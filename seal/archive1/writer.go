@@ -71,7 +71,7 @@ func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 	if r.Stream {
 		var index []string
 		var data strings.Builder
-		w.runs(func(run []entry) {
+		w.eachRun(func(run []entry) {
 			index = append(index, fmt.Sprintf("%d %d", run[0].object.Num, len(run)))
 			for _, e := range run {
 				fmt.Fprintf(&data, "01%010X%04X", e.at, e.object.Gen)
@@ -83,7 +83,7 @@ func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 		return at
 	}
 	w.add("xref\n")
-	w.runs(func(run []entry) {
+	w.eachRun(func(run []entry) {
 		w.b = fmt.Appendf(w.b, "%d %d\n", run[0].object.Num, len(run))
 		for _, e := range run {
 			w.b = fmt.Appendf(w.b, "%010d %05d n\r\n", e.at, e.object.Gen)
@@ -95,8 +95,8 @@ func (w *writer) finish(r Revision, nonce [NonceSize]byte) int {
 	return at
 }
 
-// runs calls fn for each run of consecutive object numbers.
-func (w *writer) runs(fn func(run []entry)) {
+// eachRun calls fn for each run of consecutive object numbers.
+func (w *writer) eachRun(fn func(run []entry)) {
 	for i := 0; i < len(w.written); {
 		j := i + 1
 		for j < len(w.written) && w.written[j].object.Num == w.written[j-1].object.Num+1 {

@@ -106,14 +106,14 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		name string
 		run  func(out *os.File) error
 	}{
-		{"floor", func(out *os.File) error { return floor(in, out, size, nil, s.key) }},
+		{"floor", func(out *os.File) error { return floorSingleThread(in, out, size, nil, s.key) }},
 		{"Countersign seal", func(out *os.File) error {
 			res, err := s.Seal(ctx, out, job)
 			grown = res.Size - size
 			return err
 		}},
-		{"floor + what is added", func(out *os.File) error { return floor(in, out, size, make([]byte, grown), s.key) }},
-		{"floor on two threads", func(out *os.File) error { return floorOnTwo(in, out, size, s.key) }},
+		{"floor + what is added", func(out *os.File) error { return floorSingleThread(in, out, size, make([]byte, grown), s.key) }},
+		{"floor on two threads", func(out *os.File) error { return floorTwoThreads(in, out, size, s.key) }},
 	} {
 		figures = append(figures, figure{name: what.name, run: what.run})
 	}

@@ -18,9 +18,9 @@ import (
 	"countersign/seal"
 )
 
-// floor is what any seal must cost: reading, hashing, writing, signing; of the
+// floorSingleThread is what any seal must cost: reading, hashing, writing, signing; of the
 // original alone, or also of what is added.
-func floor(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
+func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()
 	both := struct{ io.Writer }{io.MultiWriter(h, out)}
 	if _, err := io.CopyBuffer(both, io.NewSectionReader(in, 0, size), make([]byte, 256<<10)); err != nil {
@@ -33,8 +33,8 @@ func floor(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.Pr
 	return err
 }
 
-// floorOnTwo is floor with hashing on a thread of its own, as a seal has it.
-func floorOnTwo(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
+// floorTwoThreads is floor with hashing on a thread of its own, as a seal has it.
+func floorTwoThreads(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
 	const room = 4
 	spare, full := make(chan []byte, room), make(chan []byte, room)
 	for range room {
@@ -101,7 +101,7 @@ func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
 		VerifyURL: "https://sign.example.org/verify",
 	}
 	j.Documents = []seal.Document{j.Document}
-	for i, picture := range [][]byte{scrawl(23), scrawl(17)} {
+	for i, picture := range [][]byte{signaturePNG(23), signaturePNG(17)} {
 		id := fmt.Sprintf("signer-%d", i)
 		j.Signers = append(j.Signers, seal.Signer{
 			ID: id, Name: "Ada Lovelace", Email: "ada@example.org", AuthMethod: "email_otp", ConsentAt: now, SignedAt: now, IP: "203.0.113.7", Order: 1,
@@ -114,7 +114,7 @@ func newJob(in io.ReaderAt, size int64, hash string, pages int) seal.Job {
 	return j
 }
 
-func scrawl(waves float64) []byte {
+func signaturePNG(waves float64) []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 400, 120))
 	for i := range 4000 {
 		p := float64(i) / 4000

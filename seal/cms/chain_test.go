@@ -239,32 +239,32 @@ func TestAskingForRevocations(t *testing.T) {
 	lists, askedLists := server(t, write(list))
 
 	c := issue([]string{responder}, []string{lists})
-	byOCSP, byCRL := cms.States(c)
+	byOCSP, byCRL := cms.RevocationSources(c)
 	require.Equal(t, []bool{true, false}, []bool{byOCSP, byCRL})
-	s, err := cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	s, err := cms.FetchStatement(t.Context(), http.DefaultClient, c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, s.Sound(c, ca.cert))
+	require.NoError(t, s.CheckSound(c, ca.cert))
 	require.NotNil(t, s.OCSP)
 	require.EqualValues(t, 1, askedResponder.Load())
 	require.Zero(t, askedLists.Load())
-	require.NoError(t, s.Good(c, ca.cert, present))
+	require.NoError(t, s.CheckGood(c, ca.cert, present))
 
 	c = issue(nil, []string{lists})
-	byOCSP, byCRL = cms.States(c)
+	byOCSP, byCRL = cms.RevocationSources(c)
 	require.Equal(t, []bool{false, true}, []bool{byOCSP, byCRL})
-	s, err = cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	s, err = cms.FetchStatement(t.Context(), http.DefaultClient, c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, s.Sound(c, ca.cert))
+	require.NoError(t, s.CheckSound(c, ca.cert))
 	require.NotNil(t, s.CRL)
-	require.ErrorIs(t, s.Good(c, ca.cert, present), cms.ErrRevoked)
-	require.ErrorIs(t, s.Good(c, ca.cert, revoked), cms.ErrRevoked)
-	require.NoError(t, s.Good(c, ca.cert, revoked.Add(-time.Second)), "it was good then")
-	require.ErrorIs(t, cms.Statement{}.Good(c, ca.cert, present), cms.ErrNoEvidence)
+	require.ErrorIs(t, s.CheckGood(c, ca.cert, present), cms.ErrRevoked)
+	require.ErrorIs(t, s.CheckGood(c, ca.cert, revoked), cms.ErrRevoked)
+	require.NoError(t, s.CheckGood(c, ca.cert, revoked.Add(-time.Second)), "it was good then")
+	require.ErrorIs(t, cms.Statement{}.CheckGood(c, ca.cert, present), cms.ErrNoEvidence)
 
 	c = issue(nil, nil)
-	byOCSP, byCRL = cms.States(c)
+	byOCSP, byCRL = cms.RevocationSources(c)
 	require.Equal(t, []bool{false, false}, []bool{byOCSP, byCRL})
-	s, err = cms.Ask(t.Context(), http.DefaultClient, c, ca.cert)
+	s, err = cms.FetchStatement(t.Context(), http.DefaultClient, c, ca.cert)
 	require.NoError(t, err)
 	require.Equal(t, cms.Statement{}, s)
 
@@ -277,12 +277,12 @@ func TestAskingForRevocations(t *testing.T) {
 		"is malformed": write(append(slices.Clone(list), make([]byte, 4<<20-len(list))...)),
 	} {
 		url, _ := server(t, answer)
-		_, err := cms.Ask(t.Context(), http.DefaultClient, issue(nil, []string{url}), ca.cert)
+		_, err := cms.FetchStatement(t.Context(), http.DefaultClient, issue(nil, []string{url}), ca.cert)
 		require.ErrorContains(t, err, says)
-		_, err = cms.Ask(t.Context(), http.DefaultClient, issue([]string{url}, nil), ca.cert)
+		_, err = cms.FetchStatement(t.Context(), http.DefaultClient, issue([]string{url}, nil), ca.cert)
 		require.Error(t, err, says)
 	}
-	_, err = cms.Ask(t.Context(), http.DefaultClient, issue(nil, []string{"http://bad address"}), ca.cert)
+	_, err = cms.FetchStatement(t.Context(), http.DefaultClient, issue(nil, []string{"http://bad address"}), ca.cert)
 	require.ErrorContains(t, err, "bad address of revocation data")
 }
 
@@ -334,7 +334,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	}
 	normal, err := cms.NormalizeOCSP(answer([]x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning}, false), c, ca.cert)
 	require.NoError(t, err)
-	require.NoError(t, cms.Statement{OCSP: normal}.Sound(c, ca.cert), "it carries its certificate")
+	require.NoError(t, cms.Statement{OCSP: normal}.CheckSound(c, ca.cert), "it carries its certificate")
 	for name, der := range map[string][]byte{
 		"for nothing":     answer(nil, false),
 		"for servers":     answer([]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, false),

@@ -165,7 +165,7 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 	if si.EncryptedDigest, err = s.key.Sign(s.rand, sum[:], crypto.SHA256); err != nil {
 		return nil, fmt.Errorf("cms: signing: %w", err)
 	}
-	if si.EncryptedDigest, err = lowSOf(s.key.Public(), si.EncryptedDigest); err != nil {
+	if si.EncryptedDigest, err = normalizeSignature(s.key.Public(), si.EncryptedDigest); err != nil {
 		return nil, err
 	}
 	si.DigestEncryptionAlgorithm = s.algorithm

@@ -83,7 +83,7 @@ func ParseStrict(der []byte) (*Signed, error) {
 			return nil, malformed("its certificates are not in the order of the chain")
 		}
 	}
-	if low, err := lowSOf(s.Certificate.PublicKey, s.Signature); err != nil || !bytes.Equal(low, s.Signature) {
+	if low, err := normalizeSignature(s.Certificate.PublicKey, s.Signature); err != nil || !bytes.Equal(low, s.Signature) {
 		return nil, malformed("the signature value is not the smaller one of the two that are right")
 	}
 	return s, nil
@@ -100,7 +100,7 @@ func Normalize(der []byte) ([]byte, error) {
 	}
 	m := *s.message
 	m.certificates, m.token = s.Chain(), nil
-	if m.signature, err = lowSOf(m.signer.PublicKey, m.signature); err != nil {
+	if m.signature, err = normalizeSignature(m.signer.PublicKey, m.signature); err != nil {
 		return nil, err
 	}
 	return m.write()

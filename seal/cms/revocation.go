@@ -67,7 +67,7 @@ var (
 // was made. A revocation at or before the given time is ErrRevoked, whatever
 // others say.
 func (e Evidence) Check(c, issuer *x509.Certificate, at time.Time) (time.Time, error) {
-	known := trust.Weigh(trust.Evidence{OCSPs: e.OCSPs, CRLs: e.CRLs}, c, issuer)
+	known := trust.WeighStatements(trust.Evidence{OCSPs: e.OCSPs, CRLs: e.CRLs}, c, issuer)
 	switch {
 	case known.Revoked != nil && !known.Revoked.At.After(at):
 		return known.Revoked.At, ErrRevoked

@@ -21,18 +21,18 @@ import (
 // At most one of OCSP and CRL is set, in DER.
 type Statement struct{ OCSP, CRL []byte }
 
-// States reports how the authority of a certificate tells of revocations: by
+// RevocationSources reports how the authority of a certificate tells of revocations: by
 // OCSP, by list, or not at all. Statement follows it, so that which statements
 // a file must hold can be told from its certificates.
-func States(c *x509.Certificate) (byOCSP, byCRL bool) {
+func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }
 
-// Ask asks the authority about a certificate. One that names neither an OCSP
+// FetchStatement asks the authority about a certificate. One that names neither an OCSP
 // responder nor a list gives an empty statement. What the authority's signature
 // does not cover is left out of the answer.
-func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
-	byOCSP, byCRL := States(c)
+func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
+	byOCSP, byCRL := RevocationSources(c)
 	switch {
 	case byOCSP:
 		b, err := askOCSP(ctx, client, c, issuer)
@@ -56,10 +56,10 @@ func Ask(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) 
 	return Statement{}, nil
 }
 
-// Sound checks that a statement is about a certificate, signed by its issuer or
+// CheckSound checks that a statement is about a certificate, signed by its issuer or
 // whom that delegated, and holds nothing that this signature does not cover.
 // What it says, and when, is not looked at.
-func (s Statement) Sound(c, issuer *x509.Certificate) error {
+func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
 		b, err := NormalizeOCSP(s.OCSP, c, issuer)
@@ -77,9 +77,9 @@ func (s Statement) Sound(c, issuer *x509.Certificate) error {
 	return errors.New("cms: no statement")
 }
 
-// Good returns an error if the statement, which is sound, tells of a revocation
+// CheckGood returns an error if the statement, which is sound, tells of a revocation
 // at or before the given time.
-func (s Statement) Good(c, issuer *x509.Certificate, at time.Time) error {
+func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	e := Evidence{}
 	if s.OCSP != nil {
 		e.OCSPs = [][]byte{s.OCSP}
@@ -105,7 +105,7 @@ func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	if !bytes.Equal(l.RawIssuer, issuer.RawSubject) || l.CheckSignatureFrom(issuer) != nil {
 		return nil, errors.New("cms: a revocation list is not of the certificate's issuer")
 	}
-	signature, err := lowSOf(issuer.PublicKey, sum[1:])
+	signature, err := normalizeSignature(issuer.PublicKey, sum[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if err != nil {
 		return bad("its signature algorithm is not supported")
 	}
-	signature, err := lowSOf(responder.PublicKey, sum[1:])
+	signature, err := normalizeSignature(responder.PublicKey, sum[1:])
 	if err != nil {
 		return bad("its signature is malformed")
 	}

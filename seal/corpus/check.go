@@ -56,7 +56,7 @@ func newChecker() (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{dir: dir, limits: admission.DefaultLimits(), caFile: filepath.Join(dir, "ca.pem"), ink: scrawl()}
+	c := &checker{dir: dir, limits: admission.DefaultLimits(), caFile: filepath.Join(dir, "ca.pem"), ink: signaturePNG()}
 	ca, cert, key, err := seal.SelfSigned("Corpus", time.Now(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func newChecker() (*checker, error) {
 		return nil, err
 	}
 	c.verify = verify.Options{Now: time.Now, Trust: trust.Policy{
-		Sealers: []trust.Sealer{trust.Pin(chain[0])}, RecordKeys: map[string]trust.RecordKey{"k1": {Key: record.Public()}},
+		Sealers: []trust.Sealer{trust.PinnedCertificate(chain[0])}, RecordKeys: map[string]trust.RecordKey{"k1": {Key: record.Public()}},
 	}}
 	return c, os.WriteFile(c.caFile, ca, 0o600)
 }
@@ -361,8 +361,8 @@ func canonical(v any) []byte {
 	return b
 }
 
-// scrawl is a signature.
-func scrawl() []byte {
+// signaturePNG is a signature.
+func signaturePNG() []byte {
 	img := image.NewNRGBA(image.Rect(0, 0, 300, 80))
 	for i := range 3000 {
 		p := float64(i) / 3000

@@ -82,5 +82,5 @@ func TestCompare(t *testing.T) {
 	}
 	_, err := find([]string{filepath.Join(t.TempDir(), "none")}, 1)
 	require.Error(t, err)
-	require.Equal(t, []string{"a", "c"}, spread([]string{"a", "b", "c", "d"}, 2))
+	require.Equal(t, []string{"a", "c"}, sampleEvenly([]string{"a", "b", "c", "d"}, 2))
 }

@@ -48,7 +48,7 @@ func run() int {
 		return 1
 	}
 	all := len(names)
-	names = spread(names, *files)
+	names = sampleEvenly(names, *files)
 	c, err := newChecker()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -89,8 +89,8 @@ func find(folders []string, largest int64) ([]string, error) {
 	return names, nil
 }
 
-// spread takes n of the names at equal distances.
-func spread(names []string, n int) []string {
+// sampleEvenly takes n of the names at equal distances.
+func sampleEvenly(names []string, n int) []string {
 	if n <= 0 || n >= len(names) {
 		return names
 	}
@@ -112,7 +112,7 @@ func inputs(names []string, mutants int, seed uint64) []input {
 	for _, n := range names {
 		out = append(out, input{name: n})
 	}
-	for i, n := range spread(names, mutants) {
+	for i, n := range sampleEvenly(names, mutants) {
 		if i < mutants {
 			out = append(out, input{n, seed + uint64(i)})
 		}

@@ -96,8 +96,8 @@ func (t *Text) Count(p Plural, n int) string {
 	return form
 }
 
-// For returns the texts of a language given by any tag of BCP 47, English if there are none of it.
-func For(tag string) *Text {
+// ForTag returns the texts of a language given by any tag of BCP 47, English if there are none of it.
+func ForTag(tag string) *Text {
 	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	for _, t := range all {
 		if t.Tag == base {

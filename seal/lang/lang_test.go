@@ -16,7 +16,7 @@ var verb = regexp.MustCompile(`%[a-z]`)
 // Every language has every text, with the same things put in, in the same order.
 func TestLanguagesAreComplete(t *testing.T) {
 	t.Parallel()
-	english := reflect.ValueOf(*lang.For("en"))
+	english := reflect.ValueOf(*lang.ForTag("en"))
 	for _, text := range lang.All() {
 		v := reflect.ValueOf(*text)
 		for i := range v.NumField() {
@@ -44,7 +44,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 func TestFor(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "PT-br": "pt", "": "en", "tlh": "en", "ar": "ar"} {
-		assert.Equal(t, want, lang.For(tag).Tag, tag)
+		assert.Equal(t, want, lang.ForTag(tag).Tag, tag)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestCount(t *testing.T) {
 		{"ar", 11, "11 صفحة"},
 		{"ar", 100, "100 صفحة"},
 	} {
-		text := lang.For(c.tag)
+		text := lang.ForTag(c.tag)
 		assert.Equal(t, c.want, text.Count(text.Pages, c.n), "%s %d", c.tag, c.n)
 	}
 }

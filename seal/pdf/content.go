@@ -12,7 +12,7 @@ type Content struct {
 	// Open is how many q operators lack their Q (8.4.2), Marked how many sequences of
 	// marked content lack their end (14.6): they may be hidden.
 	Open, Marked int
-	// Unclean tells that content which follows might not be painted, or not as it
+	// Unclean says that content which follows might not be painted, or not as it
 	// is meant: there are more Q than q, something else is left open (a text object,
 	// a string), or not all of it can be read.
 	Unclean bool
@@ -57,11 +57,11 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 }
 
 // contentData decodes content streams and joins them, with a line feed between.
-// whole tells that all of it could be read. The data are valid until the next call.
+// whole says that all of it could be read. The data are valid until the next call.
 func (f *File) contentData(contents []Value, most int64) (data []byte, whole bool, err error) {
 	data, whole = f.content[:0], true
 	defer func() {
-		if cap(data) <= keptContent {
+		if cap(data) <= maxReusedContent {
 			f.content = data
 		}
 	}()
@@ -71,7 +71,7 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 			whole = false
 			continue
 		}
-		o, err := f.distant(ref)
+		o, err := f.objectAhead(ref)
 		if err != nil {
 			return nil, false, err
 		}
@@ -90,10 +90,10 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 	return data, whole, nil
 }
 
-// keptContent is how much memory for content is used again.
-const keptContent = 256 << 10
+// maxReusedContent is how much memory for content is used again.
+const maxReusedContent = 256 << 10
 
-// decodeSome appends what can be decoded of a stream, and tells whether that is all.
+// decodeSome appends what can be decoded of a stream, and says whether that is all.
 func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 	r, err := f.streamReader(o)
 	if err != nil || f.decoded > f.maxDecoded() {
@@ -103,7 +103,7 @@ func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 	if raw, ok := r.(*io.SectionReader); ok { // it is stored as it is
 		n := min(raw.Size(), most)
 		data = slices.Grow(data, int(n)+1+len(afterTokens))[:before+int(n)]
-		err = f.in.copyFar(data[before:], o.Data)
+		err = f.in.copyAhead(data[before:], o.Data)
 	} else {
 		r = io.LimitReader(r, most)
 		for err == nil {
@@ -169,12 +169,12 @@ func newGraphics() graphics {
 	return graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
 }
 
-// darkBelow is the lightness under which a colour is dark.
-const darkBelow = 0.55
+// darkThreshold is the lightness under which a colour is dark.
+const darkThreshold = 0.55
 
 // paint marks the points in a path.
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
-	isDark := math.IsNaN(g.light) || g.light < darkBelow
+	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {
 		return // perhaps it does not cover what is below
 	}

@@ -35,7 +35,7 @@ func damaged(format string, args ...any) error {
 
 // File is a PDF that is read lazily. It is not safe for concurrent use.
 type File struct {
-	in       *window
+	in       *blockReader
 	size     int64
 	lim      Limits
 	sections []section // newest first
@@ -50,7 +50,7 @@ type File struct {
 
 // Open reads the cross-reference sections of a PDF.
 func Open(r io.ReaderAt, size int64, lim Limits) (*File, error) {
-	f := &File{in: newWindow(r, size), size: size, lim: lim}
+	f := &File{in: newBlockReader(r, size), size: size, lim: lim}
 	if err := f.readSections(); err != nil {
 		return nil, err
 	}
@@ -107,12 +107,12 @@ func (f *File) Object(ref Ref) (Object, error) {
 	return f.objectAt(ref, e.offset)
 }
 
-// distant is Object of one that is likely to lie far from all that was read before.
-func (f *File) distant(ref Ref) (Object, error) {
+// objectAhead is Object of one that is likely to lie far from all that was read before.
+func (f *File) objectAhead(ref Ref) (Object, error) {
 	e, err := f.lookup(ref.Num)
 	if err == nil && e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < f.size {
 		const usual = 256 // bytes of a stream's dictionary
-		b, err := f.in.glance(e.offset, min(usual, f.size-e.offset))
+		b, err := f.in.readAhead(e.offset, min(usual, f.size-e.offset))
 		if err != nil {
 			return Object{}, err
 		}
@@ -211,14 +211,14 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 const peekSize = 48
 
 // startsArray tells without reading the object whether an uncompressed object
-// is an array; compressed tells that only reading it can tell.
+// is an array; compressed says that only reading it can tell.
 func (f *File) startsArray(ref Ref) (array bool, err error) {
 	e, err := f.lookup(ref.Num)
 	if err != nil || e.kind == entryFree {
 		return false, err
 	}
 	if e.kind == entryInUse && e.offset > 0 && e.offset < f.size {
-		b, err := f.in.glance(e.offset, min(peekSize, f.size-e.offset))
+		b, err := f.in.readAhead(e.offset, min(peekSize, f.size-e.offset))
 		if err != nil {
 			return false, err
 		}
@@ -284,16 +284,16 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 	return o, nil
 }
 
-// window reads through a small cache of blocks.
-type window struct {
-	r      io.ReaderAt
-	size   int64
-	blocks [16]block
-	clock  uint64
-	recent int    // the block used last
-	buf    []byte // of a read beyond one block
-	far    []byte // what glance read at farAt, outside the blocks
-	farAt  int64
+// blockReader reads through a small cache of blocks.
+type blockReader struct {
+	r       io.ReaderAt
+	size    int64
+	blocks  [16]block
+	clock   uint64
+	recent  int    // the block used last
+	buf     []byte // of a read beyond one block
+	ahead   []byte // what glance read at aheadAt, outside the blocks
+	aheadAt int64
 }
 
 const blockSize = 4096
@@ -305,8 +305,8 @@ type block struct {
 	data []byte
 }
 
-func newWindow(r io.ReaderAt, size int64) *window {
-	w := &window{r: r, size: size}
+func newBlockReader(r io.ReaderAt, size int64) *blockReader {
+	w := &blockReader{r: r, size: size}
 	for i := range w.blocks {
 		w.blocks[i].at = -1
 	}
@@ -314,7 +314,7 @@ func newWindow(r io.ReaderAt, size int64) *window {
 }
 
 // read returns n bytes at off, valid until the next call.
-func (w *window) read(off, n int64) ([]byte, error) {
+func (w *blockReader) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
 	}
@@ -347,50 +347,50 @@ func (w *window) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// glance is read of what is likely to lie far from all that was read before,
+// readAhead is read of what is likely to lie far from all that was read before,
 // like the pages of a document: no block is cached for it. Where each one lies
 // close behind the last, more than what is asked for is read.
-func (w *window) glance(off, n int64) ([]byte, error) {
+func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
 	}
-	if d := off - w.farAt; d >= 0 && d+n <= int64(len(w.far)) {
-		return w.far[d:][:n:n], nil
+	if d := off - w.aheadAt; d >= 0 && d+n <= int64(len(w.ahead)) {
+		return w.ahead[d:][:n:n], nil
 	}
-	end := w.farAt + int64(len(w.far))
+	end := w.aheadAt + int64(len(w.ahead))
 	switch {
 	case n > blockSize || w.cached(off/blockSize*blockSize) != nil:
-		w.farAt, w.far = off, w.far[:0]
+		w.aheadAt, w.ahead = off, w.ahead[:0]
 		return w.read(off, n)
-	case off > w.farAt && off < end+farStep:
-		w.far = slices.Grow(w.far[:0], farAhead)[:max(n, min(farAhead, w.size-off))]
+	case off > w.aheadAt && off < end+aheadStep:
+		w.ahead = slices.Grow(w.ahead[:0], aheadSize)[:max(n, min(aheadSize, w.size-off))]
 	default:
-		w.far = slices.Grow(w.far[:0], blockSize)[:n]
+		w.ahead = slices.Grow(w.ahead[:0], blockSize)[:n]
 	}
-	w.farAt = off
-	if err := readFull(w.r, w.far, off); err != nil {
-		w.far = w.far[:0]
+	w.aheadAt = off
+	if err := readFull(w.r, w.ahead, off); err != nil {
+		w.ahead = w.ahead[:0]
 		return nil, err
 	}
-	return w.far[:n:n], nil
+	return w.ahead[:n:n], nil
 }
 
 const (
-	farStep  = 8 << 10  // bytes from one to the next that count as close
-	farAhead = 64 << 10 // bytes read at once
+	aheadStep = 8 << 10  // bytes from one to the next that count as close
+	aheadSize = 64 << 10 // bytes read at once
 )
 
-// copyFar fills b with what is at off, if possible from what glance has read ahead.
-func (w *window) copyFar(b []byte, off int64) error {
-	if d := off - w.farAt; d >= 0 && d+int64(len(b)) <= int64(len(w.far)) {
-		copy(b, w.far[d:])
+// copyAhead fills b with what is at off, if possible from what glance has read ahead.
+func (w *blockReader) copyAhead(b []byte, off int64) error {
+	if d := off - w.aheadAt; d >= 0 && d+int64(len(b)) <= int64(len(w.ahead)) {
+		copy(b, w.ahead[d:])
 		return nil
 	}
 	return readFull(w.r, b, off)
 }
 
 // cached returns the block that begins at a position, nil if it is not there.
-func (w *window) cached(at int64) *block {
+func (w *blockReader) cached(at int64) *block {
 	if w.blocks[w.recent].at == at {
 		return &w.blocks[w.recent]
 	}
@@ -403,7 +403,7 @@ func (w *window) cached(at int64) *block {
 	return nil
 }
 
-func (w *window) block(at int64) ([]byte, error) {
+func (w *blockReader) block(at int64) ([]byte, error) {
 	w.clock++
 	if bl := w.cached(at); bl != nil {
 		bl.used = w.clock

@@ -142,9 +142,9 @@ func (w *Increment) Add(v Value) Ref {
 	return ref
 }
 
-// worthDeflating is the size in bytes from which compression saves more than it
+// deflateThreshold is the size in bytes from which compression saves more than it
 // costs.
-const worthDeflating = 512
+const deflateThreshold = 512
 
 // Grow makes room for more objects, of so many bytes in all.
 func (w *Increment) Grow(objects, size int) {
@@ -162,7 +162,7 @@ func (w *Increment) AddStream(d Dict, data []byte) Ref {
 // PutStream writes a stream, compressed if that makes it smaller.
 func (w *Increment) PutStream(ref Ref, d Dict, data []byte) {
 	d = d.Clone()
-	if len(data) > worthDeflating && d.Get("Filter") == nil {
+	if len(data) > deflateThreshold && d.Get("Filter") == nil {
 		if z := Deflate(data); len(z) < len(data) {
 			d.Set("Filter", Value("/FlateDecode"))
 			data = z
@@ -224,8 +224,8 @@ func (w *Increment) Finish(root Ref, info *Ref, id []byte) error {
 	return nil
 }
 
-// runs calls fn for each run of consecutive object numbers.
-func (w *Increment) runs(fn func(run []written)) {
+// eachRun calls fn for each run of consecutive object numbers.
+func (w *Increment) eachRun(fn func(run []written)) {
 	for i := 0; i < len(w.objects); {
 		j := i + 1
 		for j < len(w.objects) && w.objects[j].ref.Num == w.objects[j-1].ref.Num+1 {
@@ -241,7 +241,7 @@ func (w *Increment) xrefTable(t Dict) {
 	if w.prev < 0 {
 		w.buf = append(w.buf, "0 1\n0000000000 65535 f\r\n"...)
 	}
-	w.runs(func(run []written) {
+	w.eachRun(func(run []written) {
 		w.buf = strconv.AppendInt(w.buf, int64(run[0].ref.Num), 10)
 		w.buf = append(w.buf, ' ')
 		w.buf = strconv.AppendInt(w.buf, int64(len(run)), 10)
@@ -260,7 +260,7 @@ func (w *Increment) xrefTable(t Dict) {
 
 func (w *Increment) xrefStream(self Ref, t Dict) {
 	var data, index []byte
-	w.runs(func(run []written) {
+	w.eachRun(func(run []written) {
 		index = fmt.Appendf(index, "%d %d ", run[0].ref.Num, len(run))
 		for _, o := range run {
 			data = append(data, 1, byte(o.at>>32), byte(o.at>>24), byte(o.at>>16), byte(o.at>>8), byte(o.at), //nolint:gosec // byte by byte

@@ -59,7 +59,7 @@ func (t *treeWriter) insert(node Value, d Dict, depth int) (Value, error) {
 }
 
 func (t *treeWriter) intoLeaf(d *Dict) error {
-	names, err := t.list(d.Get("Names"))
+	names, err := t.array(d.Get("Names"))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *treeWriter) intoLeaf(d *Dict) error {
 }
 
 func (t *treeWriter) intoKids(d *Dict, depth int) error {
-	kids, err := t.list(d.Get("Kids"))
+	kids, err := t.array(d.Get("Kids"))
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func (t *treeReader) node(v Value) (Dict, error) {
 	return d, nil
 }
 
-// list returns the elements of an array in a node.
-func (t *treeReader) list(v Value) ([]Value, error) {
+// array returns the elements of an array in a node.
+func (t *treeReader) array(v Value) ([]Value, error) {
 	v, err := t.read(v)
 	if err != nil || v.IsNull() {
 		return nil, err
@@ -209,7 +209,7 @@ func (t *treeReader) walkNode(v Value, visit func(key, value Value) error, depth
 	if err != nil {
 		return err
 	}
-	names, err := t.list(d.Get("Names"))
+	names, err := t.array(d.Get("Names"))
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (t *treeReader) walkNode(v Value, visit func(key, value Value) error, depth
 			return err
 		}
 	}
-	kids, err := t.list(d.Get("Kids"))
+	kids, err := t.array(d.Get("Kids"))
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// numbers is a set of object numbers, a bit for each.
-type numbers []uint64
+// bitset is a set of object numbers, a bit for each.
+type bitset []uint64
 
 // add puts a number in and reports whether it was not there.
-func (s *numbers) add(num int) bool {
+func (s *bitset) add(num int) bool {
 	word, bit := num/64, uint64(1)<<(num%64)
 	if len(*s) <= word {
 		*s = append(*s, make([]uint64, word+1-len(*s))...)
@@ -21,14 +21,14 @@ func (s *numbers) add(num int) bool {
 	return true
 }
 
-func (s numbers) has(num int) bool {
+func (s bitset) has(num int) bool {
 	return num/64 < len(s) && s[num/64]&(1<<(num%64)) != 0
 }
 
 // entries calls visit for the newest entry of every object in use, once each:
 // the cost is that of reading each section once.
 func (f *File) entries(visit func(num int, e entry) error) error {
-	var seen numbers
+	var seen bitset
 	for i := range f.sections {
 		s := &f.sections[i]
 		err := f.sectionEntries(s, func(num int, e entry) error {

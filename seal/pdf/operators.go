@@ -453,7 +453,7 @@ func (s *stream) do() {
 	}
 	switch {
 	case d.Get("Subtype").IsName("Image"):
-		if !d.Get("ImageMask").Bool() || s.g.light < darkBelow {
+		if !d.Get("ImageMask").Bool() || s.g.light < darkThreshold {
 			s.picture()
 		}
 		return

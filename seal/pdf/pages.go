@@ -75,7 +75,7 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 		return nil, err
 	}
 	if e.kind == entryInUse && e.gen == ref.Gen && e.offset > 0 && e.offset < w.f.size {
-		b, err := w.f.in.glance(e.offset, min(nodeSize, w.f.size-e.offset))
+		b, err := w.f.in.readAhead(e.offset, min(nodeSize, w.f.size-e.offset))
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	return d, i+6 <= len(b) && string(b[i:i+6]) == "endobj"
 }
 
-// first reports whether an object number is met for the first time.
-func (w *walker) first(num int) bool {
+// isFirstVisit reports whether an object number is met for the first time.
+func (w *walker) isFirstVisit(num int) bool {
 	word, bit := num/64, uint64(1)<<(num%64)
 	if len(w.seen) <= word {
 		w.seen = append(w.seen, make([]uint64, word+1-len(w.seen))...)
@@ -142,7 +142,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if ref.Num > maxObjectNum {
 		return damaged("page tree: there is no object %d", ref.Num)
 	}
-	if !w.first(ref.Num) {
+	if !w.isFirstVisit(ref.Num) {
 		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
 	}
 	if w.enter != nil {
@@ -166,7 +166,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
 		}
 		w.page = *inherited
-		w.page.take(d, ref)
+		w.page.inherit(d, ref)
 		w.page.Ref, w.page.Index, w.page.Dict = ref, w.pages, d
 		w.pages++
 		return w.visit(&w.page)
@@ -176,7 +176,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		return err
 	}
 	p := *inherited
-	p.take(d, ref)
+	p.inherit(d, ref)
 	for _, k := range list {
 		kid, ok := k.Ref()
 		if !ok {
@@ -189,8 +189,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	return nil
 }
 
-// take takes over what a node says for itself and its descendants.
-func (p *Page) take(d Dict, ref Ref) {
+// inherit takes over what a node says for itself and its descendants.
+func (p *Page) inherit(d Dict, ref Ref) {
 	for i := range d {
 		switch v := d[i].Value; d[i].Key {
 		case "MediaBox":

@@ -114,15 +114,15 @@ const maxGeneration = 65_534
 
 // Undefined is Mentions.Undefined of a file that nobody reads besides.
 func (f *File) Undefined(ctx context.Context) ([]Ref, int, error) {
-	m, err := f.Mentions()
+	m, err := f.ReferenceScan()
 	if err != nil {
 		return nil, 0, err
 	}
 	return m.Undefined(ctx)
 }
 
-// where says in which object or trailer an error was found.
-func where(err error, format string, args ...any) error {
+// withLocation says in which object or trailer an error was found.
+func withLocation(err error, format string, args ...any) error {
 	if errors.Is(err, ErrLimit) {
 		return err
 	}
@@ -130,7 +130,7 @@ func where(err error, format string, args ...any) error {
 }
 
 type undefined struct {
-	live    numbers
+	live    bitset
 	used    map[int]int // generations other than 0 of what exists
 	missing map[int]int // generations of what does not
 	highest int

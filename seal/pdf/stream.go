@@ -151,7 +151,7 @@ func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {
 		if err != nil {
 			return nil, damaged("flate: %v", err)
 		}
-		return predictor(&lenient{r: z}, params)
+		return predictor(&lenientReader{r: z}, params)
 	case "LZWDecode", "LZW":
 		if early, ok := params.Get("EarlyChange").Int(); ok && early == 0 {
 			return predictor(lzw.NewReader(r, lzw.MSB, 8), params)
@@ -160,21 +160,21 @@ func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {
 	case "RunLengthDecode", "RL":
 		return &runLength{r: bufio.NewReader(r)}, nil
 	case "ASCIIHexDecode", "AHx":
-		return hex.NewDecoder(&untilEOD{r: r, eod: '>'}), nil
+		return hex.NewDecoder(&eodReader{r: r, eod: '>'}), nil
 	case "ASCII85Decode", "A85":
-		return ascii85.NewDecoder(&untilEOD{r: r, eod: '~'}), nil
+		return ascii85.NewDecoder(&eodReader{r: r, eod: '~'}), nil
 	}
 	return nil, fmt.Errorf("%w: %s", ErrFilter, name)
 }
 
-// lenient ends a stream whose checksum is missing or wrong as other readers
+// lenientReader ends a stream whose checksum is missing or wrong as other readers
 // do, provided that something was decoded.
-type lenient struct {
+type lenientReader struct {
 	r io.Reader
 	n int
 }
 
-func (l *lenient) Read(p []byte) (int, error) {
+func (l *lenientReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	l.n += n
 	if l.n > 0 && (errors.Is(err, zlib.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF)) {
@@ -220,14 +220,14 @@ func (l *runLength) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// untilEOD passes bytes up to an end-of-data mark, without white space.
-type untilEOD struct {
+// eodReader passes bytes up to an end-of-data mark, without white space.
+type eodReader struct {
 	r    io.Reader
 	eod  byte
 	done bool
 }
 
-func (u *untilEOD) Read(p []byte) (int, error) {
+func (u *eodReader) Read(p []byte) (int, error) {
 	for !u.done {
 		n, err := u.r.Read(p)
 		k := 0

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// EndsAsSaid reports whether a stream's data end where its Length says: readers
+// LengthIsRight reports whether a stream's data end where its Length says: readers
 // that look for "endstream" instead would read other data.
-func (f *File) EndsAsSaid(o Object) (bool, error) {
+func (f *File) LengthIsRight(o Object) (bool, error) {
 	n, err := f.StreamLength(o)
 	if errors.Is(err, ErrDamaged) {
 		return false, nil
@@ -18,16 +18,16 @@ func (f *File) EndsAsSaid(o Object) (bool, error) {
 		return false, err
 	}
 	const near = 16
-	b, err := f.in.glance(o.Data+n, min(near, f.size-o.Data-n))
+	b, err := f.in.readAhead(o.Data+n, min(near, f.size-o.Data-n))
 	if err != nil {
 		return false, err
 	}
 	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
 }
 
-// Inflates reports whether a stream's decoded data exceed so many bytes. Data
+// DecodesBeyond reports whether a stream's decoded data exceed so many bytes. Data
 // that cannot be decoded count as far as they can be.
-func (f *File) Inflates(o Object, most int64) (bool, error) {
+func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
 		return false, nil //nolint:nilerr // another check tells
@@ -78,7 +78,7 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var seen numbers
+	var seen bitset
 	end := 0
 	for i, at := range s.offsets {
 		if s.numbers[i] > maxObjectNum || !seen.add(s.numbers[i]) {
@@ -94,8 +94,8 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 	return "", nil
 }
 
-// Hybrid reports whether a part of the file is hidden from old readers (7.5.8.4).
-func (f *File) Hybrid() bool {
+// IsHybrid reports whether a part of the file is hidden from old readers (7.5.8.4).
+func (f *File) IsHybrid() bool {
 	for i := range f.sections {
 		if f.sections[i].hybrid != nil {
 			return true

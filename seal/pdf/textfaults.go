@@ -10,7 +10,7 @@ type TextFaults struct {
 	Operands string
 	// Mode is the operand of a Tr that is no text rendering mode (9.3.6).
 	Mode string
-	// Unread tells that not all of the content could be read.
+	// Unread says that not all of the content could be read.
 	Unread bool
 }
 
@@ -109,7 +109,7 @@ func (r *textReader) form(name Value, most int64, level int) {
 		return
 	}
 	r.forms[ref] = true
-	o, err := r.f.distant(ref)
+	o, err := r.f.objectAhead(ref)
 	if err != nil || !o.IsStream() {
 		r.err = err
 		return

@@ -293,10 +293,10 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
-// common names need no memory of their own.
+// commonNames names need no memory of their own.
 //
 //nolint:gochecknoglobals // a constant table
-var common = func() map[string]string {
+var commonNames = func() map[string]string {
 	m := map[string]string{}
 	for name := range strings.FieldsSeq("Type Parent MediaBox CropBox Rotate Resources Contents Annots Kids Count Length Filter " +
 		"DecodeParms Subtype Font XObject ExtGState ColorSpace ProcSet Group Tabs StructParents Trans BleedBox TrimBox ArtBox UserUnit") {
@@ -315,7 +315,7 @@ func keyName(b []byte, d Dict) string {
 }
 
 func decodeName(b []byte) string {
-	if s, ok := common[string(b)]; ok {
+	if s, ok := commonNames[string(b)]; ok {
 		return s
 	}
 	if bytes.IndexByte(b, '#') < 0 {

@@ -323,7 +323,7 @@ func (f *File) readXRefStream(at int64) (section, error) {
 // lookup finds the newest entry of an object.
 func (f *File) lookup(num int) (entry, error) {
 	first := 0
-	if len(f.sections) > fewSections {
+	if len(f.sections) > linearSearchLimit {
 		if first = f.sectionOf(num); first < 0 {
 			return entry{}, nil
 		}
@@ -348,8 +348,8 @@ func (f *File) lookup(num int) (entry, error) {
 	return entry{}, nil
 }
 
-// fewSections are searched one after the other.
-const fewSections = 4
+// linearSearchLimit are searched one after the other.
+const linearSearchLimit = 4
 
 // sectionOf returns the newest section that lists an object, -1 if none does.
 func (f *File) sectionOf(num int) int {

@@ -22,7 +22,7 @@ const (
 var errRange = errors.New("seal: the validator asked for what is not in the file")
 
 // serveRanges answers what a process asks for until it begins its answer.
-func serveRanges(out *bufio.Reader, in io.Writer, file *source, r io.ReaderAt, size int64) error {
+func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderAt, size int64) error {
 	buf := make([]byte, maxRange)
 	for {
 		first, err := out.Peek(1)

@@ -41,10 +41,10 @@ type Pool struct {
 
 // How processes are kept.
 const (
-	keptIdle   = 2                // at most
+	maxIdle    = 2                // at most
 	idleTime   = 10 * time.Second // each
 	maxFiles   = 100              // examined by one process
-	reuseBytes = 1 << 20          // a larger file may leave much behind: its process ends with it
+	reuseLimit = 1 << 20          // a larger file may leave much behind: its process ends with it
 	maxFile    = 100 << 20        // bytes of a file
 )
 
@@ -133,7 +133,7 @@ func (v *Pool) give(p *validator, size int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p.files++
-	if v.shut || len(v.idle) >= keptIdle || p.files >= maxFiles || size > reuseBytes {
+	if v.shut || len(v.idle) >= maxIdle || p.files >= maxFiles || size > reuseLimit {
 		p.end()
 		return
 	}
@@ -225,7 +225,7 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 		}
 	}()
 	head := binary.BigEndian.AppendUint64([]byte{task}, uint64(size)) //nolint:gosec // a size
-	file := &source{r: io.NewSectionReader(r, 0, size)}
+	file := &dataSource{r: io.NewSectionReader(r, 0, size)}
 	if task&inParts != 0 {
 		if _, err = p.in.Write(head); err == nil {
 			err = serveRanges(p.out, p.in, file, r, size)
@@ -245,14 +245,14 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 	return line, nil
 }
 
-// source tells an error of reading the file from one of writing to the process.
-type source struct {
+// dataSource tells an error of reading the file from one of writing to the process.
+type dataSource struct {
 	r   io.Reader
 	err error
 }
 
 // Read is of io.Reader.
-func (s *source) Read(b []byte) (int, error) {
+func (s *dataSource) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
@@ -311,7 +311,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	}
 	debug.SetMaxStack(int(b.Memory / 4))
 	debug.SetMemoryLimit(b.Memory / 4 * 3)
-	spent := &spending{bounds: b}
+	spent := &resourceMeter{bounds: b}
 	go spent.watch()
 	runtime.Gosched()
 	for {
@@ -346,14 +346,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	}
 }
 
-// spending is what this process takes.
-type spending struct {
+// resourceMeter is what this process takes.
+type resourceMeter struct {
 	bounds Bounds
 	before atomic.Int64 // nanoseconds of the processors that went into earlier files
 }
 
 // watch ends the process once it exceeds its limits.
-func (s *spending) watch() {
+func (s *resourceMeter) watch() {
 	for ticks := time.Tick(5 * time.Millisecond); ; <-ticks {
 		s.check()
 	}
@@ -361,7 +361,7 @@ func (s *spending) watch() {
 
 // check ends the process if heap and stacks, or this file's time of the
 // processors, exceed the limits.
-func (s *spending) check() {
+func (s *resourceMeter) check() {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	if used := samples[0].Value.Uint64() - samples[1].Value.Uint64(); used > uint64(s.bounds.Memory) { //nolint:gosec // positive

@@ -199,18 +199,18 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 		tag[i] = 'A' + sum[i]%26
 	}
 	name := pdf.Value(pdf.AppendName(nil, string(tag)+"+"+f.Name))
-	file := w.AddStream(pdf.Dict{{Key: "Length1", Value: number(len(s.program))}, {Key: "Filter", Value: pdf.Value("/FlateDecode")}}, s.packed)
+	file := w.AddStream(pdf.Dict{{Key: "Length1", Value: formatNumber(len(s.program))}, {Key: "Filter", Value: pdf.Value("/FlateDecode")}}, s.packed)
 	m := f.Metrics()
 	descriptor := w.Add(pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/FontDescriptor")},
 		{Key: "FontName", Value: name},
-		{Key: "Flags", Value: number(4)}, // symbolic: it has its own encoding
+		{Key: "Flags", Value: formatNumber(4)}, // symbolic: it has its own encoding
 		{Key: "FontBBox", Value: fmt.Appendf(nil, "[%d %d %d %d]", m.BBox[0], m.BBox[1], m.BBox[2], m.BBox[3])},
-		{Key: "ItalicAngle", Value: number(0)},
-		{Key: "Ascent", Value: number(m.Ascent)},
-		{Key: "Descent", Value: number(m.Descent)},
-		{Key: "CapHeight", Value: number(m.CapHeight)},
-		{Key: "StemV", Value: number(80)},
+		{Key: "ItalicAngle", Value: formatNumber(0)},
+		{Key: "Ascent", Value: formatNumber(m.Ascent)},
+		{Key: "Descent", Value: formatNumber(m.Descent)},
+		{Key: "CapHeight", Value: formatNumber(m.CapHeight)},
+		{Key: "StemV", Value: formatNumber(80)},
 		{Key: "FontFile2", Value: file.Value()},
 	}.Value())
 	widths := []byte("[0[")
@@ -228,7 +228,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 		{Key: "CIDSystemInfo", Value: pdf.Value("<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>")},
 		{Key: "FontDescriptor", Value: descriptor.Value()},
 		{Key: "CIDToGIDMap", Value: pdf.Value("/Identity")},
-		{Key: "DW", Value: number(0)},
+		{Key: "DW", Value: formatNumber(0)},
 		{Key: "W", Value: widths},
 	}.Value())
 	unicode := w.AddStream(nil, s.toUnicode())
@@ -242,7 +242,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 	}.Value()), nil
 }
 
-func number(n int) pdf.Value { return pdf.Value(strconv.Itoa(n)) }
+func formatNumber(n int) pdf.Value { return pdf.Value(strconv.Itoa(n)) }
 
 // toUnicode returns the CMap that maps codes to text (9.10.3).
 func (s *subset) toUnicode() []byte {

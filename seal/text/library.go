@@ -60,7 +60,7 @@ func (l *Library) Check(s string) error {
 		if r == '\n' || r == '\t' || ignorable(r) {
 			continue
 		}
-		if unseen(r) {
+		if isIgnorable(r) {
 			return &MissingGlyphError{r}
 		}
 		f, err := l.set.Find(sans, r)
@@ -92,10 +92,10 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// unseen characters are refused even if a font has a glyph for them: controls,
+// isIgnorable characters are refused even if a font has a glyph for them: controls,
 // those of private use, and those that reorder what follows, because they can
 // make a text look like another one.
-func unseen(r rune) bool {
+func isIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
 
@@ -112,16 +112,16 @@ func ignorable(r rune) bool {
 
 // Line sets s on one line. The line must not be changed.
 func (l *Library) Line(style Style, s string) (Line, error) {
-	if line, ok := l.recall(style, s); ok {
+	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
 	}
 	lines, err := l.Wrap(style, s, 0, 1)
 	if err != nil || len(lines) == 0 {
 		return Line{}, err
 	}
-	if len(s) <= maxKnown {
+	if len(s) <= maxCachedParagraphs {
 		l.mu.Lock()
-		if len(l.known) >= mostKnown {
+		if len(l.known) >= maxCachedLines {
 			clear(l.known)
 		}
 		l.known[lineKey{style, s}] = lines[0]
@@ -130,7 +130,7 @@ func (l *Library) Line(style Style, s string) (Line, error) {
 	return lines[0], nil
 }
 
-func (l *Library) recall(style Style, s string) (Line, bool) {
+func (l *Library) cachedLine(style Style, s string) (Line, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line, ok := l.known[lineKey{style, s}]
@@ -139,7 +139,7 @@ func (l *Library) recall(style Style, s string) (Line, bool) {
 
 // LineOf is Line of a text in which what cannot be drawn is written as code points.
 func (l *Library) LineOf(style Style, s string) (Line, error) {
-	if line, ok := l.recall(style, s); ok {
+	if line, ok := l.cachedLine(style, s); ok {
 		return line, nil
 	}
 	return l.Line(style, l.Replace(s))
@@ -147,7 +147,7 @@ func (l *Library) LineOf(style Style, s string) (Line, error) {
 
 // WrapOf is Wrap of a text in which what cannot be drawn is written as code points.
 func (l *Library) WrapOf(style Style, s string, width float64, limit int) ([]Line, error) {
-	if len(s) <= maxKnown && !strings.Contains(s, "\n") {
+	if len(s) <= maxCachedParagraphs && !strings.Contains(s, "\n") {
 		line, err := l.LineOf(style, s)
 		if err != nil || line.Width <= width {
 			return []Line{line}, err
@@ -190,8 +190,8 @@ type paragraphKey struct {
 // Short lines are remembered: most of what a certificate says is the same in
 // every document.
 const (
-	maxKnown  = 48 // bytes
-	mostKnown = 512
+	maxCachedParagraphs = 48 // bytes
+	maxCachedLines      = 512
 )
 
 type lineKey struct {

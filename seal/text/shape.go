@@ -50,11 +50,11 @@ type Run struct {
 	Font   *fonts.Font
 	Glyphs []Glyph
 	Text   string // in logical order
-	// Plain tells that a reader gets the run's text from the glyphs' own texts:
+	// Plain says that a reader gets the run's text from the glyphs' own texts:
 	// left to right, or, for right-to-left scripts, in reverse, as readers do.
 	Plain   bool
 	Advance float64
-	// Embolden tells that bold text was asked for and the font is a regular one: it is drawn with a stroke around it.
+	// Embolden says that bold text was asked for and the font is a regular one: it is drawn with a stroke around it.
 	Embolden bool
 }
 

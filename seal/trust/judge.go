@@ -92,7 +92,7 @@ type Judgement struct {
 	// Proven is before when the seal existed for certain: the time of the
 	// innermost time-stamp that is trusted; zero if there is none.
 	Proven time.Time
-	// HasStatements tells that evidence speaks of the sealing certificate.
+	// HasStatements says that evidence speaks of the sealing certificate.
 	HasStatements bool
 }
 
@@ -178,7 +178,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 	}
 	chain := chains[0]
 	for i := 0; i+1 < len(chain); i++ {
-		r := known.weigh(chain[i], chain[i+1]).Revoked
+		r := known.status(chain[i], chain[i+1]).Revoked
 		if r == nil || r.At.After(at) || i == 0 && r.keyIsSafe() && r.At.After(s.Time) {
 			continue
 		}
@@ -264,7 +264,7 @@ func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known st
 	*f = Finding{Code: CodeNothing, At: at}
 	missing := ""
 	for i := 0; i+1 < len(chain); i++ {
-		k := known.weigh(chain[i], chain[i+1])
+		k := known.status(chain[i], chain[i+1])
 		j.HasStatements = j.HasStatements || i == 0 && (!k.Good.IsZero() || k.Revoked != nil)
 		switch {
 		case k.Revoked != nil && !k.Revoked.At.After(at):

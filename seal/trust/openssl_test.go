@@ -128,13 +128,13 @@ func TestOpenSSL(t *testing.T) {
 	o.issue("ocsp", "/CN=OCSP", "ocsp")
 	tls := o.issue("tls", "/O=Acme Ltd/CN=www.example.com", "tls")
 	present := time.Now()
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Under(root, "Acme Ltd")}}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root, "Acme Ltd")}}
 
 	in := trust.Seal{Certificates: []*x509.Certificate{leaf, root}}
 	assert.Equal(t, trust.Trusted, judge(t, p, in, present).Sealer.Status)
 	assert.Equal(t, trust.Untrusted, judge(t, p, trust.Seal{Certificates: []*x509.Certificate{tls, root}}, present).Sealer.Status)
 
-	know := func(e trust.Evidence) trust.Known { return trust.Weigh(e, leaf, root) }
+	know := func(e trust.Evidence) trust.RevocationStatus { return trust.WeighStatements(e, leaf, root) }
 	crl := trust.Evidence{CRLs: [][]byte{o.crl()}}
 	assert.False(t, know(crl).Good.IsZero())
 	for responder, counts := range map[string]bool{"root": true, "ocsp": true, "tls": false} {

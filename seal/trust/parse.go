@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Authorities reads the certificates of authorities from PEM.
-func Authorities(data []byte) ([]*x509.Certificate, error) {
+// ParseAuthorities reads the certificates of authorities from PEM.
+func ParseAuthorities(data []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	err := eachBlock(data, func(b *pem.Block) error {
 		if b.Type != "CERTIFICATE" {
@@ -27,7 +27,7 @@ func Authorities(data []byte) ([]*x509.Certificate, error) {
 			return errors.New("it holds a certificate that cannot be read")
 		}
 		out = append(out, c)
-		return Under(c, "").Check()
+		return IssuedBy(c, "").Check()
 	})
 	return out, err
 }
@@ -51,9 +51,9 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	return out, err
 }
 
-// Pinned reads who is pinned from PEM: sealing certificates and public keys. The
+// ParsePinned reads who is pinned from PEM: sealing certificates and public keys. The
 // certificates of authorities are passed over, so that a chain can be given.
-func Pinned(data []byte) ([]Sealer, error) {
+func ParsePinned(data []byte) ([]Sealer, error) {
 	var out []Sealer
 	err := eachBlock(data, func(b *pem.Block) error {
 		switch b.Type {
@@ -65,8 +65,8 @@ func Pinned(data []byte) ([]Sealer, error) {
 			if c.IsCA {
 				return nil
 			}
-			out = append(out, Pin(c))
-			return Pin(c).Check()
+			out = append(out, PinnedCertificate(c))
+			return PinnedCertificate(c).Check()
 		case "PUBLIC KEY":
 			key, err := x509.ParsePKIXPublicKey(b.Bytes)
 			if err != nil {
@@ -77,7 +77,7 @@ func Pinned(data []byte) ([]Sealer, error) {
 			default:
 				return fmt.Errorf("it holds a key of type %T, which cannot seal", key)
 			}
-			out = append(out, PinKey(key))
+			out = append(out, PinnedKey(key))
 			return nil
 		}
 		return fmt.Errorf("it holds a %s, not a certificate or public key", strings.ToLower(b.Type))
@@ -105,9 +105,9 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 // organisationPrefix begins a sealer that is named by its organisation.
 const organisationPrefix = "O="
 
-// Organisation returns the organisation that a sealer's name such as "O=Acme
+// ParseOrganisation returns the organisation that a sealer's name such as "O=Acme
 // Ltd" demands.
-func Organisation(sealer string) (string, bool) {
+func ParseOrganisation(sealer string) (string, bool) {
 	return strings.CutPrefix(sealer, organisationPrefix)
 }
 
@@ -125,9 +125,9 @@ type jsonWebKey struct {
 	} `json:"revoked"`
 }
 
-// RecordKeys reads the keys that sign records from a JWK set such as
+// ParseRecordKeys reads the keys that sign records from a JWK set such as
 // /.well-known/jwks.json. Keys of other kinds are passed over.
-func RecordKeys(data []byte) (map[string]RecordKey, error) {
+func ParseRecordKeys(data []byte) (map[string]RecordKey, error) {
 	var set struct {
 		Keys []jsonWebKey `json:"keys"`
 	}

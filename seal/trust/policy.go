@@ -17,7 +17,7 @@ type Policy struct {
 	// trusted. Nil: time-stamps are not confirmed here, which is no reason to
 	// distrust a seal.
 	Stampers *x509.CertPool
-	// RecordKeys are the keys that sign records, by key id. Nil: the key that a
+	// ParseRecordKeys are the keys that sign records, by key id. Nil: the key that a
 	// record names is believed if the seal is trusted, because the seal covers it.
 	RecordKeys map[string]RecordKey
 }
@@ -32,7 +32,7 @@ type Sealer struct {
 	// Organisation narrows Issuer to certificates that name exactly this one
 	// organisation; "": all.
 	Organisation string
-	// Revoked tells that a pinned certificate's key was revoked by who pins it.
+	// Revoked says that a pinned certificate's key was revoked by who pins it.
 	Revoked *Revocation
 }
 
@@ -48,15 +48,15 @@ type RecordKey struct {
 	Revoked *Revocation
 }
 
-// Pin trusts one certificate.
-func Pin(c *x509.Certificate) Sealer { return Sealer{Certificate: c} }
+// PinnedCertificate trusts one certificate.
+func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: c} }
 
-// PinKey trusts one key, whatever certificate it comes with.
-func PinKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
+// PinnedKey trusts one key, whatever certificate it comes with.
+func PinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// Under trusts the proper sealing certificates that an authority, or one below
+// IssuedBy trusts the proper sealing certificates that an authority, or one below
 // it, has issued: all of them, or those of exactly one organisation.
-func Under(authority *x509.Certificate, organisation string) Sealer {
+func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }
 

@@ -44,7 +44,7 @@ type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
 	// weighed is what was found out already, by certificate and issuer.
-	weighed map[string]Known
+	weighed map[string]RevocationStatus
 }
 
 // maxStatements bounds what is read: a document has a few for each of its
@@ -52,7 +52,7 @@ type statements struct {
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
-	s := statements{weighed: make(map[string]Known)}
+	s := statements{weighed: make(map[string]RevocationStatus)}
 	for _, b := range e.OCSPs[:min(len(e.OCSPs), maxStatements)] {
 		if o, err := parseOCSP(b); err == nil {
 			s.ocsps = append(s.ocsps, o)
@@ -82,19 +82,19 @@ func (s statements) about(c, issuer *x509.Certificate) []Answer {
 	return out
 }
 
-// Known sums up all that is known about a certificate.
-type Known struct {
+// RevocationStatus sums up all that is known about a certificate.
+type RevocationStatus struct {
 	Good    time.Time  // the newest statement that does not name a revocation; zero: none
 	Revoked *RevokedAt // the earliest revocation that any statement names
 }
 
-// Weigh weighs all statements about a certificate: a revocation wins over any
+// WeighStatements weighs all statements about a certificate: a revocation wins over any
 // number of good answers, whichever is newer.
-func Weigh(e Evidence, c, issuer *x509.Certificate) Known {
-	return parseStatements(e).weigh(c, issuer)
+func WeighStatements(e Evidence, c, issuer *x509.Certificate) RevocationStatus {
+	return parseStatements(e).status(c, issuer)
 }
 
-func (s statements) weigh(c, issuer *x509.Certificate) Known {
+func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	key := string(c.Raw) + string(issuer.Raw)
 	k, done := s.weighed[key]
 	if done {

@@ -121,7 +121,7 @@ func TestWhichStatementsCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := trust.Weigh(c.evidence, leaf.cert, root.cert)
+			k := trust.WeighStatements(c.evidence, leaf.cert, root.cert)
 			assert.Equal(t, c.good, !k.Good.IsZero(), "good")
 			assert.Equal(t, c.revoked, k.Revoked != nil, "revoked")
 			if k.Revoked != nil {
@@ -171,7 +171,7 @@ func TestRevocationOfTheSeal(t *testing.T) {
 	root, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
 	between := issue(t, root, authority("Between"))
 	leaf, tsa := issue(t, between, sealing("Acme Ltd")), issue(t, timeRoot, stamping())
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, "")}, Stampers: pool(timeRoot)}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}, Stampers: pool(timeRoot)}
 	stamped := []trust.Stamp{{Certificates: tsa.chain(), Time: year(3)}}
 	good := func(at float64) [][]byte {
 		return [][]byte{between.crl(year(at), nil), root.crl(year(at), nil)}
@@ -220,7 +220,7 @@ func TestManyStatements(t *testing.T) {
 		e.CRLs[i], e.OCSPs[i] = list, list
 	}
 	begin := time.Now()
-	require.False(t, trust.Weigh(e, leaf.cert, root.cert).Good.IsZero())
+	require.False(t, trust.WeighStatements(e, leaf.cert, root.cert).Good.IsZero())
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 

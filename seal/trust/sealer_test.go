@@ -56,9 +56,9 @@ func TestUsage(t *testing.T) {
 			leaf := issue(t, root, tmpl)
 			in := trust.Seal{Certificates: leaf.chain()}
 			status := map[bool]trust.Status{true: trust.Trusted, false: trust.Untrusted}
-			assert.Equal(t, status[c.under], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, "")}}, in, year(1)).Sealer.Status)
-			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}}, in, year(1)).Sealer.Status)
-			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.PinKey(leaf.cert.PublicKey)}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.under], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}}, in, year(1)).Sealer.Status)
+			assert.Equal(t, status[c.pinned], judge(t, trust.Policy{Sealers: []trust.Sealer{trust.PinnedKey(leaf.cert.PublicKey)}}, in, year(1)).Sealer.Status)
 		})
 	}
 }
@@ -76,23 +76,23 @@ func TestWhoMaySeal(t *testing.T) {
 	mail := issue(t, root, mailOnly)
 	twoNames := sealing("Acme Ltd")
 	twoNames.Subject.Organization = []string{"Acme Ltd", "Evil Corp"}
-	under := func(o string) []trust.Sealer { return []trust.Sealer{trust.Under(root.cert, o)} }
+	under := func(o string) []trust.Sealer { return []trust.Sealer{trust.IssuedBy(root.cert, o)} }
 	for name, c := range map[string]struct {
 		sealers []trust.Sealer
 		seal    *identity
 		want    trust.Status
 	}{
 		"nobody is trusted":                    {nil, leaf, trust.Untrusted},
-		"pinned":                               {[]trust.Sealer{trust.Pin(leaf.cert)}, leaf, trust.Trusted},
-		"pinned, signed by itself":             {[]trust.Sealer{trust.Pin(alone.cert)}, alone, trust.Trusted},
-		"another one is pinned":                {[]trust.Sealer{trust.Pin(alone.cert)}, leaf, trust.Untrusted},
-		"the same key, another certificate":    {[]trust.Sealer{trust.Pin(leaf.cert)}, again, trust.Untrusted},
-		"pinned key":                           {[]trust.Sealer{trust.PinKey(leaf.cert.PublicKey)}, leaf, trust.Trusted},
-		"pinned key, another certificate":      {[]trust.Sealer{trust.PinKey(leaf.cert.PublicKey)}, again, trust.Trusted},
-		"another key is pinned":                {[]trust.Sealer{trust.PinKey(alone.cert.PublicKey)}, leaf, trust.Untrusted},
+		"pinned":                               {[]trust.Sealer{trust.PinnedCertificate(leaf.cert)}, leaf, trust.Trusted},
+		"pinned, signed by itself":             {[]trust.Sealer{trust.PinnedCertificate(alone.cert)}, alone, trust.Trusted},
+		"another one is pinned":                {[]trust.Sealer{trust.PinnedCertificate(alone.cert)}, leaf, trust.Untrusted},
+		"the same key, another certificate":    {[]trust.Sealer{trust.PinnedCertificate(leaf.cert)}, again, trust.Untrusted},
+		"pinned key":                           {[]trust.Sealer{trust.PinnedKey(leaf.cert.PublicKey)}, leaf, trust.Trusted},
+		"pinned key, another certificate":      {[]trust.Sealer{trust.PinnedKey(leaf.cert.PublicKey)}, again, trust.Trusted},
+		"another key is pinned":                {[]trust.Sealer{trust.PinnedKey(alone.cert.PublicKey)}, leaf, trust.Untrusted},
 		"under an authority":                   {under(""), leaf, trust.Trusted},
-		"under the authority between":          {[]trust.Sealer{trust.Under(between.cert, "")}, leaf, trust.Trusted},
-		"under a namesake of the authority":    {[]trust.Sealer{trust.Under(other.cert, "")}, leaf, trust.Untrusted},
+		"under the authority between":          {[]trust.Sealer{trust.IssuedBy(between.cert, "")}, leaf, trust.Trusted},
+		"under a namesake of the authority":    {[]trust.Sealer{trust.IssuedBy(other.cert, "")}, leaf, trust.Untrusted},
 		"exact organisation":                   {under("Acme Ltd"), leaf, trust.Trusted},
 		"another organisation":                 {under("Acme"), leaf, trust.Untrusted},
 		"look-alike: case":                     {under("Acme Ltd"), issue(t, between, sealing("ACME Ltd")), trust.Untrusted},
@@ -105,8 +105,8 @@ func TestWhoMaySeal(t *testing.T) {
 		"the authority between is for e-mail":  {under(""), issue(t, mail, sealing("Acme Ltd")), trust.Untrusted},
 		"an authority that is none issued it":  {under(""), issue(t, issue(t, root, sealing("Acme Ltd")), sealing("Acme Ltd")), trust.Untrusted},
 		"its own root, with the trusted name":  {under(""), alone, trust.Untrusted},
-		"one of several who are trusted":       {[]trust.Sealer{trust.Pin(alone.cert), trust.Under(other.cert, ""), trust.Pin(leaf.cert)}, leaf, trust.Trusted},
-		"a namesake's organisation is trusted": {[]trust.Sealer{trust.Under(other.cert, "Acme Ltd")}, leaf, trust.Untrusted},
+		"one of several who are trusted":       {[]trust.Sealer{trust.PinnedCertificate(alone.cert), trust.IssuedBy(other.cert, ""), trust.PinnedCertificate(leaf.cert)}, leaf, trust.Trusted},
+		"a namesake's organisation is trusted": {[]trust.Sealer{trust.IssuedBy(other.cert, "Acme Ltd")}, leaf, trust.Untrusted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestTheSentenceNamesTheOrganisation(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
 	leaf := issue(t, root, sealing("Acme Ltd"))
-	j := judge(t, trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, "")}}, trust.Seal{Certificates: leaf.chain()}, year(1))
+	j := judge(t, trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, "")}}, trust.Seal{Certificates: leaf.chain()}, year(1))
 	assert.Equal(t, "Acme Ltd (Document seal)", j.By)
 	assert.Equal(t, "Root", j.Sealer.Issuer)
 	assert.Equal(t, trust.CodeIssued, j.Sealer.Code)
@@ -143,12 +143,12 @@ func TestSealersThatCanNeverMatch(t *testing.T) {
 	leaf := issue(t, root, sealing("Acme Ltd"))
 	tls := sealing("Acme Ltd")
 	tls.ExtKeyUsage, tls.UnknownExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, nil
-	require.NoError(t, trust.Under(root.cert, "Acme Ltd").Check())
-	require.NoError(t, trust.Pin(leaf.cert).Check())
-	require.NoError(t, trust.PinKey(leaf.cert.PublicKey).Check())
-	require.ErrorContains(t, trust.Under(leaf.cert, "").Check(), "not one of an authority")
-	require.ErrorContains(t, trust.Pin(root.cert).Check(), "authority")
-	require.ErrorContains(t, trust.Pin(issue(t, root, tls).cert).Check(), "TLS servers")
+	require.NoError(t, trust.IssuedBy(root.cert, "Acme Ltd").Check())
+	require.NoError(t, trust.PinnedCertificate(leaf.cert).Check())
+	require.NoError(t, trust.PinnedKey(leaf.cert.PublicKey).Check())
+	require.ErrorContains(t, trust.IssuedBy(leaf.cert, "").Check(), "not one of an authority")
+	require.ErrorContains(t, trust.PinnedCertificate(root.cert).Check(), "authority")
+	require.ErrorContains(t, trust.PinnedCertificate(issue(t, root, tls).cert).Check(), "TLS servers")
 	require.Error(t, trust.Sealer{}.Check())
 }
 
@@ -159,7 +159,7 @@ func TestExpiry(t *testing.T) {
 	tmpl := sealing("Acme Ltd")
 	tmpl.NotBefore, tmpl.NotAfter = year(1), year(3)
 	leaf := issue(t, root, tmpl)
-	for _, s := range []trust.Sealer{trust.Pin(leaf.cert), trust.PinKey(leaf.cert.PublicKey), trust.Under(root.cert, "")} {
+	for _, s := range []trust.Sealer{trust.PinnedCertificate(leaf.cert), trust.PinnedKey(leaf.cert.PublicKey), trust.IssuedBy(root.cert, "")} {
 		for at, want := range map[float64]trust.Status{0.5: trust.Untrusted, 2: trust.Trusted, 4: trust.Untrusted} {
 			j := judge(t, trust.Policy{Sealers: []trust.Sealer{s}}, trust.Seal{Certificates: leaf.chain()}, year(at))
 			assert.Equal(t, want, j.Sealer.Status, "year %v: %v", at, j.Sealer)
@@ -174,7 +174,7 @@ func TestRevokedHere(t *testing.T) {
 	root, tsaRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
 	leaf, tsa := issue(t, root, sealing("Acme Ltd")), issue(t, tsaRoot, stamping())
 	again := issueFor(t, root, sealing("Acme Ltd"), leaf.key)
-	revoked := trust.Pin(leaf.cert)
+	revoked := trust.PinnedCertificate(leaf.cert)
 	revoked.Revoked = &trust.Revocation{At: year(3), Reason: "the key was stolen"}
 	stamp := func(at float64) []trust.Stamp { return []trust.Stamp{{Certificates: tsa.chain(), Time: year(at)}} }
 	for name, c := range map[string]struct {
@@ -191,7 +191,7 @@ func TestRevokedHere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := trust.Policy{Sealers: []trust.Sealer{trust.Under(root.cert, ""), revoked}, Stampers: pool(tsaRoot)}
+			p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(root.cert, ""), revoked}, Stampers: pool(tsaRoot)}
 			j := judge(t, p, trust.Seal{Certificates: c.leaf.chain(), Stamps: c.stamps}, year(5))
 			assert.Equal(t, c.want, j.Sealer.Status, "%v", j.Sealer)
 			if c.want == trust.Untrusted {
@@ -215,11 +215,11 @@ func TestRecordKeys(t *testing.T) {
 		stamp   float64 // 0: none
 		want    trust.Status
 	}{
-		"none is named, the seal is trusted":     {nil, []trust.Sealer{trust.Pin(leaf.cert)}, 0, trust.Trusted},
+		"none is named, the seal is trusted":     {nil, []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, 0, trust.Trusted},
 		"none is named, the seal is not trusted": {nil, nil, 0, trust.Untrusted},
 		"known":                                  {map[string]trust.RecordKey{"k1": {Key: key}}, nil, 0, trust.Trusted},
-		"not known":                              {map[string]trust.RecordKey{"k2": {Key: key}}, []trust.Sealer{trust.Pin(leaf.cert)}, 0, trust.Untrusted},
-		"no key is known":                        {map[string]trust.RecordKey{}, []trust.Sealer{trust.Pin(leaf.cert)}, 0, trust.Untrusted},
+		"not known":                              {map[string]trust.RecordKey{"k2": {Key: key}}, []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, 0, trust.Untrusted},
+		"no key is known":                        {map[string]trust.RecordKey{}, []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, 0, trust.Untrusted},
 		"known with another key":                 {map[string]trust.RecordKey{"k1": {Key: stranger}}, nil, 0, trust.Contradictory},
 		"revoked":                                {map[string]trust.RecordKey{"k1": {Key: key, Revoked: gone}}, nil, 0, trust.Untrusted},
 		"revoked, the seal was before":           {map[string]trust.RecordKey{"k1": {Key: key, Revoked: gone}}, nil, 2, trust.Trusted},

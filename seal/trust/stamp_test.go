@@ -47,7 +47,7 @@ func TestStampers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: c.pool}
+			p := trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, Stampers: c.pool}
 			j := judge(t, p, trust.Seal{Certificates: leaf.chain(), Stamps: []trust.Stamp{{Certificates: c.tsa.chain(), Time: year(2)}}}, year(5))
 			assert.Equal(t, c.want, j.Stamps[0].Status, "%v", j.Stamps[0])
 			assert.Equal(t, c.want == trust.Trusted, !j.Proven.IsZero())
@@ -62,7 +62,7 @@ func TestTheCAOfTheTSAVouchesForNoSeal(t *testing.T) {
 	sealRoot, timeRoot := issue(t, nil, authority("Root")), issue(t, nil, authority("Time root"))
 	tls := sealing("Acme Ltd")
 	tls.ExtKeyUsage, tls.UnknownExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, nil
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Under(sealRoot.cert, "")}, Stampers: pool(timeRoot)}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(sealRoot.cert, "")}, Stampers: pool(timeRoot)}
 	for _, leaf := range []*identity{issue(t, timeRoot, tls), issue(t, timeRoot, sealing("Acme Ltd"))} {
 		j := judge(t, p, trust.Seal{Certificates: leaf.chain()}, year(1))
 		assert.Equal(t, trust.Untrusted, j.Sealer.Status, "%v", j.Sealer)
@@ -83,7 +83,7 @@ func TestRenewal(t *testing.T) {
 	}
 	leaf := issue(t, root, from(sealing("Acme Ltd"), 0, 2))
 	first, second, third := issue(t, timeRoot, from(stamping(), 0, 5)), issue(t, timeRoot, from(stamping(), 4, 9)), issue(t, timeRoot, from(stamping(), 8, 13))
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: pool(timeRoot)}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, Stampers: pool(timeRoot)}
 	stamp := func(by *identity, at float64) trust.Stamp {
 		return trust.Stamp{Certificates: by.chain(), Time: year(at)}
 	}
@@ -135,7 +135,7 @@ func TestRevokedStamper(t *testing.T) {
 	timeRoot := issue(t, nil, authority("Time root"))
 	between := issue(t, timeRoot, authority("Between"))
 	tsa, outer := issue(t, between, stamping()), issue(t, timeRoot, stamping())
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: pool(timeRoot)}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, Stampers: pool(timeRoot)}
 	inner := trust.Stamp{Certificates: tsa.chain(), Time: year(2)}
 	renewed := trust.Stamp{Certificates: outer.chain(), Time: year(4)}
 	ofTSA := func(at float64, reason int) trust.Evidence {
@@ -178,7 +178,7 @@ func TestTheRecordsTimeMustFit(t *testing.T) {
 	tmpl := sealing("Acme Ltd")
 	tmpl.NotBefore, tmpl.NotAfter = year(1), year(10)
 	leaf, tsa := issue(t, root, tmpl), issue(t, timeRoot, stamping())
-	p := trust.Policy{Sealers: []trust.Sealer{trust.Pin(leaf.cert)}, Stampers: pool(timeRoot)}
+	p := trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(leaf.cert)}, Stampers: pool(timeRoot)}
 	for name, c := range map[string]struct {
 		claimed       time.Time
 		sealer, stamp trust.Status

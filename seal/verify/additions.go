@@ -17,12 +17,12 @@ const (
 	additionUnknown     = "unknown"
 )
 
-// maxLooked bounds how many objects are looked at.
-const maxLooked = 2000
+// maxObjectsExamined bounds how many objects are looked at.
+const maxObjectsExamined = 2000
 
-// additions tells what bytes from a position on look like, and names an object
+// classifyAdditions says what bytes from a position on look like, and names an object
 // that shows it. Other programs that add to a PDF write increments, too.
-func additions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
+func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 1 << 20
 	f, err := pdf.Open(r, size, lim)
@@ -32,10 +32,10 @@ func additions(ctx context.Context, r io.ReaderAt, size, from int64) (kind strin
 	weight := map[string]int{"": 0, additionSaved: 1, additionAnnotations: 2, additionForm: 3, additionPages: 4, additionSignature: 5}
 	looked := 0
 	err = f.Changed(from, func(num int) error {
-		if looked++; looked > maxLooked || ctx.Err() != nil {
+		if looked++; looked > maxObjectsExamined || ctx.Err() != nil {
 			return pdf.ErrLimit
 		}
-		if k := lookOf(f, num); weight[k] > weight[kind] {
+		if k := kindOfObject(f, num); weight[k] > weight[kind] {
 			kind, object = k, num
 		}
 		return nil
@@ -46,8 +46,8 @@ func additions(ctx context.Context, r io.ReaderAt, size, from int64) (kind strin
 	return kind, object
 }
 
-// lookOf tells what an object of an increment looks like.
-func lookOf(f *pdf.File, num int) string {
+// kindOfObject says what an object of an increment looks like.
+func kindOfObject(f *pdf.File, num int) string {
 	o, err := f.Newer(num)
 	if err != nil {
 		return ""

@@ -123,8 +123,8 @@ func Codes() []Code {
 	return out
 }
 
-// textOf is the sentence of a code, with its {values}.
-func textOf(code Code) string {
+// sentenceOf is the sentence of a code, with its {values}.
+func sentenceOf(code Code) string {
 	for _, f := range findings {
 		if f.code == code {
 			return f.text
@@ -180,8 +180,8 @@ func printable(s string) string {
 	return s
 }
 
-// makeFinding returns the finding of a code.
-func makeFinding(code Code, v values) Finding {
+// newFinding returns the finding of a code.
+func newFinding(code Code, v values) Finding {
 	i := slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
 	if i < 0 {
 		panic("seal: unknown code " + string(code))

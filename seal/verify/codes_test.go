@@ -67,7 +67,7 @@ func TestSentencesAreComplete(t *testing.T) {
 		for _, m := range regexp.MustCompile(`\{([a-z0-9]+)\}`).FindAllStringSubmatch(f.text, -1) {
 			v[m[1]] = "x\n\x1b[31m\u202e{reason}" + strings.Repeat("y", 1000)
 		}
-		detail := makeFinding(f.code, v).Detail
+		detail := newFinding(f.code, v).Detail
 		require.NotContains(t, detail, "\n")
 		require.NotContains(t, detail, "\x1b")
 		require.NotContains(t, detail, "\u202e")

@@ -16,8 +16,8 @@ import (
 // maxMarks bounds how many places of a file may look like a seal's signature.
 const maxMarks = 8
 
-// errMarks says that there are more.
-var errMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
+// errTooManyMarks says that there are more.
+var errTooManyMarks = fmt.Errorf("more than %d places look like a seal's signature", maxMarks)
 
 // Marks searches a stream of bytes for what looks like a seal's signature.
 type Marks struct {
@@ -56,7 +56,7 @@ func (m *Marks) search(b []byte, base int64) error {
 			continue
 		}
 		if len(m.at) >= maxMarks {
-			return errMarks
+			return errTooManyMarks
 		}
 		m.at = append(m.at, at)
 	}
@@ -69,9 +69,9 @@ type sealedRevision struct {
 	read io.ReaderAt
 }
 
-// fit opens what a signature covers as a file of its own, and checks that it is
+// openSealedRevision opens what a signature covers as a file of its own, and checks that it is
 // the revision that this signature seals.
-func fit(r io.ReaderAt, size, mark int64) (*sealedRevision, error) {
+func openSealedRevision(r io.ReaderAt, size, mark int64) (*sealedRevision, error) {
 	d, err := readSignatureDict(r, size, mark)
 	if err != nil {
 		return nil, err
@@ -135,18 +135,18 @@ func (s *sealedRevision) check() error {
 	return nil
 }
 
-// found is what a search for the seal gives.
-type found struct {
+// searchResult is what a search for the seal gives.
+type searchResult struct {
 	seal    *sealedRevision // the last one that fits
 	mark    int64           // its mark, or the last one if none fits
 	reason  error           // why that does not fit
 	remains bool            // other traces of a seal
 }
 
-// findLast searches from the end of the file, where the seal mostly is. Others
+// findLastSeal searches from the end of the file, where the seal mostly is. Others
 // that fit are looked for while the file is hashed.
-func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
-	var out found
+func findLastSeal(ctx context.Context, r io.ReaderAt, size int64) (searchResult, error) {
+	var out searchResult
 	tried := 0
 	trace := []byte(strings.ToUpper(hex.EncodeToString([]byte(manifest.AttachmentKey))))
 	overlap := int64(len(trace))
@@ -172,10 +172,10 @@ func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
 				continue
 			}
 			if tried++; tried > maxMarks {
-				out.reason = errMarks
+				out.reason = errTooManyMarks
 				return out, nil
 			}
-			s, err := fit(r, size, at)
+			s, err := openSealedRevision(r, size, at)
 			if err == nil {
 				out.seal, out.mark = s, at
 				return out, nil
@@ -197,14 +197,14 @@ func findLast(ctx context.Context, r io.ReaderAt, size int64) (found, error) {
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
 	var m Marks
 	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
-	if errors.Is(err, errMarks) || len(m.at) == maxMarks {
+	if errors.Is(err, errTooManyMarks) || len(m.at) == maxMarks {
 		return true, nil
 	}
 	if err != nil || signed { // it will be embedded: what fits in it does not fit there
 		return false, err
 	}
 	for _, at := range m.at {
-		if _, err := fit(r, size, at); err == nil {
+		if _, err := openSealedRevision(r, size, at); err == nil {
 			return true, nil
 		}
 	}

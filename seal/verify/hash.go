@@ -25,11 +25,11 @@ type Prefix struct {
 	Record *OpenedRecord
 }
 
-// hole is what a signature leaves out of the bytes that it covers, which end at end.
-type hole struct{ from, to, end int64 }
+// byteRangeGap is what a signature leaves out of the bytes that it covers, which end at end.
+type byteRangeGap struct{ from, to, end int64 }
 
-// sums are the digests that a verification needs.
-type sums struct {
+// digests are the digests that a verification needs.
+type digests struct {
 	original []byte
 	covered  [][]byte  // by each hole's signature
 	whole    hash.Hash // of the file
@@ -40,8 +40,8 @@ type sums struct {
 // hashFile reads the file once, however many signatures cover it: what they
 // cover begins alike, so that it is hashed once, too. The original lies in bytes
 // from … to. done, if not nil, is a beginning that was read before.
-func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []hole, done *Prefix) (sums, error) {
-	s := sums{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
+func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
+	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
 	if done != nil {
 		var err error
@@ -100,30 +100,30 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []
 	return s, nil
 }
 
-// tap takes what has been hashed when a position is reached.
-type tap struct {
+// digestPoint takes what has been hashed when a position is reached.
+type digestPoint struct {
 	at   int64
 	take func(hash.Hash) error
 }
 
-func (s *sums) taps(to int64, holes []hole, original bool) []tap {
-	var out []tap
+func (s *digests) taps(to int64, holes []byteRangeGap, original bool) []digestPoint {
+	var out []digestPoint
 	for _, h := range holes {
 		if s.begun[h.from] != nil {
 			continue
 		}
-		out = append(out, tap{h.from, func(so hash.Hash) (err error) {
+		out = append(out, digestPoint{h.from, func(so hash.Hash) (err error) {
 			s.begun[h.from], err = CloneHash(so)
 			return err
 		}})
 	}
 	if original {
-		out = append(out, tap{to, func(h hash.Hash) error {
+		out = append(out, digestPoint{to, func(h hash.Hash) error {
 			s.original = h.Sum(nil)
 			return nil
 		}})
 	}
-	slices.SortStableFunc(out, func(a, b tap) int { return int(min(1, max(-1, a.at-b.at))) })
+	slices.SortStableFunc(out, func(a, b digestPoint) int { return int(min(1, max(-1, a.at-b.at))) })
 	return out
 }
 

@@ -11,10 +11,10 @@ import (
 	"countersign/seal/trust"
 )
 
-// judgement is what trust is decided on. Everything in it was read from the
+// trustInput is what trust is decided on. Everything in it was read from the
 // sealed file and is sound in itself: signatures and digests are right, chains
 // are complete as far as they go. Whether any of it is to be believed is judged here.
-type judgement struct {
+type trustInput struct {
 	Chain    []*x509.Certificate // of the seal, the signer's first
 	SealedAt time.Time           // as the record claims
 	KeyID    string              // of the record
@@ -45,8 +45,8 @@ type statement struct {
 	OCSP, CRL           []byte // DER
 }
 
-// judge adds the findings that depend on whom the verifier trusts.
-func (r *Report) judge(j judgement, opt Options) {
+// applyTrust adds the findings that depend on whom the verifier trusts.
+func (r *Report) applyTrust(j trustInput, opt Options) {
 	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID}
 	if j.Key != nil {
 		in.RecordKey = j.Key
@@ -75,7 +75,7 @@ func (r *Report) judge(j judgement, opt Options) {
 	if j.Key != nil {
 		r.addTrust(CheckManifestKey, found.RecordKey)
 	}
-	r.Level = levelOf(found, j)
+	r.Level = padesLevel(found, j)
 }
 
 // addTrust adds the finding of a check that whom one trusts decides.
@@ -84,7 +84,7 @@ func (r *Report) addTrust(check string, f trust.Finding) {
 	named := values{
 		"name": f.Name, "issuer": f.Issuer, "time": f.Time, "at": f.At, "from": f.From, "to": f.To, "reason": f.Reason, "kid": f.Name,
 	}
-	text := textOf(code)
+	text := sentenceOf(code)
 	maps.DeleteFunc(named, func(k string, _ any) bool { return !strings.Contains(text, "{"+k+"}") })
 	r.add(code, named)
 }
@@ -112,7 +112,7 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 	}
 }
 
-// addRevocation adds what is known about revocation. embedded tells that
+// addRevocation adds what is known about revocation. embedded says that
 // somebody looked for it before.
 func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
@@ -122,8 +122,8 @@ func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	r.addTrust(CheckRevocation, found.Revocation)
 }
 
-// levelOf is the PAdES baseline level (EN 319 142-1, 6).
-func levelOf(found trust.Judgement, j judgement) string {
+// padesLevel is the PAdES baseline level (EN 319 142-1, 6).
+func padesLevel(found trust.Judgement, j trustInput) string {
 	switch {
 	case !slices.ContainsFunc(j.Stamps, func(s stamp) bool { return !s.Document }):
 		return "B-B"

@@ -146,10 +146,10 @@ func (r Report) Has(code Code) bool {
 	return false
 }
 
-func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, makeFinding(code, v)) }
+func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, newFinding(code, v)) }
 
-// ofAdditions tells checks of what follows the sealed revision.
-func ofAdditions(check string) bool { return check == CheckLaterChanges || check == CheckArchive }
+// isAboutAdditions tells checks of what follows the sealed revision.
+func isAboutAdditions(check string) bool { return check == CheckLaterChanges || check == CheckArchive }
 
 // conclude derives the verdict from the findings.
 func (r *Report) conclude() {
@@ -163,7 +163,7 @@ func (r *Report) conclude() {
 		switch {
 		case f.Code == "signature.none" || f.Code == "structure.not_pdf":
 			r.Verdict = VerdictNotSealed
-		case f.Status == Failed && ofAdditions(f.Check):
+		case f.Status == Failed && isAboutAdditions(f.Check):
 			altered = true
 		case f.Status == Failed:
 			r.Verdict = VerdictBroken
@@ -185,10 +185,10 @@ func (r *Report) conclude() {
 	if r.Verdict != VerdictAltered && r.Verdict != VerdictUntrusted {
 		r.Additions = nil
 	}
-	r.Summary = r.sentence()
+	r.Summary = r.summarise()
 }
 
-func (r *Report) sentence() string {
+func (r *Report) summarise() string {
 	switch r.Verdict {
 	case VerdictValid:
 		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", printable(r.SealedBy))

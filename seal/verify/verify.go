@@ -44,13 +44,13 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 // trust: what is in it, and whether that is sound in itself.
 type Examination struct {
 	report    Report
-	judgement judgement
+	judgement trustInput
 	// What only the writer of the next increment needs.
 	Archive Archive
 	Whole   hash.Hash
 	Marks   Marks
 	Begun   map[int64]hash.Hash // as in prefix
-	// embedded tells that the original is an attachment in a document of its own.
+	// embedded says that the original is an attachment in a document of its own.
 	Embedded bool
 }
 
@@ -64,7 +64,7 @@ func (x *Examination) Report(opt Options) Report {
 	r := x.report
 	r.Findings = slices.Clone(r.Findings)
 	if len(x.judgement.Chain) > 0 {
-		r.judge(x.judgement, opt)
+		r.applyTrust(x.judgement, opt)
 	}
 	r.conclude()
 	return r
@@ -77,18 +77,18 @@ type examiner struct {
 	done *Prefix // what need not be hashed again
 	x    *Examination
 
-	seal   *sealedRevision
-	mark   int64
-	signed *cms.Signed
-	token  *cms.Token // the signature's time-stamp; nil if none
-	record *OpenedRecord
-	later  []increment
-	broken error // why what follows the last increment is none
-	sums   sums
+	seal            *sealedRevision
+	mark            int64
+	signed          *cms.Signed
+	token           *cms.Token // the signature's time-stamp; nil if none
+	record          *OpenedRecord
+	pendingFindings []increment
+	broken          error // why what follows the last increment is none
+	sums            digests
 }
 
-// errStop ends an examination whose next checks would mean nothing.
-var errStop = errors.New("seal: nothing more to check")
+// errStopExamining ends an examination whose next checks would mean nothing.
+var errStopExamining = errors.New("seal: nothing more to check")
 
 // ExamineFrom is Examine of a file whose beginning may have been read and hashed.
 func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (*Examination, error) {
@@ -101,7 +101,7 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if errors.Is(err, errStop) {
+		if errors.Is(err, errStopExamining) {
 			break
 		}
 		if err != nil {
@@ -116,14 +116,14 @@ func (e *examiner) add(code Code, v values) { e.x.report.add(code, v) }
 // stop reports a failed check after which nothing more can be said.
 func (e *examiner) stop(code Code, v values) error {
 	e.add(code, v)
-	e.x.judgement = judgement{}
-	return errStop
+	e.x.judgement = trustInput{}
+	return errStopExamining
 }
 
 // findSeal looks for the revision that was sealed, which is then read alone:
 // nothing that follows it takes part in finding signature, record, original and pages.
 func (e *examiner) findSeal(ctx context.Context) error {
-	found, err := findLast(ctx, e.r, e.size)
+	found, err := findLastSeal(ctx, e.r, e.size)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (e *examiner) findSeal(ctx context.Context) error {
 	return nil
 }
 
-func (e *examiner) noSeal(ctx context.Context, f found) error {
+func (e *examiner) noSeal(ctx context.Context, f searchResult) error {
 	var cut *cutOffError
 	switch {
 	case errors.As(f.reason, &cut):
@@ -234,7 +234,7 @@ func (e *examiner) readRecord(context.Context) error {
 	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	r.SealedAt = &m.SealedAt
-	r.Record = recordOf(m, r.SealedBy, m.Pages)
+	r.Record = newRecordView(m, r.SealedBy, m.Pages)
 	j.SealedAt, j.KeyID, j.Key = m.SealedAt, e.record.kid, e.record.key
 	e.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": e.record.kid})
 	return nil
@@ -253,13 +253,13 @@ func (e *examiner) recordBytes() ([]byte, error) {
 
 // hash reads the file, once.
 func (e *examiner) hash(ctx context.Context) error {
-	holes := []hole{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
-	for _, i := range e.later {
+	holes := []byteRangeGap{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
+	for _, i := range e.pendingFindings {
 		holes = append(holes, i.hole())
 	}
 	var err error
 	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.From, e.seal.To, holes, e.done)
-	if errors.Is(err, errMarks) {
+	if errors.Is(err, errTooManyMarks) {
 		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
 	if err != nil {
@@ -281,7 +281,7 @@ func (e *examiner) checkMarks(ctx context.Context) error {
 			fitting++
 			continue
 		}
-		if _, err := fit(e.r, e.size, at); err == nil {
+		if _, err := openSealedRevision(e.r, e.size, at); err == nil {
 			fitting++
 		}
 	}

@@ -97,7 +97,7 @@ func (a *Archive) Plan() (certs [][]byte, questions []Question) {
 			if i+1 == len(chain) || asked[der] {
 				continue
 			}
-			if byOCSP, byCRL := cms.States(c); byOCSP || byCRL {
+			if byOCSP, byCRL := cms.RevocationSources(c); byOCSP || byCRL {
 				asked[der] = true
 				questions = append(questions, Question{c, chain[i+1]})
 			}
@@ -129,7 +129,7 @@ type increment struct {
 	evidence evidence
 }
 
-func (i increment) hole() hole { return hole{i.contents, i.after, i.end} }
+func (i increment) hole() byteRangeGap { return byteRangeGap{i.contents, i.after, i.end} }
 
 // readIncrements reads what follows the seal forward, never through its own
 // cross-reference sections, and compares it with what this service writes.
@@ -155,7 +155,7 @@ func (e *examiner) readIncrements(ctx context.Context) error {
 			e.broken = err
 			break
 		}
-		e.later = append(e.later, i)
+		e.pendingFindings = append(e.pendingFindings, i)
 	}
 	e.x.Archive = a
 	return nil
@@ -181,13 +181,13 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	for n, q := range questions {
 		s := statement{Certificate: q.Certificate, Issuer: q.Issuer}
 		der := streams[len(certs)+n]
-		byOCSP, _ := cms.States(q.Certificate)
+		byOCSP, _ := cms.RevocationSources(q.Certificate)
 		if byOCSP {
 			s.OCSP = der
 		} else {
 			s.CRL = der
 		}
-		if err := (cms.Statement{OCSP: s.OCSP, CRL: s.CRL}).Sound(q.Certificate, q.Issuer); err != nil {
+		if err := (cms.Statement{OCSP: s.OCSP, CRL: s.CRL}).CheckSound(q.Certificate, q.Issuer); err != nil {
 			return none, fmt.Errorf("at byte %d: %w", from, err)
 		}
 		ev.Statements = append(ev.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
@@ -213,10 +213,10 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 // that does not stamp the file before it is not what this service wrote.
 func (e *examiner) checkIncrements(context.Context) error {
 	stamps := e.x.judgement.Stamps
-	for n, i := range e.later {
+	for n, i := range e.pendingFindings {
 		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
 			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.contents, err)
-			e.later = e.later[:n]
+			e.pendingFindings = e.pendingFindings[:n]
 			break
 		}
 		stamps = append([]stamp{{Chain: i.token.Certificates, Time: i.token.Time, Document: true, Covers: i.end}}, stamps...)
@@ -226,14 +226,14 @@ func (e *examiner) checkIncrements(context.Context) error {
 	return nil
 }
 
-// checkAdditions tells what follows the last increment of this service.
+// checkAdditions says what follows the last increment of this service.
 func (e *examiner) checkAdditions(ctx context.Context) error {
 	end := e.seal.end
-	if n := len(e.later); n > 0 {
-		end = e.later[n-1].end
+	if n := len(e.pendingFindings); n > 0 {
+		end = e.pendingFindings[n-1].end
 	}
 	switch {
-	case e.broken == nil && len(e.later) == 0:
+	case e.broken == nil && len(e.pendingFindings) == 0:
 		e.add("later_changes.none", nil)
 		return nil
 	case e.broken == nil:
@@ -242,7 +242,7 @@ func (e *examiner) checkAdditions(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	kind, object := additions(ctx, e.r, e.size, end)
+	kind, object := classifyAdditions(ctx, e.r, e.size, end)
 	v := values{"offset": end, "bytes": e.size - end}
 	if kind == additionUnknown {
 		v["reason"] = e.broken

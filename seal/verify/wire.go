@@ -68,7 +68,7 @@ func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bound
 	x, err := Examine(ctx, r, size)
 	if err == nil {
 		a.Report = x.report
-		a.Judgement, err = wireOf(x.judgement)
+		a.Judgement, err = toWire(x.judgement)
 	}
 	a.Set(err)
 	return a
@@ -103,7 +103,7 @@ type wireStatement struct {
 	CRL         []byte `json:"crl,omitempty"`
 }
 
-func wireOf(j judgement) (wireJudgement, error) {
+func toWire(j trustInput) (wireJudgement, error) {
 	w := wireJudgement{Chain: derOf(j.Chain), SealedAt: j.SealedAt, KeyID: j.KeyID}
 	if j.Key != nil {
 		var err error
@@ -132,8 +132,8 @@ func derOf(chain []*x509.Certificate) [][]byte {
 	return out
 }
 
-func (w wireJudgement) judgement() (judgement, error) {
-	j := judgement{SealedAt: w.SealedAt, KeyID: w.KeyID}
+func (w wireJudgement) judgement() (trustInput, error) {
+	j := trustInput{SealedAt: w.SealedAt, KeyID: w.KeyID}
 	var failed error
 	parse := func(der ...[]byte) []*x509.Certificate {
 		var out []*x509.Certificate

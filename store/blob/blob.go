@@ -43,8 +43,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk tells every file whose key begins with prefix, one at a time. Those
-	// that are made or removed meanwhile may be told or not.
+	// Walk visits every file whose key begins with prefix, one at a time. Those
+	// that are made or removed meanwhile may be visited or not.
 	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
@@ -97,18 +97,18 @@ func OpenDir(root string) (Store, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
-	if err := d.tidy(); err != nil {
+	if err := d.removeAbandoned(); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
 	return d, nil
 }
 
-// abandoned is the age of a temporary file whose process must have died.
-const abandoned = 24 * time.Hour
+// abandonedAfter is the age of a temporary file whose process must have died.
+const abandonedAfter = 24 * time.Hour
 
-// tidy removes abandoned temporary files. Their age is told by the clock of the
+// removeAbandoned removes abandoned temporary files. Their age is told by the clock of the
 // file system that they are on.
-func (d *dir) tidy() error {
+func (d *dir) removeAbandoned() error {
 	entries, err := os.ReadDir(d.tmp())
 	if err != nil || len(entries) == 0 {
 		return err
@@ -124,7 +124,7 @@ func (d *dir) tidy() error {
 	}
 	for _, e := range entries {
 		st, err := e.Info()
-		if err != nil || now.ModTime().Sub(st.ModTime()) < abandoned {
+		if err != nil || now.ModTime().Sub(st.ModTime()) < abandonedAfter {
 			continue // it has been removed meanwhile, or is in use
 		}
 		if err := os.Remove(filepath.Join(d.tmp(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +158,7 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 		return err
 	}
 	parent := filepath.Dir(path)
-	if err := errors.Join(failpoint.Err("blob.keep"), f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
+	if err := errors.Join(failpoint.InjectError("blob.keep"), f.Sync(), os.MkdirAll(parent, 0o700)); err != nil {
 		return fmt.Errorf("keep %s: %w", key, err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -169,7 +169,7 @@ func (d *dir) Keep(_ context.Context, f *os.File, key string) error {
 			return fmt.Errorf("keep %s: %w", key, err)
 		}
 	}
-	failpoint.Hit("blob.kept")
+	failpoint.Inject("blob.kept")
 	return nil
 }
 
@@ -190,10 +190,10 @@ func (d *dir) Open(_ context.Context, key string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", key, err)
 	}
-	return sized(f)
+	return withSize(f)
 }
 
-func sized(f *os.File) (*File, error) {
+func withSize(f *os.File) (*File, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -214,7 +214,7 @@ func (d *dir) Delete(_ context.Context, key string) error {
 
 func (d *dir) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, d, prefix) }
 
-// list is what Walk tells, in memory.
+// list is what Walk visits, in memory.
 func list(ctx context.Context, s Store, prefix string) (keys []string, err error) {
 	err = s.Walk(ctx, prefix, func(e Entry) error {
 		keys = append(keys, e.Key)
@@ -223,7 +223,7 @@ func list(ctx context.Context, s Store, prefix string) (keys []string, err error
 	return keys, err
 }
 
-func (d *dir) Walk(ctx context.Context, prefix string, tell func(Entry) error) error {
+func (d *dir) Walk(ctx context.Context, prefix string, visit func(Entry) error) error {
 	folder, err := d.path(prefix[:strings.LastIndex(prefix, "/")+1] + ".")
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (d *dir) Walk(ctx context.Context, prefix string, tell func(Entry) error) e
 		if err != nil {
 			return err
 		}
-		return tell(Entry{Key: key, Size: st.Size(), Modified: st.ModTime()})
+		return visit(Entry{Key: key, Size: st.Size(), Modified: st.ModTime()})
 	})
 }
 

@@ -62,7 +62,7 @@ func (b *bucket) Open(ctx context.Context, key string) (*File, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return sized(f)
+	return withSize(f)
 }
 
 func (b *bucket) Delete(ctx context.Context, key string) error {
@@ -76,7 +76,7 @@ func (b *bucket) List(ctx context.Context, prefix string) ([]string, error) {
 	return list(ctx, b, prefix)
 }
 
-func (b *bucket) Walk(ctx context.Context, prefix string, tell func(Entry) error) error {
+func (b *bucket) Walk(ctx context.Context, prefix string, visit func(Entry) error) error {
 	it := b.b.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		o, err := it.Next(ctx)
@@ -86,7 +86,7 @@ func (b *bucket) Walk(ctx context.Context, prefix string, tell func(Entry) error
 		if err != nil {
 			return fmt.Errorf("list %s: %w", prefix, err)
 		}
-		if err := tell(Entry{Key: o.Key, Size: o.Size, Modified: o.ModTime}); err != nil {
+		if err := visit(Entry{Key: o.Key, Size: o.Size, Modified: o.ModTime}); err != nil {
 			return err
 		}
 	}

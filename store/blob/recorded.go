@@ -66,18 +66,18 @@ func (s *Encrypted) openHashed(ctx context.Context, r Record, h hash.Hash) (*Fil
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := readHeader(f)
+	encryptedKey, err := readHeader(f)
 	switch {
 	case err != nil:
-	case sealed != nil:
-		plain, err := s.decrypt(f, sealed, r.Key, h)
+	case encryptedKey != nil:
+		plain, err := s.decrypt(f, encryptedKey, r.Key, h)
 		if err := errors.Join(err, f.Close()); err != nil {
 			if plain != nil {
 				_ = plain.Close() // the other error says more
 			}
 			return nil, fmt.Errorf("decrypt: %w", err)
 		}
-		return sized(plain)
+		return withSize(plain)
 	case r.Encrypted:
 		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
 	default:
@@ -92,8 +92,8 @@ func (s *Encrypted) openHashed(ctx context.Context, r Record, h hash.Hash) (*Fil
 // How many files a Reader keeps open after they were read, and for how long: a
 // page asks for a file in many parts.
 const (
-	keptOpen    = 8
-	keptOpenFor = 30 * time.Second
+	maxOpenFiles = 8
+	openFileTTL  = 30 * time.Second
 )
 
 // Reader gives the content of recorded files, compared with their records once
@@ -102,14 +102,14 @@ type Reader struct {
 	store Store
 
 	mu   sync.Mutex
-	kept map[Record]*shared
+	kept map[Record]*sharedFile
 }
 
 // NewReader reads the files of s.
-func NewReader(s Store) *Reader { return &Reader{store: s, kept: make(map[Record]*shared)} }
+func NewReader(s Store) *Reader { return &Reader{store: s, kept: make(map[Record]*sharedFile)} }
 
-// shared is an open file with its readers.
-type shared struct {
+// sharedFile is an open file with its readers.
+type sharedFile struct {
 	file    *File
 	state   fileState // when it was compared with its record
 	readers int
@@ -128,23 +128,23 @@ func (c *Content) Close() error { return c.done() }
 
 // Open is OpenRecorded for the content.
 func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
-	if s := r.take(rec); s != nil {
+	if s := r.lookup(rec); s != nil {
 		return r.content(s), nil
 	}
 	f, err := OpenRecorded(ctx, r.store, rec)
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{file: f, readers: 1}
+	s := &sharedFile{file: f, readers: 1}
 	if state, ok := stateOf(f.File); ok {
 		s.state = state
-		r.keep(rec, s)
+		r.remember(rec, s)
 	}
 	return r.content(s), nil
 }
 
-// take finds a file that is open. One that somebody wrote to since is not it.
-func (r *Reader) take(rec Record) *shared {
+// lookup finds a file that is open. One that somebody wrote to since is not it.
+func (r *Reader) lookup(rec Record) *sharedFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.kept[rec]
@@ -152,31 +152,31 @@ func (r *Reader) take(rec Record) *shared {
 		return nil
 	}
 	if state, ok := stateOf(s.file.File); !ok || state != s.state {
-		r.drop(rec)
+		r.release(rec)
 		return nil
 	}
 	s.readers++
 	return s
 }
 
-func (r *Reader) keep(rec Record, s *shared) {
+func (r *Reader) remember(rec Record, s *sharedFile) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kept[rec] != nil || len(r.kept) >= keptOpen {
+	if r.kept[rec] != nil || len(r.kept) >= maxOpenFiles {
 		return
 	}
 	r.kept[rec], s.kept = s, true
-	time.AfterFunc(keptOpenFor, func() {
+	time.AfterFunc(openFileTTL, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.kept[rec] == s {
-			r.drop(rec)
+			r.release(rec)
 		}
 	})
 }
 
-// drop lets go of a file, which is closed when nobody reads it. The caller holds mu.
-func (r *Reader) drop(rec Record) {
+// release lets go of a file, which is closed when nobody reads it. The caller holds mu.
+func (r *Reader) release(rec Record) {
 	s := r.kept[rec]
 	delete(r.kept, rec)
 	s.kept = false
@@ -185,7 +185,7 @@ func (r *Reader) drop(rec Record) {
 	}
 }
 
-func (r *Reader) content(s *shared) *Content {
+func (r *Reader) content(s *sharedFile) *Content {
 	var once sync.Once
 	return &Content{io.NewSectionReader(s.file, 0, s.file.Size), func() (err error) {
 		once.Do(func() {
@@ -199,7 +199,7 @@ func (r *Reader) content(s *shared) *Content {
 	}}
 }
 
-// fileState tells whether a file was written to: nothing sets the time of a
+// fileState says whether a file was written to: nothing sets the time of a
 // change back but the clock itself.
 type fileState struct {
 	size    int64

@@ -241,7 +241,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 	return values
 }
 
-// poll calls ready until it succeeds or ctx ends; then its last error tells why.
+// poll calls ready until it succeeds or ctx ends; then its last error says why.
 func poll(ctx context.Context, ready func() error) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

@@ -24,7 +24,7 @@ const (
 
 // measureBurst sends many envelopes at once and waits until every invitation
 // has reached the mail server.
-func (w *workbench) measureBurst(ctx context.Context) error {
+func (w *benchEnv) measureBurst(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, burstLimit)
 	defer cancel()
 	drafts := make([]*envelope, burst)
@@ -62,7 +62,7 @@ func (w *workbench) measureBurst(ctx context.Context) error {
 
 // measureBacklog gives an endpoint that never answers a heap of deliveries, and
 // times those to an endpoint that answers, of another app, before and meanwhile.
-func (w *workbench) measureBacklog(ctx context.Context) error {
+func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*burstLimit)
 	defer cancel()
 	healthy, err := newEndpoint(ctx, 0)
@@ -112,7 +112,7 @@ func (w *workbench) measureBacklog(ctx context.Context) error {
 }
 
 // told waits until Temporal has been told everything.
-func (w *workbench) told(ctx context.Context) error {
+func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
 		return err

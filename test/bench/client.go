@@ -131,7 +131,7 @@ func (c *client) sign(ctx context.Context, e *envelope, i int) error {
 		switch {
 		case f.SignerID != e.Signers[i].ID:
 		case f.Type == "signature":
-			fields = append(fields, anyMap{"fieldId": f.ID, "signatureImageBase64": stroke})
+			fields = append(fields, anyMap{"fieldId": f.ID, "signatureImageBase64": signaturePNG})
 		default:
 			fields = append(fields, anyMap{"fieldId": f.ID, "textValue": "Value"})
 		}
@@ -146,6 +146,6 @@ func token(e *envelope, i int) string {
 
 // What signers send and sign.
 var (
-	stroke  = base64.StdEncoding.EncodeToString(testkit.Signature())
-	onePage = testkit.OnePage()
+	signaturePNG = base64.StdEncoding.EncodeToString(testkit.Signature())
+	onePage      = testkit.OnePage()
 )

@@ -18,12 +18,12 @@ const (
 	clients  = 8
 )
 
-func (w *workbench) measureLoad(ctx context.Context) error { return w.mix(ctx, loadTime) }
-func (w *workbench) measureSoak(ctx context.Context) error { return w.mix(ctx, soakTime) }
+func (w *benchEnv) measureLoad(ctx context.Context) error { return w.mix(ctx, loadTime) }
+func (w *benchEnv) measureSoak(ctx context.Context) error { return w.mix(ctx, soakTime) }
 
 // mix lets clients do all that an envelope needs, one envelope after the other,
 // for some time, and prints what each endpoint took and each process used.
-func (w *workbench) mix(ctx context.Context, length time.Duration) error {
+func (w *benchEnv) mix(ctx context.Context, length time.Duration) error {
 	times := newTimings()
 	w.client.observe = times.add
 	defer func() { w.client.observe = nil }()
@@ -88,7 +88,7 @@ func (w *workbench) mix(ctx context.Context, length time.Duration) error {
 }
 
 // whole is the life of one envelope as its people see it.
-func (w *workbench) whole(ctx context.Context) error {
+func (w *benchEnv) whole(ctx context.Context) error {
 	e, err := w.client.send(ctx)
 	if err != nil {
 		return err

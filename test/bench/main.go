@@ -39,21 +39,21 @@ func main() {
 type step struct {
 	name string
 	load bool // on Temporal on PostgreSQL, and only when named
-	do   func(*workbench, context.Context) error
+	do   func(*benchEnv, context.Context) error
 }
 
 func steps() []step {
 	return []step{
-		{"start", false, (*workbench).measureStart},
-		{"service", false, (*workbench).startService}, // always: the others need it
-		{"memory", false, (*workbench).measureMemory},
-		{"sign", false, (*workbench).measureSign},
-		{"throughput", false, (*workbench).measureThroughput},
-		{"actions", false, (*workbench).measureActions},
-		{"load", true, (*workbench).measureLoad},
-		{"soak", true, (*workbench).measureSoak},
-		{"burst", true, (*workbench).measureBurst},
-		{"backlog", true, (*workbench).measureBacklog},
+		{"start", false, (*benchEnv).measureStart},
+		{"service", false, (*benchEnv).startService}, // always: the others need it
+		{"memory", false, (*benchEnv).measureMemory},
+		{"sign", false, (*benchEnv).measureSign},
+		{"throughput", false, (*benchEnv).measureThroughput},
+		{"actions", false, (*benchEnv).measureActions},
+		{"load", true, (*benchEnv).measureLoad},
+		{"soak", true, (*benchEnv).measureSoak},
+		{"burst", true, (*benchEnv).measureBurst},
+		{"backlog", true, (*benchEnv).measureBacklog},
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// family is a process with all that it started.
-type family struct {
+// processTree is a process with all that it started.
+type processTree struct {
 	name string
 	root int
 }
@@ -30,9 +30,9 @@ type usage struct {
 	early, late int64 // medians of the second and of the last quarter of the time
 }
 
-// watching follows the processes of a run.
-type watching struct {
-	families []family
+// usageSampler follows the processes of a run.
+type usageSampler struct {
+	families []processTree
 	before   map[string]time.Duration
 	start    time.Time
 	stop     context.CancelFunc
@@ -41,13 +41,13 @@ type watching struct {
 }
 
 // watch begins to follow the service, Temporal, PostgreSQL and this program.
-func (w *workbench) watch(ctx context.Context) (*watching, error) {
+func (w *benchEnv) watch(ctx context.Context) (*usageSampler, error) {
 	pg, err := w.postmaster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	u := &watching{
-		families: []family{
+	u := &usageSampler{
+		families: []processTree{
 			{"api", w.api.Process.Pid},
 			{"worker", w.worker.Process.Pid},
 			{"Temporal", w.temporalPID},
@@ -82,7 +82,7 @@ func (w *workbench) watch(ctx context.Context) (*watching, error) {
 	return u, nil
 }
 
-func (u *watching) end() ([]usage, error) {
+func (u *usageSampler) end() ([]usage, error) {
 	u.stop()
 	u.done.Wait()
 	took := now().Sub(u.start)
@@ -109,7 +109,7 @@ const hertz = 100
 
 // sample reads processor time and resident memory of every family. Children
 // that a process waited for count as its own time.
-func (u *watching) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
+func (u *usageSampler) sample() (cpu map[string]time.Duration, memory map[string]int64, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +157,7 @@ func (u *watching) sample() (cpu map[string]time.Duration, memory map[string]int
 }
 
 // stored is how many bytes are kept where.
-func (w *workbench) stored(ctx context.Context) (map[string]int64, error) {
+func (w *benchEnv) stored(ctx context.Context) (map[string]int64, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (w *workbench) stored(ctx context.Context) (map[string]int64, error) {
 }
 
 // postmaster is the process id of the PostgreSQL server.
-func (w *workbench) postmaster(ctx context.Context) (int, error) {
+func (w *benchEnv) postmaster(ctx context.Context) (int, error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
 		return 0, err

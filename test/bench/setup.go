@@ -22,8 +22,8 @@ import (
 	"countersign/internal/testkit"
 )
 
-// workbench is a service in separate processes, on PostgreSQL and Temporal.
-type workbench struct {
+// benchEnv is a service in separate processes, on PostgreSQL and Temporal.
+type benchEnv struct {
 	dir, bin    string
 	pg          string // URL
 	temporal    string // host:port
@@ -37,8 +37,8 @@ type workbench struct {
 	ends        []func()
 }
 
-func setUp(ctx context.Context, onPostgres bool) (_ *workbench, err error) {
-	w := &workbench{}
+func setUp(ctx context.Context, onPostgres bool) (_ *benchEnv, err error) {
+	w := &benchEnv{}
 	defer func() {
 		if err != nil {
 			w.tearDown()
@@ -74,7 +74,7 @@ func setUp(ctx context.Context, onPostgres bool) (_ *workbench, err error) {
 
 // temporalStore is where Temporal keeps its state: SQLite as in development, or
 // PostgreSQL as in production.
-func (w *workbench) temporalStore(ctx context.Context, onPostgres bool) ([]string, error) {
+func (w *benchEnv) temporalStore(ctx context.Context, onPostgres bool) ([]string, error) {
 	if !onPostgres {
 		return []string{"--db-filename", filepath.Join(w.dir, "temporal.db")}, nil
 	}
@@ -95,7 +95,7 @@ func (w *workbench) temporalStore(ctx context.Context, onPostgres bool) ([]strin
 	return []string{"--postgres", u.String()}, db.Close()
 }
 
-func (w *workbench) tearDown() {
+func (w *benchEnv) tearDown() {
 	for _, cmd := range []*exec.Cmd{w.api, w.worker} {
 		if cmd != nil {
 			_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -107,7 +107,7 @@ func (w *workbench) tearDown() {
 	}
 }
 
-func (w *workbench) command(ctx context.Context, args ...string) *exec.Cmd {
+func (w *benchEnv) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, w.bin, args...) //nolint:gosec // our own program
 	cmd.Env = append(os.Environ(), w.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -115,7 +115,7 @@ func (w *workbench) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // startService runs migrate, api and worker, with a mail server in this process.
-func (w *workbench) startService(ctx context.Context) error {
+func (w *benchEnv) startService(ctx context.Context) error {
 	smtp, err1 := listen(ctx)
 	api, err2 := listen(ctx)
 	if err := errors.Join(err1, err2); err != nil {
@@ -153,7 +153,7 @@ func (w *workbench) startService(ctx context.Context) error {
 }
 
 // app makes an app and signs in as it.
-func (w *workbench) app(ctx context.Context, name string) (*client, error) {
+func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 	out, err := w.command(ctx, "app", "create", "--name", name, "--plan", "enterprise", "--json").Output()
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (w *workbench) app(ctx context.Context, name string) (*client, error) {
 }
 
 // measureStart times `dev` from its start to readyz, on an empty directory.
-func (w *workbench) measureStart(ctx context.Context) error {
+func (w *benchEnv) measureStart(ctx context.Context) error {
 	l, err := listen(ctx)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (w *workbench) measureStart(ctx context.Context) error {
 }
 
 // measureMemory reads the resident memory of the API and the worker, idle.
-func (w *workbench) measureMemory(ctx context.Context) error {
+func (w *benchEnv) measureMemory(ctx context.Context) error {
 	select { // let what the start left behind settle
 	case <-ctx.Done():
 	case <-time.After(5 * time.Second):

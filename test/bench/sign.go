@@ -14,7 +14,7 @@ import (
 
 // measureSign times sign calls over HTTP and bare transactions of the same
 // rows, one after the other in turn, so that both meet the same machine.
-func (w *workbench) measureSign(ctx context.Context) error {
+func (w *benchEnv) measureSign(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *workbench) measureSign(ctx context.Context) error {
 // two values, the adopted signature's absence, the signer, the envelope, one
 // audit event and one outbox row. It is undone by nobody: the envelope is spent.
 func sameRows(ctx context.Context, db *sql.DB, e *envelope) error {
-	image, err := base64.StdEncoding.DecodeString(stroke)
+	image, err := base64.StdEncoding.DecodeString(signaturePNG)
 	if err != nil {
 		return err
 	}

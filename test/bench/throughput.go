@@ -34,7 +34,7 @@ func atOnce(ctx context.Context, n int, do func(context.Context, int) error) err
 
 // measureThroughput completes envelopes of two signers, from create to sealed,
 // and runs bare workflows of the same shape on the same server.
-func (w *workbench) measureThroughput(ctx context.Context) error {
+func (w *benchEnv) measureThroughput(ctx context.Context) error {
 	start := now()
 	if err := atOnce(ctx, envelopes, w.complete); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (w *workbench) measureThroughput(ctx context.Context) error {
 	return nil
 }
 
-func (w *workbench) complete(ctx context.Context, _ int) error {
+func (w *benchEnv) complete(ctx context.Context, _ int) error {
 	e, err := w.client.send(ctx)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (w *workbench) complete(ctx context.Context, _ int) error {
 	return w.await(ctx, e)
 }
 
-func (w *workbench) await(ctx context.Context, e *envelope) error {
+func (w *benchEnv) await(ctx context.Context, e *envelope) error {
 	for pause := firstLook; e.Status != "completed"; pause = min(pause*3/2, lastLook) {
 		if err := w.get(ctx, e, pause); err != nil {
 			return err
@@ -82,7 +82,7 @@ const (
 )
 
 // get asks again for the envelope, after a pause.
-func (w *workbench) get(ctx context.Context, e *envelope, pause time.Duration) error {
+func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -127,11 +127,11 @@ func bareShape(ctx workflow.Context) error {
 
 func nothing(context.Context) error { return nil }
 
-func (w *workbench) dial() (sdkclient.Client, error) {
+func (w *benchEnv) dial() (sdkclient.Client, error) {
 	return sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Logger: log.NewStructuredLogger(discard)})
 }
 
-func (w *workbench) bareWorkflows(ctx context.Context) (float64, error) {
+func (w *benchEnv) bareWorkflows(ctx context.Context) (float64, error) {
 	c, err := w.dial()
 	if err != nil {
 		return 0, err
@@ -163,7 +163,7 @@ func (w *workbench) bareWorkflows(ctx context.Context) (float64, error) {
 // measureActions counts the billable actions of one envelope's workflow: its
 // start, signals, activity attempts, timers, batches of local activities and
 // upserts of search attributes.
-func (w *workbench) measureActions(ctx context.Context) error {
+func (w *benchEnv) measureActions(ctx context.Context) error {
 	e, err := w.client.send(ctx)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func code(t *testing.T, secret string, steps int) string {
 func TestConsoleSecondFactor(t *testing.T) {
 	t.Parallel()
 	other := open(t, desktop)
-	staff(other, "factor", "support")
+	consoleUser(other, "factor", "support")
 	b := open(t, desktop)
 	b.enter("factor")
 	b.see("Sign out")
@@ -131,14 +131,14 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.fill("#now", staffPassword)
 	b.button("Change the password")
 	b.see("Changed. You are signed out everywhere else.")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // Where a second factor is required, it comes before everything else.
 func TestConsoleMustEnrol(t *testing.T) {
 	t.Parallel()
 	b := open(t, phone)
-	staff(b, "mustenrol", "admin")
+	consoleUser(b, "mustenrol", "admin")
 	b.answers("/v1/console/me", 200, `{"user": {"id": "0", "email": "a@staff.example", "name": "Sam Staff", "role": "admin", "createdAt": "2026-11-21T07:00:00Z"}, "app": {"id": "0", "name": "Demo", "plan": "pro", "tenants": []}, "mustEnrol": true}`)
 	b.visit(svc.base + "/console?again#/envelopes")
 	b.see("A second factor is needed")
@@ -147,5 +147,5 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.enrol("console-must-enrol-secret")
 	b.button("I have kept them")
 	b.until(`document.querySelector("nav") !== null`)
-	b.calm()
+	b.waitUntilStill()
 }

@@ -36,7 +36,7 @@ func (b *tab) pick(find, value string) {
 func TestConsoleUsers(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
-	staff(b, "boss", "admin")
+	consoleUser(b, "boss", "admin")
 	b.visit(svc.base + "/console#/users")
 	b.see("boss@staff.example")
 	require.Equal(t, "Users – Countersign console", eval[string](b, "document.title"))
@@ -83,14 +83,14 @@ func TestConsoleUsers(t *testing.T) {
 	b.until(`!(` + hedy + `)`)
 	require.Equal(t, 401, signIn("frequency hopping"))
 	require.False(t, eval[bool](b, `Boolean((`+row("boss@staff.example")+`).querySelector("select"))`), "one's own row changes nothing")
-	b.calm()
+	b.waitUntilStill()
 }
 
 func TestConsoleApplication(t *testing.T) {
 	t.Parallel()
 	var made struct{ ClientID, ClientSecret string }
 	b := open(t, desktop)
-	staff(b, "app", "admin")
+	consoleUser(b, "app", "admin")
 	b.visit(svc.base + "/console#/application")
 	b.see("Client secrets")
 	b.fill("#contact", "nonsense@")
@@ -129,7 +129,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.see("newest")
 	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), made.ClientSecret)
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("tbody .badge.good").length`))
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestConsoleEndpoints: registered, edited, re-keyed and deleted by an administrator; the secret that is shown signs.
@@ -150,7 +150,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		return len(signatures)
 	}
 	b := open(t, desktop)
-	staff(b, "endpoints", "admin")
+	consoleUser(b, "endpoints", "admin")
 	b.visit(svc.base + "/console#/webhooks")
 	b.button("Add an endpoint")
 	b.fill("#hookurl", "https://user:secret@example.com/")
@@ -193,15 +193,15 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.see("Delete the endpoint?")
 	b.click(in(dialog, "Delete"))
 	b.until(`!(` + card("/two") + `)`)
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestConsoleKeepsTheSearch: Back from an envelope finds the list as it was left, and so does the link above the envelope.
 func TestConsoleKeepsTheSearch(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
-	staff(b, "kept", "viewer")
+	consoleUser(b, "kept", "viewer")
 	b.visit(svc.base + "/console#/envelopes")
 	b.see("Search")
 	require.Equal(t, "Envelopes – Countersign console", eval[string](b, "document.title"))
@@ -236,7 +236,7 @@ func TestConsoleKeepsTheSearch(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes?search=kept@example.com")
 	b.until(`Boolean(` + row("Kept search") + `)`)
 	require.Contains(t, eval[string](b, `(`+row("Kept search")+`).innerHTML`), e.ID)
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestConsoleTimeline: thirty page views are one line, what happened at one time stays in the trail's order, and a refused
@@ -267,7 +267,7 @@ func TestConsoleTimeline(t *testing.T) {
 		"mails": [{"signerId": %q, "kind": "invitation", "attempts": 1, "createdAt": "2026-11-20T08:00:01Z", "sentAt": null, "failedAt": "2026-11-20T08:00:02Z", "error": "the server refused the recipient (550)"}]}`,
 		id, ada, strings.Join(log, ","), ada))
 	b.answers("/v1/console/envelopes/"+id+"/progress", 503, `{"error": "workflow_unavailable", "message": "No.", "details": null, "status": 503, "errors": {}}`)
-	staff(b, "timeline", "support")
+	consoleUser(b, "timeline", "support")
 	b.visit(svc.base + "/console#/envelopes/" + id)
 	b.see("15 pages viewed")
 	b.see("nda.pdf")
@@ -279,7 +279,7 @@ func TestConsoleTimeline(t *testing.T) {
 	b.click(`document.querySelector("details summary")`)
 	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)
 	b.checked("console-timeline")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestConsoleUsageAtTheLimit: what is used up is not shown as well.
@@ -287,11 +287,11 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
 	b.answers("/v1/console/usage", 200, `{"plan": "free", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 5, "envelopesLimit": 5, "overageAllowed": false}`)
-	staff(b, "limit", "viewer")
+	consoleUser(b, "limit", "viewer")
 	b.visit(svc.base + "/console#/usage")
 	b.see("nothing more can be sent until 2026-11-30 is over")
 	require.True(t, eval[bool](b, `document.querySelector(".usage").classList.contains("full")`))
 	require.Equal(t, eval[string](b, `getComputedStyle(document.querySelector(".notice.bad")).color`), eval[string](b, `getComputedStyle(document.querySelector(".usage div")).backgroundColor`))
 	b.checked("console-usage-full")
-	b.calm()
+	b.waitUntilStill()
 }

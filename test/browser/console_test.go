@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// staff signs a new console user in.
-func staff(b *tab, name, role string) {
+// consoleUser signs a new console user in.
+func consoleUser(b *tab, name, role string) {
 	b.t.Helper()
 	body, err := json.Marshal(object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role})
 	require.NoError(b.t, err)
@@ -32,7 +32,7 @@ func staff(b *tab, name, role string) {
 
 func TestConsoleEnvelopes(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Console lease", []object{{"name": "Ada Lovelace", "email": "console@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Console lease", []object{{"name": "Ada Lovelace", "email": "console@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(svc.base + "/console")
 	b.see("Countersign console")
@@ -42,7 +42,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	b.keysOn(`document.querySelector("#password")`, "\r")
 	b.until(`document.querySelector(".notice.bad") !== null`)
 	b.checked("console-login-refused")
-	staff(b, "envelopes", "support")
+	consoleUser(b, "envelopes", "support")
 	b.see("Console lease")
 	b.checked("console-envelopes")
 	b.fill("#search", "console lease")
@@ -90,7 +90,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 	eval[bool](b, `(sessionStorage.setItem("countersign:console", "over"), true)`)
 	b.see("Your session has ended. Please sign in again.") // at the next look
 	b.checked("console-session-ended")
-	b.calm()
+	b.waitUntilStill()
 }
 
 func TestConsoleWebhooks(t *testing.T) {
@@ -109,7 +109,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	svc.json(t, http.MethodPost, "/v1/webhooks", object{"url": broken.URL + "/hook", "events": []string{"envelope.voided"}, "secret": "0123456789abcdef"}, &hook)
 	var own []string // envelopes: the endpoint also hears of those of other tests
 	for i := range 3 {
-		e := svc.create(t, fmt.Sprintf("Hooked %d", i), []object{{"name": "Ada Lovelace", "email": "hooked@example.com", "authMethod": "none"}}, leaseFields(), lease())
+		e := svc.create(t, fmt.Sprintf("Hooked %d", i), []object{{"name": "Ada Lovelace", "email": "hooked@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{}, nil)
 		own = append(own, e.ID)
 	}
@@ -126,7 +126,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	}
 	b := open(t, desktop)
 	b.eventually("all three are given up", func() bool { return len(failed()) == 3 })
-	staff(b, "webhooks", "admin")
+	consoleUser(b, "webhooks", "admin")
 	b.visit(svc.base + "/console#/webhooks")
 	b.see("Deliveries")
 	b.see(broken.URL)
@@ -166,13 +166,13 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.checked("console-webhook-paused")
 	act("Resume")
 	b.until(card + `.querySelector(".badge").textContent === "active"`)
-	b.calm()
+	b.waitUntilStill()
 }
 
 func TestConsoleAccount(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
-	staff(b, "account", "admin")
+	consoleUser(b, "account", "admin")
 	b.visit(svc.base + "/console#/contacts")
 	b.see("Add a contact")
 	b.fill("#cname", "Katherine Johnson")
@@ -234,16 +234,16 @@ func TestConsoleAccount(t *testing.T) {
 	b.button("Sign out")
 	b.see("Countersign console")
 	require.NotContains(t, b.text(), "Your session has ended")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // A plan with a limit is shown as a picture; a viewer sees what the others do, and changes nothing.
 func TestConsoleOfAViewer(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Only seen", []object{{"name": "Ada Lovelace", "email": "seen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
 	b.answers("/v1/console/usage", 200, `{"plan": "pro", "periodStart": "2026-11-01", "periodEnd": "2026-11-30", "envelopesUsed": 73, "envelopesLimit": 100, "overageAllowed": true}`)
-	staff(b, "viewer", "viewer")
+	consoleUser(b, "viewer", "viewer")
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
 	b.see("What happened")
 	require.NotContains(t, b.text(), "Send a new link")
@@ -255,5 +255,5 @@ func TestConsoleOfAViewer(t *testing.T) {
 	b.visit(svc.base + "/console#/usage")
 	b.see("of 100 envelopes sent")
 	b.checked("console-usage-pro")
-	b.calm()
+	b.waitUntilStill()
 }

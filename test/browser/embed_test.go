@@ -12,17 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shop is an application's page that embeds a session by the loader and keeps
+// embeddingSite is an application's page that embeds a session by the loader and keeps
 // what it was told. It is allowed on localhost; on 127.0.0.1 it is a foreign one.
-type shop struct {
+type embeddingSite struct {
 	allowed, foreign string
 	embedURL         string // what the page shows
 	options          string // of the loader
 }
 
-func openShop(t *testing.T) *shop {
+func newEmbeddingSite(t *testing.T) *embeddingSite {
 	t.Helper()
-	s := &shop{}
+	s := &embeddingSite{}
 	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = fmt.Fprint(w, `<!doctype html><title>Shop</title><script src="`+svc.base+`/embed.js"></script><h1>Shop</h1><div id="box" style="height:760px"></div><script>
@@ -43,7 +43,7 @@ func openShop(t *testing.T) *shop {
 }
 
 // shows makes a session of the envelope's first signer the one that the page embeds.
-func (s *shop) shows(t *testing.T, e envelope) (session string) {
+func (s *embeddingSite) shows(t *testing.T, e envelope) (session string) {
 	t.Helper()
 	var made struct{ SessionID, EmbedURL string }
 	svc.json(t, http.MethodPost, "/v1/embedded/signing-sessions", object{
@@ -76,13 +76,13 @@ func (b *tab) accessibleInFrame() {
 
 func embedded(t *testing.T, email string, fields []object) envelope {
 	t.Helper()
-	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, lease())
+	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, leaseDocument())
 }
 
 // The whole signing in a frame: what the application is told, in its order, and the look it asked for.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
-	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), openShop(t)
+	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), newEmbeddingSite(t)
 	s.shows(t, e)
 	b := open(t, desktop)
 	b.visit(s.allowed)
@@ -137,7 +137,7 @@ func (b *tab) readInFrame() {
 // Declining is told, and a frame may grow with what it shows.
 func TestEmbedDecline(t *testing.T) {
 	t.Parallel()
-	e, s := embedded(t, "embed-decline@example.com", leaseFields()[:1]), openShop(t)
+	e, s := embedded(t, "embed-decline@example.com", leaseFields()[:1]), newEmbeddingSite(t)
 	s.shows(t, e)
 	s.options = "autoHeight: true,"
 	b := open(t, phone)
@@ -156,7 +156,7 @@ func TestEmbedDecline(t *testing.T) {
 // A session that is revoked ends in the middle: the frame says so and the application is told.
 func TestEmbedRevoked(t *testing.T) {
 	t.Parallel()
-	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), openShop(t)
+	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), newEmbeddingSite(t)
 	session := s.shows(t, e)
 	b := open(t, desktop)
 	b.visit(s.allowed)
@@ -179,7 +179,7 @@ func TestEmbedRevoked(t *testing.T) {
 // A frame that grows shows a long file from its top, with the bar in sight.
 func TestEmbedLongFile(t *testing.T) {
 	t.Parallel()
-	e, s := seventy(t, "embed-seventy@example.com"), openShop(t)
+	e, s := seventyFields(t, "embed-seventy@example.com"), newEmbeddingSite(t)
 	s.shows(t, e)
 	s.options = "autoHeight: true,"
 	for _, l := range []look{phone, desktop} {
@@ -200,7 +200,7 @@ func TestEmbedLongFile(t *testing.T) {
 		top := eval[float64](b, `document.querySelector("iframe").getBoundingClientRect().top`)
 		require.GreaterOrEqual(t, top, -1.0, "the beginning of the frame is on the screen")
 		b.shot(fmt.Sprintf("embed-seventy-%d", l.width))
-		b.calm()
+		b.waitUntilStill()
 	}
 }
 
@@ -214,13 +214,13 @@ func TestEmbedUnknownToken(t *testing.T) {
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 	b.accessible()
-	b.calm()
+	b.waitUntilStill()
 }
 
 // On another origin than the allowed one the frame stays blank and nobody is told anything.
 func TestEmbedOnAForeignOrigin(t *testing.T) {
 	t.Parallel()
-	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), openShop(t)
+	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), newEmbeddingSite(t)
 	s.shows(t, e)
 	b := open(t, desktop)
 	b.visit(s.foreign)

@@ -13,7 +13,7 @@ import (
 // What the signing page loads before the viewer is small, and is on the screen soon. "make bench-web" prints it.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Signing electronically")
@@ -35,7 +35,7 @@ func TestFigures(t *testing.T) {
 	require.NotZero(t, f.Script)
 	require.NotZero(t, f.Viewer)
 	require.Less(t, f.Viewer, 240e3, "what the pages do not use of pdf.js is left out")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // On a slow network the viewer and the first page come while the signer reads what is agreed to.
@@ -50,7 +50,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 		{"Fast 3G", 150, 1600, 4 * time.Second, 5 * time.Second},
 	} {
 		for _, reads := range []bool{false, true} {
-			e := svc.create(t, "Slow", []object{{"name": "Ada", "email": "slow@example.com", "authMethod": "none"}}, leaseFields(), lease())
+			e := svc.create(t, "Slow", []object{{"name": "Ada", "email": "slow@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 			b := open(t, phone)
 			b.slow(n.latency, n.kbit, 4)
 			start := time.Now()
@@ -70,7 +70,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 				// Nothing but drawing is left to do.
 				require.Less(t, after, n.limit, "%s: the first page was not ready when it was agreed to", n.name)
 			}
-			b.calm()
+			b.waitUntilStill()
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seventy is a file of seventy pages with a field on each: signatures, initials, texts, dates and boxes in turn.
-func seventy(t *testing.T, email string) envelope {
+// seventyFields is a file of seventy pages with a field on each: signatures, initials, texts, dates and boxes in turn.
+func seventyFields(t *testing.T, email string) envelope {
 	t.Helper()
 	kinds := []string{"signature", "text", "initial", "checkbox", "date"}
 	var leaves []leaf
@@ -27,7 +27,7 @@ func seventy(t *testing.T, email string) envelope {
 	return svc.create(t, "Seventy", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, pdfOf(leaves...))
 }
 
-// inView tells whether the field that is being filled is on the screen, above the bar, and large enough.
+// inView says whether the field that is being filled is on the screen, above the bar, and large enough.
 const inView = `(() => {
 	const r = document.querySelector(".field.active .box").getBoundingClientRect(), bar = document.querySelector(".bar").getBoundingClientRect();
 	const k = Number(getComputedStyle(document.querySelector(".pages")).getPropertyValue("--k"));
@@ -37,7 +37,7 @@ const inView = `(() => {
 // Seventy fields by keys alone: at most three keys a field beside what is written, "Next" a key away.
 func TestSeventyFieldsByKeyboard(t *testing.T) {
 	t.Parallel()
-	e := seventy(t, "seventy-keys@example.com")
+	e := seventyFields(t, "seventy-keys@example.com")
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.tabTo("I agree")
@@ -81,13 +81,13 @@ func TestSeventyFieldsByKeyboard(t *testing.T) {
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // The focus moves in the turn of the click, before a frame is drawn: the next key reaches what was opened, however soon it comes.
 func TestFocusMovesAtOnce(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -103,13 +103,13 @@ func TestFocusMovesAtOnce(t *testing.T) {
 	require.Equal(t, "INPUT", inTurn(`document.querySelector(".field.text")`, `document.activeElement.tagName`))
 	require.Equal(t, "true", inTurn(`document.querySelector(".field.date")`, `document.querySelector(".field.date").classList.contains("filled")`), "Enter accepts the day that is shown")
 	require.Equal(t, "H2", inTurn(buttonOf("Decline to sign"), `document.activeElement.tagName`))
-	b.calm()
+	b.waitUntilStill()
 }
 
 // The same by touch on a phone: one tap leads on from each field, and the view follows.
 func TestSeventyFieldsByTouch(t *testing.T) {
 	t.Parallel()
-	e := seventy(t, "seventy-taps@example.com")
+	e := seventyFields(t, "seventy-taps@example.com")
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -156,13 +156,13 @@ func TestSeventyFieldsByTouch(t *testing.T) {
 	b.shot("seventy-review-390")
 	b.button("Sign")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // A phone that is turned: the field stays in view and readable, what was drawn stays, and so does the button.
 func TestTurnedPhone(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], lease())
+	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -199,7 +199,7 @@ func TestTurnedPhone(t *testing.T) {
 	}
 	b.button("Use this signature")
 	b.until(`document.querySelector(".field.signature img") !== null`)
-	b.calm()
+	b.waitUntilStill()
 }
 
 // Small boxes are hit in at least 24 pixels each, and no area reaches into another.
@@ -209,7 +209,7 @@ func TestSmallBoxes(t *testing.T) {
 	for i := range 8 {
 		fields = append(fields, object{"signerId": "0", "type": "checkbox", "page": 1, "x": 100 + 22*(i%2), "y": 300 + 16*(i/2), "w": 9, "h": 9})
 	}
-	e := svc.create(t, "Boxes", []object{{"name": "Ada Lovelace", "email": "boxes@example.com", "authMethod": "none"}}, fields, lease())
+	e := svc.create(t, "Boxes", []object{{"name": "Ada Lovelace", "email": "boxes@example.com", "authMethod": "none"}}, fields, leaseDocument())
 	for _, l := range []look{phone, desktop} {
 		b := open(t, l)
 		b.visit(e.Signers[0].SigningURL)
@@ -237,7 +237,7 @@ func TestSmallBoxes(t *testing.T) {
 // A page counts as read only when it is shown large enough, all of it, for a while; the page says so.
 func TestReadingRule(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	e := svc.create(t, "Rule", []object{{"name": "Ada Lovelace", "email": "rule@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -257,19 +257,19 @@ func TestReadingRule(t *testing.T) {
 	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)
 	require.True(t, eval[bool](wide, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("2 pages to read")), 4000))`))
 	wide.readAll()
-	b.calm()
+	b.waitUntilStill()
 }
 
 // What a file names but does not hold is drawn with the typefaces that come with the service.
 func TestShippedTypefaces(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Typefaces", []object{{"name": "Ada Lovelace", "email": "fonts@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	e := svc.create(t, "Typefaces", []object{{"name": "Ada Lovelace", "email": "fonts@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
 	b.until(`[...document.fonts].some((f) => f.family.startsWith("g_d") && f.status === "loaded")`)
-	b.calm()
+	b.waitUntilStill()
 }
 
 // Names: letters of initials do not join to a word, and a long name fits its preview and its field.
@@ -279,7 +279,7 @@ func TestNames(t *testing.T) {
 		{"signerId": "0", "type": "initial", "page": 1, "x": 260, "y": 434, "w": 60, "h": 26}, {"signerId": "1", "type": "signature", "page": 2, "x": 72, "y": 210, "w": 200, "h": 50},
 	}
 	const long = "Wolfeschlegelsteinhausenbergerdorff von Hohenstaufen-Schwarzenbach zu Guttenberg"
-	e := svc.create(t, "Names", []object{{"name": "لطيفة أحمد", "email": "names-a@example.com", "authMethod": "none"}, {"name": long, "email": "names-b@example.com", "authMethod": "none"}}, fields, lease())
+	e := svc.create(t, "Names", []object{{"name": "لطيفة أحمد", "email": "names-a@example.com", "authMethod": "none"}, {"name": long, "email": "names-b@example.com", "authMethod": "none"}}, fields, leaseDocument())
 	b := open(t, look{width: 390, height: 844, touch: true, language: "ar"})
 	b.visit(e.Signers[0].SigningURL)
 	b.click(`document.querySelector(".card button")`)
@@ -300,5 +300,5 @@ func TestNames(t *testing.T) {
 	b.button("Use this signature")
 	b.until(`document.querySelector(".field.signature img")?.naturalWidth > 0`)
 	require.Less(t, eval[float64](b, `(() => { const i = document.querySelector(".field.signature img"); return i.naturalWidth / i.naturalHeight; })()`), 14.0, "in two lines")
-	b.calm()
+	b.waitUntilStill()
 }

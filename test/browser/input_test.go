@@ -52,7 +52,7 @@ const aim = `(async (find) => {
 	return {};
 })(() => `
 
-// clicked tells whether the click came to where aim aimed. A page that was left by it has no memory of it.
+// clicked says whether the click came to where aim aimed. A page that was left by it has no memory of it.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
 // clickIn clicks in the window, or in the frame, that eval evaluates in; origin is where that begins in the window. A page

@@ -15,7 +15,7 @@ import (
 func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	t.Helper()
 	e := s.create(t, "Sealed lease", []object{{"name": "Grace Hopper", "email": email, "authMethod": "none"}},
-		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, lease())
+		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
 	s.signs(t, "/v1/signing/"+e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/")+1:])
 	return e, s.completed(t, e.ID)
 }
@@ -62,6 +62,6 @@ func TestDownload(t *testing.T) {
 	d.visit(svc.base + "/download/nonsense")
 	d.see("This link does not work")
 	d.accessible()
-	d.calm()
-	b.calm()
+	d.waitUntilStill()
+	b.waitUntilStill()
 }

@@ -50,8 +50,8 @@ func pdfOf(leaves ...leaf) []byte {
 	return b.Bytes()
 }
 
-// lease is a contract of two pages that reads like one.
-func lease() []byte {
+// leaseDocument is a contract of two pages that reads like one.
+func leaseDocument() []byte {
 	return pdfOf(leaf{title: "Workshop lease", lines: []string{
 		"between Harbour Yard Ltd, 14 Quay Street, as landlord, and the tenant named below.",
 		"",

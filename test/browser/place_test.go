@@ -61,7 +61,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 
 	dir := t.TempDir()
 	sealed := filepath.Join(dir, "sealed.pdf")
@@ -139,5 +139,5 @@ func TestLongAndLarge(t *testing.T) {
 	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".sheet canvas").length`), 16)
 	fetched := eval[float64](b, `performance.getEntriesByType("resource").filter((r) => r.name.includes("/documents/")).reduce((n, r) => n + r.transferSize, 0)`)
 	require.Less(t, fetched, 4e6, "bytes fetched of 20 MB")
-	b.calm()
+	b.waitUntilStill()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nextPage waits until another page counts as read, or for a second, and tells how many are left.
+// nextPage waits until another page counts as read, or for a second, and says how many are left.
 const nextPage = `(async () => {
 	const left = () => document.querySelector(".left .quiet")?.textContent ?? "";
 	const before = left();

@@ -69,7 +69,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 			object{"signerId": n, "type": "signature", "page": 2, "x": 72, "y": 200 + 80*i, "w": 160, "h": 40},
 			object{"signerId": n, "type": "checkbox", "page": 2, "x": 300, "y": 210 + 80*i, "w": 14, "h": 14})
 	}
-	e := svc.create(t, "Three groups", signers, fields, lease())
+	e := svc.create(t, "Three groups", signers, fields, leaseDocument())
 	svc.signByAPI(t, e.Signers[0].SigningURL, price)
 
 	b := open(t, phone)
@@ -102,7 +102,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	b.see("You have signed")
 	b.see("1 person has still to sign.")
 	b.checked("awaited")
-	b.calm()
+	b.waitUntilStill()
 
 	c := open(t, desktop)
 	c.visit(svc.invited(t, "group-3@example.com"))
@@ -115,7 +115,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	eval[bool](c, `(document.querySelectorAll(".sheet")[1].scrollIntoView({ behavior: "instant" }), true)`)
 	c.until(`document.querySelectorAll(".sheet")[1].querySelector("canvas") !== null`)
 	c.pictures("group-3-signatures")
-	c.calm()
+	c.waitUntilStill()
 	svc.signByAPI(t, svc.invited(t, "group-3@example.com"), "Agreed")
 	svc.completed(t, e.ID)
 	var shown []string
@@ -128,20 +128,20 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	require.NotEqual(t, shown[0], shown[1], "the second was shown more than the first")
 }
 
-// pair is an envelope of two who sign at once, on one page.
-func pair(t *testing.T, name string) envelope {
+// twoSigners is an envelope of two who sign at once, on one page.
+func twoSigners(t *testing.T, name string) envelope {
 	t.Helper()
 	return svc.create(t, "Together", []object{
 		{"name": "Ada Lovelace", "email": name + "-a@example.com", "authMethod": "none"}, {"name": "Grace Hopper", "email": name + "-b@example.com", "authMethod": "none"},
 	}, []object{
 		{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 450, "w": 200, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20},
-	}, lease())
+	}, leaseDocument())
 }
 
 // Somebody of the same group signs while the page is open: it says so, shows it, and the page is to be read again.
 func TestAddedMeanwhile(t *testing.T) {
 	t.Parallel()
-	e := pair(t, "meanwhile")
+	e := twoSigners(t, "meanwhile")
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -161,14 +161,14 @@ func TestAddedMeanwhile(t *testing.T) {
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
 
 // Both sign in the same moment: the later one is shown what is new, and asked again.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
-	e := pair(t, "at-once")
+	e := twoSigners(t, "at-once")
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -190,7 +190,7 @@ func TestTwoAtOnce(t *testing.T) {
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 	svc.completed(t, e.ID)
 	shown := map[string]bool{}
 	for _, a := range svc.envelope(t, e.ID).AuditLog {

@@ -24,7 +24,7 @@ func identified(b *tab, email string, subject ...string) {
 
 func TestSignByMouse(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "mouse@example.com"}}, leaseFields(), lease())
+	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "mouse@example.com"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("First, confirm that it is you")
@@ -62,7 +62,7 @@ func TestSignByMouse(t *testing.T) {
 	b.checked("done")
 	b.see("Everyone has signed. Your sealed copy is here.")
 	b.checked("receipt")
-	b.calm()
+	b.waitUntilStill()
 	sealed := svc.completed(t, e.ID)
 	link := eval[string](b, `document.querySelector(".copies a").href`)
 	b.visit(link)
@@ -76,7 +76,7 @@ func TestSignByMouse(t *testing.T) {
 // A phone: taps, a drawn signature, everything within 390 pixels.
 func TestSignByTouch(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), lease())
+	e := svc.create(t, "Workshop lease, 14 Quay Street", []object{{"name": "Ada Lovelace", "email": "touch@example.com"}}, leaseFields(), leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("First, confirm that it is you")
@@ -121,14 +121,14 @@ func TestSignByTouch(t *testing.T) {
 	b.shot("done-390")
 	b.visit(e.Signers[0].SigningURL)
 	b.see("You have signed") // the receipt is shown again in this tab
-	b.calm()
+	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
 
 // The keyboard alone, from the link to the receipt: Tab, Enter, Space and typing.
 func TestSignByKeyboard(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Signing electronically")
@@ -156,14 +156,14 @@ func TestSignByKeyboard(t *testing.T) {
 	b.see("You have signed")
 	b.see("Your sealed copy is here")
 	b.tabTo("Download")
-	b.calm()
+	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
 
 // Nothing that was typed is lost by a reload, and a page that was read stays read.
 func TestReloadKeepsEverything(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Reload", []object{{"name": "Ada Lovelace", "email": "reload@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
@@ -194,7 +194,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 // Three wrong codes burn it, in words.
 func TestWrongCode(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), lease())
+	e := svc.create(t, "Codes", []object{{"name": "Ada", "email": "codes@example.com"}}, leaseFields(), leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("Send the code")
@@ -217,7 +217,7 @@ func TestWrongCode(t *testing.T) {
 func TestSavedSignature(t *testing.T) {
 	t.Parallel()
 	who := []object{{"name": "Ada Lovelace", "email": "again@example.com"}}
-	first := svc.create(t, "The first time", who, leaseFields()[1:2], lease())
+	first := svc.create(t, "The first time", who, leaseFields()[1:2], leaseDocument())
 	b := open(t, desktop)
 	b.visit(first.Signers[0].SigningURL)
 	identified(b, "again@example.com", "The first time")
@@ -232,7 +232,7 @@ func TestSavedSignature(t *testing.T) {
 	b.button("Sign")
 	b.see("You have signed")
 
-	second := svc.create(t, "The second time", who, leaseFields()[1:2], lease())
+	second := svc.create(t, "The second time", who, leaseFields()[1:2], leaseDocument())
 	b = open(t, desktop)
 	b.visit(second.Signers[0].SigningURL)
 	identified(b, "again@example.com", "The second time")
@@ -248,5 +248,5 @@ func TestSavedSignature(t *testing.T) {
 	b.button("Review and sign")
 	b.button("Sign")
 	b.see("You have signed")
-	b.calm()
+	b.waitUntilStill()
 }

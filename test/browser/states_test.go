@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var dialects = []string{"en-GB", "de-DE", "fr-FR", "es-ES", "pt-PT", "ar", "ja-JP"}
+var languages = []string{"en-GB", "de-DE", "fr-FR", "es-ES", "pt-PT", "ar", "ja-JP"}
 
 // Every language on the narrowest screen; Arabic runs from right to left. What
 // is agreed to is shown, and recorded, in the language of the page.
@@ -30,11 +30,11 @@ func TestLanguages(t *testing.T) {
 		"en-GB": "Documents are signed here", "de-DE": "Hier werden Dokumente unterschrieben", "fr-FR": "Des documents sont signés ici", "es-ES": "Aquí se firman documentos",
 		"pt-PT": "Aqui assinam-se documentos", "ar": "تُوقَّع المستندات هنا", "ja-JP": "ここでは文書に署名します",
 	}
-	for i, dialect := range dialects {
+	for i, dialect := range languages {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			language := dialect[:2]
-			e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": language + "@example.com", "authMethod": "none"}}, leaseFields(), lease())
+			e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": language + "@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 			b := open(t, look{width: 320, height: 640, touch: true, dark: i%2 == 1, language: dialect})
 			b.visit(e.Signers[0].SigningURL)
 			b.see(consent[dialect])
@@ -70,7 +70,7 @@ func TestLanguages(t *testing.T) {
 				b.accessible()
 			}
 			b.shot("missing-320-" + language)
-			b.calm()
+			b.waitUntilStill()
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestLanguages(t *testing.T) {
 // The language can be changed at any time; the text that is agreed to follows.
 func TestLanguageIsChosen(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Chosen", []object{{"name": "Ada Lovelace", "email": "chosen@example.com", "authMethod": "none"}}, leaseFields(), lease())
+	e := svc.create(t, "Chosen", []object{{"name": "Ada Lovelace", "email": "chosen@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("You are asked to sign electronically")
@@ -98,7 +98,7 @@ func TestLanguageIsChosen(t *testing.T) {
 	})
 	b.visit(svc.base + "/")
 	b.see("Des documents sont signés ici") // it is remembered
-	b.calm()
+	b.waitUntilStill()
 }
 
 // Each way a link can end has a page in plain words.
@@ -106,7 +106,7 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {
 		return svc.create(t, "Ends", []object{{"name": "Ada", "email": email, "authMethod": "none"}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
-			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, lease())
+			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, leaseDocument())
 	}
 	b := open(t, look{width: 320, height: 700, touch: true, dark: true})
 	b.visit(svc.base + "/sign/nonsense")
@@ -140,7 +140,7 @@ func TestEnds(t *testing.T) {
 	fresh.see("You have declined")
 	fresh.see("Declined at")
 	fresh.checked("used")
-	fresh.calm()
+	fresh.waitUntilStill()
 }
 
 // Ends that take weeks or a broken service: the page is given the API's answer.
@@ -175,7 +175,7 @@ func TestOtherEnds(t *testing.T) {
 			b.visit(svc.base + c.page)
 			b.see(c.see)
 			b.checked(c.name)
-			b.calm()
+			b.waitUntilStill()
 		})
 	}
 }
@@ -183,7 +183,7 @@ func TestOtherEnds(t *testing.T) {
 // Without a connection the page says so, keeps what was entered and goes on.
 func TestOffline(t *testing.T) {
 	t.Parallel()
-	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], lease())
+	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Signing electronically")

@@ -23,10 +23,10 @@ type tab struct {
 	ctx  context.Context
 	look look
 
-	mu       sync.Mutex
-	complain []string // errors and warnings of the page
-	foreign  []string // requests that left for another host
-	frame    string   // the script context of the newest frame with one of our pages
+	mu             sync.Mutex
+	onConsoleError []string // errors and warnings of the page
+	foreign        []string // requests that left for another host
+	frame          string   // the script context of the newest frame with one of our pages
 }
 
 // patience is how long anything may take on a busy machine.
@@ -83,14 +83,14 @@ func (b *tab) listen(event any) {
 	defer b.mu.Unlock()
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		b.complain = append(b.complain, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+		b.onConsoleError = append(b.onConsoleError, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
 	case *runtime.EventConsoleAPICalled:
 		if e.Type.String() == "error" || e.Type.String() == "warning" {
 			var words []string
 			for _, a := range e.Args {
 				words = append(words, string(a.Value)+a.Description)
 			}
-			b.complain = append(b.complain, strings.Join(words, " "))
+			b.onConsoleError = append(b.onConsoleError, strings.Join(words, " "))
 		}
 	case *runtime.EventExecutionContextCreated:
 		if e.Context.Origin == svc.base {
@@ -99,7 +99,7 @@ func (b *tab) listen(event any) {
 	case *cdplog.EventEntryAdded:
 		// What the policy forbids is told here; refused requests are what some tests want.
 		if e.Entry.Source.String() != "network" {
-			b.complain = append(b.complain, e.Entry.Text)
+			b.onConsoleError = append(b.onConsoleError, e.Entry.Text)
 		}
 	case *network.EventRequestWillBeSent:
 		u := e.Request.URL
@@ -109,12 +109,12 @@ func (b *tab) listen(event any) {
 	}
 }
 
-// calm requires that the page made no error and asked no other host.
-func (b *tab) calm() {
+// waitUntilStill requires that the page made no error and asked no other host.
+func (b *tab) waitUntilStill() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	require.Empty(b.t, b.complain, "errors of the page")
+	require.Empty(b.t, b.onConsoleError, "errors of the page")
 	require.Empty(b.t, b.foreign, "requests to other hosts")
 }
 
@@ -124,7 +124,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 		b.shot("failure")
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		require.NoError(b.t, err, "the page complained of: %v", b.complain)
+		require.NoError(b.t, err, "the page complained of: %v", b.onConsoleError)
 	}
 }
 
@@ -149,7 +149,7 @@ func (b *tab) until(expression string) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			focus, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement?.outerHTML.slice(0, 200) ?? ''"))
-			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.complain, focus, b.text())
+			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.onConsoleError, focus, b.text())
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (b *tab) within(limit time.Duration, what string, ok func() bool) {
 			b.shot("failure")
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.complain, b.text())
+			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.onConsoleError, b.text())
 		}
 	}
 }

@@ -91,10 +91,10 @@ func TestVerify(t *testing.T) {
 	require.Equal(t, "failed", eval[string](b, `document.querySelector(".checks li").className`), "what failed comes first")
 	b.checked("verify-broken")
 
-	again("plain.pdf", lease())
+	again("plain.pdf", leaseDocument())
 	b.see("Not sealed by this service")
 	b.checked("verify-not-sealed")
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestVerifyAltered: never green, no signers, and the sealed part can be taken out.
@@ -114,7 +114,7 @@ func TestVerifyAltered(t *testing.T) {
 	b.see("Genuine and unchanged")
 	b.see("Grace Hopper")
 	b.see("It is exactly the file that this service keeps")
-	b.calm()
+	b.waitUntilStill()
 }
 
 func TestVerifyForeign(t *testing.T) {
@@ -131,7 +131,7 @@ func TestVerifyForeign(t *testing.T) {
 	p.see("Who signed, as the file says")
 	require.False(t, eval[bool](p, `document.querySelector(".sealmark").classList.contains("good")`))
 	p.checked("verify-foreign")
-	p.calm()
+	p.waitUntilStill()
 }
 
 // TestVerifyInEveryLanguage: each language has words for everything, and no page is wider than a telephone.
@@ -154,7 +154,7 @@ func TestVerifyInEveryLanguage(t *testing.T) {
 		require.NotContains(t, text, "Certificate", language)
 		b.shot("verify-valid-" + language)
 	}
-	b.calm()
+	b.waitUntilStill()
 }
 
 // TestWordsForEveryFinding: each code of a report has a sentence of the page's, in every language.

@@ -32,9 +32,9 @@ func TestInterface(t *testing.T) {
 	targets(t, func(t *testing.T, s *target) {
 		t.Helper()
 		for name, test := range map[string]func(*testing.T, *target){
-			"token": tokens, "create": creates, "list": lists, "states": states, "signing": signing, "decline": declines, "codes": codes,
-			"documents": documents, "portal": portal, "webhooks": webhooks, "console": console, "embedded": embedded, "idempotency": idempotency,
-			"errors": errorShapes, "verify": verifies, "pages": pages,
+			"token": checkTokens, "create": checkCreation, "list": checkLists, "states": checkStates, "signing": checkSigning, "decline": checkDeclines, "codes": checkCodes,
+			"documents": checkDocuments, "portal": checkPortal, "webhooks": checkWebhooks, "console": checkConsole, "embedded": checkEmbedded, "idempotency": checkIdempotency,
+			"errors": checkErrorShapes, "verify": checkVerification, "pages": checkPages,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, s) }) // one after the other: a small deployment serves it too
 		}
@@ -102,7 +102,7 @@ func (s *target) completed(t *testing.T, id string) *answer {
 	return e
 }
 
-func tokens(t *testing.T, s *target) {
+func checkTokens(t *testing.T, s *target) {
 	nobody := &client{s: s}
 	for form, status := range map[string]int{
 		"": 400, "grant_type=password&client_id=a&client_secret=b": 400, "grant_type=client_credentials&client_id=a&client_secret=b": 401,
@@ -113,7 +113,7 @@ func tokens(t *testing.T, s *target) {
 	(&client{s: s, token: "x"}).get(t, "/v1/envelopes?tenantId=x").refused(t, 401, "unauthorized")
 }
 
-func creates(t *testing.T, s *target) {
+func checkCreation(t *testing.T, s *target) {
 	c := s.app()
 	flat := c.multipart(t, "/v1/envelopes", map[string]string{
 		"tenantId": s.tenant, "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
@@ -142,7 +142,7 @@ func creates(t *testing.T, s *target) {
 	c.get(t, "/v1/envelopes/"+uuid.NewString()).refused(t, 404, "not_found")
 }
 
-func lists(t *testing.T, s *target) {
+func checkLists(t *testing.T, s *target) {
 	c, tenant := s.app(), s.tenant+"-list"
 	var ids []string
 	for range 3 {
@@ -163,7 +163,7 @@ func lists(t *testing.T, s *target) {
 	c.get(t, "/v1/envelopes").refused(t, 400, "validation_error")
 }
 
-func states(t *testing.T, s *target) {
+func checkStates(t *testing.T, s *target) {
 	c := s.app()
 	e, links := s.sent(t, s.contract())
 	require.Equal(t, "sent", e.str("status"))
@@ -183,8 +183,8 @@ func states(t *testing.T, s *target) {
 	c.post(t, "/v1/envelopes/"+empty.str("id")+"/send", nil).refused(t, 400, "validation_error")
 }
 
-// signing: two routing groups, to the sealed document.
-func signing(t *testing.T, s *target) {
+// checkSigning: two routing groups, to the sealed document.
+func checkSigning(t *testing.T, s *target) {
 	data := s.contract()
 	data["signers"] = []object{
 		{"name": "Ada", "email": "ada@example.com", "authMethod": "none"},
@@ -273,7 +273,7 @@ func signing(t *testing.T, s *target) {
 	s.app().post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 400)
 }
 
-func declines(t *testing.T, s *target) {
+func checkDeclines(t *testing.T, s *target) {
 	e, links := s.sent(t, s.contract())
 	nobody, at := &client{s: s}, "/v1/signing/"+links[0]
 	require.Equal(t, "declined", nobody.post(t, at+"/decline", object{"reason": "no"}).want(t, 200).str("envelopeStatus"))
@@ -282,7 +282,7 @@ func declines(t *testing.T, s *target) {
 	require.Equal(t, "declined", s.app().get(t, "/v1/envelopes/"+e.str("id")).str("status"))
 }
 
-func codes(t *testing.T, s *target) {
+func checkCodes(t *testing.T, s *target) {
 	if s.InboxURL == "" {
 		return
 	}
@@ -318,7 +318,7 @@ func codes(t *testing.T, s *target) {
 	require.NotEmpty(t, nobody.post(t, at+"/otp/request", nil).want(t, 429).header.Get("Retry-After"))
 }
 
-func documents(t *testing.T, s *target) {
+func checkDocuments(t *testing.T, s *target) {
 	e := s.create(t, s.contract())
 	second := s.app().multipart(t, "/v1/console/envelopes/"+e.str("id")+"/documents", nil, testkit.OnePage()).want(t, 201)
 	require.EqualValues(t, 2, second.body["document_order"])
@@ -330,7 +330,7 @@ func documents(t *testing.T, s *target) {
 	require.Equal(t, testkit.OnePage(), got.raw)
 }
 
-func portal(t *testing.T, s *target) {
+func checkPortal(t *testing.T, s *target) {
 	nobody := &client{s: s}
 	nobody.get(t, "/v1/download/x").want(t, 401)
 	nobody.get(t, "/v1/download/x/document").want(t, 401)
@@ -350,7 +350,7 @@ func portal(t *testing.T, s *target) {
 	require.Equal(t, "document.downloaded", log[len(log)-1].(object)["event"])
 }
 
-func webhooks(t *testing.T, s *target) {
+func checkWebhooks(t *testing.T, s *target) {
 	c := s.app()
 	for _, bad := range []object{
 		{"events": []string{"envelope.sent"}},
@@ -446,7 +446,7 @@ func webhooks(t *testing.T, s *target) {
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+id, nil).refused(t, 404, "not_found")
 }
 
-func console(t *testing.T, s *target) {
+func checkConsole(t *testing.T, s *target) {
 	c := s.app()
 	email := uuid.NewString() + "@example.com"
 	one := c.post(t, "/v1/console/contacts", object{"name": "Zoë", "email": email}).want(t, 200)
@@ -471,7 +471,7 @@ func console(t *testing.T, s *target) {
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer := &client{s: s, token: login.str("access_token")}
-	password = account(t, s, c, viewer, email, password)
+	password = checkAccount(t, s, c, viewer, email, password)
 	login = (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer = &client{s: s, token: login.str("access_token")}
 	require.Equal(t, user.str("id"), viewer.get(t, "/v1/console/me").want(t, 200).body["user"].(object)["id"])
@@ -483,16 +483,16 @@ func console(t *testing.T, s *target) {
 		viewer.post(t, at+"/void", nil).refused(t, 403, "role_forbidden")
 	}
 	viewer.get(t, "/v1/webhooks").want(t, 401)
-	administers(t, s, c, user.str("id"), email)
+	checkAdministration(t, s, c, user.str("id"), email)
 	c.call(t, http.MethodDelete, "/v1/console/users/"+user.str("id"), nil).want(t, 204)
 	signer := e.item("signers", 0)["id"].(string)
 	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
 }
 
-// administers does what an administrator does to users and to the app. The app's secret is replaced
+// checkAdministration does what an administrator does to users and to the app. The app's secret is replaced
 // only where the suite has started the service: a deployment keeps the one that the suite was given.
-func administers(t *testing.T, s *target, c *client, user, email string) {
+func checkAdministration(t *testing.T, s *target, c *client, user, email string) {
 	t.Helper()
 	const at = "/v1/console"
 	require.Equal(t, "admin", c.call(t, http.MethodPatch, at+"/users/"+user, object{"role": "admin"}).want(t, 200).str("role"))
@@ -510,9 +510,9 @@ func administers(t *testing.T, s *target, c *client, user, email string) {
 	admin.post(t, at+"/client-secrets/"+before+"/end", object{"password": password}).want(t, 204)
 }
 
-// account does all that console users do with their own account, and returns
+// checkAccount does all that console users do with their own account, and returns
 // the password that it has in the end.
-func account(t *testing.T, s *target, app, user *client, email, password string) (fresh string) {
+func checkAccount(t *testing.T, s *target, app, user *client, email, password string) (fresh string) {
 	t.Helper()
 	const at = "/v1/console"
 	id := user.get(t, at+"/me").want(t, 200).body["user"].(object)["id"].(string)
@@ -538,7 +538,7 @@ func account(t *testing.T, s *target, app, user *client, email, password string)
 	return fresh
 }
 
-func embedded(t *testing.T, s *target) {
+func checkEmbedded(t *testing.T, s *target) {
 	c, nobody := s.app(), &client{s: s}
 	e, _ := s.sent(t, s.contract())
 	in := object{
@@ -562,7 +562,7 @@ func embedded(t *testing.T, s *target) {
 	c.post(t, "/v1/embedded/builder-sessions", object{}).refused(t, 501, "not_available")
 }
 
-func idempotency(t *testing.T, s *target) {
+func checkIdempotency(t *testing.T, s *target) {
 	c := s.app()
 	c.key = uuid.NewString()
 	body := object{"tenantId": s.tenant, "signers": []object{{"name": "A", "email": "a@example.com"}}}
@@ -574,7 +574,7 @@ func idempotency(t *testing.T, s *target) {
 	c.post(t, "/v1/envelopes", body).refused(t, 422, "idempotency_key_reused")
 }
 
-func errorShapes(t *testing.T, s *target) {
+func checkErrorShapes(t *testing.T, s *target) {
 	c := s.app()
 	a := c.post(t, "/v1/envelopes", object{"tenantId": 7, "signers": []object{{"name": "A", "email": "nobody"}}}).refused(t, 400, "validation_error")
 	errors := a.body["errors"].(object)
@@ -585,13 +585,13 @@ func errorShapes(t *testing.T, s *target) {
 	require.Contains(t, c.get(t, "/v1/nothing").want(t, 404).header.Get("Content-Type"), "application/problem+json")
 }
 
-func verifies(t *testing.T, s *target) {
+func checkVerification(t *testing.T, s *target) {
 	nobody := &client{s: s}
 	require.Equal(t, "not_sealed", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 
-func pages(t *testing.T, s *target) {
+func checkPages(t *testing.T, s *target) {
 	nobody := &client{s: s}
 	for _, path := range []string{"/docs", "/sign/x", "/download/x", "/verify"} {
 		a := nobody.get(t, path).want(t, 200)

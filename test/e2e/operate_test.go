@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var metricsAddress = regexp.MustCompile(`"metrics are shown","address":"([^"]+)"`)
+var metricsAddress = regexp.MustCompile(`"serving metrics","address":"([^"]+)"`)
 
 // operators is the base of a process's own address for operators.
 func (p *process) operators(t *testing.T) string {

@@ -29,7 +29,7 @@ type object = map[string]any
 // every POST has an Idempotency-Key, and what was not answered, or failed on
 // the other side, is sent again.
 type client struct {
-	w     *world
+	w     *scenario
 	http  *http.Client
 	mu    sync.Mutex
 	token string
@@ -38,7 +38,7 @@ type client struct {
 	retried int // requests sent again
 }
 
-func newClient(w *world) *client {
+func newClient(w *scenario) *client {
 	c := &client{w: w, http: &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	w.t.Cleanup(c.http.CloseIdleConnections)
 	return c
@@ -147,7 +147,7 @@ func (c *client) post(path string, in any, want int, out any) error {
 }
 
 // login gets an access token.
-func (w *world) login() {
+func (w *scenario) login() {
 	w.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {w.clientID}, "client_secret": {w.secret}}
 	a, err := w.client.do(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()))
@@ -161,17 +161,17 @@ func (w *world) login() {
 }
 
 // subscribe makes the sink hear of events, all if none are named, at a path of it.
-func (w *world) subscribe(path string, events ...models.EventName) {
+func (w *scenario) subscribe(path string, events ...models.EventName) {
 	w.t.Helper()
 	if len(events) == 0 {
-		events = told
+		events = acknowledgements
 	}
 	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
 // envelope is what the client knows of one: what it was told, and nothing else.
 type envelope struct {
-	w       *world
+	w       *scenario
 	id      string
 	signers []signer
 
@@ -213,7 +213,7 @@ var (
 )
 
 // send makes an envelope of one page and sends it to n signers.
-func (w *world) send(n int) (*envelope, error) {
+func (w *scenario) send(n int) (*envelope, error) {
 	e, err := w.draft(n)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (w *world) send(n int) (*envelope, error) {
 
 // sendDue is send of an envelope whose deadline is in a while: sooner than the
 // interface lets it be chosen. Sending sets the deadline, so the database changes it then.
-func (w *world) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
+func (w *scenario) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
 	at := time.Now().Add(in)
 	e, err := w.draft(n)
 	if err != nil {
@@ -238,7 +238,7 @@ func (w *world) sendDue(n int, in time.Duration) (*envelope, time.Time, error) {
 	return e, at, w.sendDraft(e)
 }
 
-func (w *world) sendDraft(e *envelope) error {
+func (w *scenario) sendDraft(e *envelope) error {
 	var sent json.RawMessage
 	if err := w.client.post("/v1/envelopes/"+e.id+"/send", object{}, http.StatusOK, &sent); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (w *world) sendDraft(e *envelope) error {
 // value is what a signer writes into the text field.
 func value(signer string) string { return "Value " + signer[len(signer)-12:] }
 
-func (w *world) draft(n int) (*envelope, error) {
+func (w *scenario) draft(n int) (*envelope, error) {
 	var signers, fields []object
 	for i := range n {
 		signers = append(signers, object{"name": "Signer", "email": fmt.Sprintf("s%d-%s@example.com", i, uuid.NewString()[:8]), "authMethod": "none"})
@@ -349,7 +349,7 @@ func (e *envelope) complete() error {
 }
 
 // sendAndComplete is the whole life of an envelope.
-func (w *world) sendAndComplete(n int) error {
+func (w *scenario) sendAndComplete(n int) error {
 	e, err := w.send(n)
 	if err != nil {
 		return err

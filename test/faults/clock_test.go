@@ -21,7 +21,7 @@ func uuidString() string { return uuid.NewString() }
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.worker()
 		w.login()

@@ -19,7 +19,7 @@ import (
 func TestKillAPI(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		api := w.api()
 		w.login()
 		w.subscribe("/all")
@@ -91,7 +91,7 @@ func marshal(t *testing.T, v any) []byte {
 func TestTwoOfEach(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		apis, workers := []*process{w.api(), w.api()}, []*process{w.worker(), w.worker()}
 		w.login()
 		w.subscribe("/all")

@@ -20,7 +20,7 @@ import (
 // smallDisk is a directory that can be filled up: a file system of its own
 // where this process may mount one, else any, and a failpoint stands for full.
 type smallDisk struct {
-	w    *world
+	w    *scenario
 	dir  string
 	real bool
 }
@@ -68,7 +68,7 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		disk := newSmallDisk(t)
-		w := newWorld(t, setting{files: filepath.Join(disk.dir, "files")})
+		w := newScenario(t, setting{files: filepath.Join(disk.dir, "files")})
 		disk.w = w
 		w.api()
 		w.worker()
@@ -105,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 // watch looks at every file that appears under dir, from its first moment, and
-// tells which were not whole.
+// says which were not whole.
 func watch(t *testing.T, dir string) (problems func() []error) {
 	t.Helper()
 	done, out := make(chan struct{}), make(chan []error)

@@ -32,7 +32,7 @@ var (
 func long() bool { return *rounds > 1 }
 
 // built is the program under test, and keys the directory with its seal key.
-var built, keys string
+var built, failpointKeys string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -64,7 +64,7 @@ func run(m *testing.M) int {
 func build(dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
-	built, keys = filepath.Join(dir, "countersign"), filepath.Join(dir, "keys")
+	built, failpointKeys = filepath.Join(dir, "countersign"), filepath.Join(dir, "keys")
 	for _, args := range [][]string{
 		{"go", "build", "-trimpath", "-tags", "nomsgpack,failpoints", "-ldflags", "-s -w", "-o", built, "countersign/cmd/countersign"},
 		// It makes the keys of a data directory.

@@ -19,7 +19,7 @@ import (
 func TestFailedInsert(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.login()
 		w.subscribe("/all")
@@ -83,7 +83,7 @@ func TestFailedInsert(t *testing.T) {
 
 // fails sends a request and wants it to fail on the service's side, without a
 // word of why.
-func (w *world) fails(key, path string, body []byte) {
+func (w *scenario) fails(key, path string, body []byte) {
 	w.t.Helper()
 	h := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {key}, "Authorization": {"Bearer " + w.client.token}}
 	if body[0] != '{' {
@@ -96,7 +96,7 @@ func (w *world) fails(key, path string, body []byte) {
 }
 
 // whole is everything that the database holds of an envelope.
-func (w *world) whole(e *envelope) map[string]string {
+func (w *scenario) whole(e *envelope) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
 	for _, table := range []string{"envelopes", "signers", "fields", "field_values", "documents", "audit_events", "webhook_events", "webhook_deliveries"} {

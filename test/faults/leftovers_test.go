@@ -22,7 +22,7 @@ import (
 func TestKillWhileUploading(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		api := w.api()
 		w.login()
 		e, err := w.draft(1)
@@ -54,7 +54,7 @@ func TestKillWhileUploading(t *testing.T) {
 func TestKillWhileAnchoring(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{env: []string{"COUNTERSIGN_TSA_URL=" + testkit.NewTSA(t).URL, "COUNTERSIGN_TSA_ANCHOR=true"}})
+		w := newScenario(t, setting{env: []string{"COUNTERSIGN_TSA_URL=" + testkit.NewTSA(t).URL, "COUNTERSIGN_TSA_ANCHOR=true"}})
 		w.api()
 		w.login()
 		_, err := w.draft(1)
@@ -85,7 +85,7 @@ func TestKillWhileAnchoring(t *testing.T) {
 }
 
 // stored are the files in a folder of the file store.
-func (w *world) stored(folder string) (files []string) {
+func (w *scenario) stored(folder string) (files []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(filepath.Join(w.files, folder), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -98,7 +98,7 @@ func (w *world) stored(folder string) (files []string) {
 }
 
 // age makes every stored file older than what may still be under way.
-func (w *world) age() {
+func (w *scenario) age() {
 	w.t.Helper()
 	past := time.Now().Add(-25 * time.Hour)
 	for _, folder := range []string{"envelopes", "anchors"} {

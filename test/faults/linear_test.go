@@ -22,7 +22,7 @@ type call struct {
 	shown  [signers]bool // agree: whose values the client names as shown
 }
 
-type seen struct {
+type response struct {
 	code    int
 	status  string        // of a get
 	shown   [signers]bool // of a look: whose values there were
@@ -47,7 +47,7 @@ func (s state) to(st string) any { s.status = st; return s }
 // been answered so in state s, and the state that it leaves. Completion is not
 // asked for by anyone; it is noticed by the first get that tells of it.
 func step(in, asked, out any) (bool, any) {
-	s, c, o := in.(state), asked.(call), out.(seen)
+	s, c, o := in.(state), asked.(call), out.(response)
 	if c.what == "get" {
 		if s.all() && o.status == "completed" {
 			return true, s.to("completed")
@@ -95,7 +95,7 @@ var model = porcupine.Model{
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		apis := []*process{w.api(), w.api()}
 		w.worker()
 		w.login()
@@ -149,14 +149,14 @@ func TestLinearizable(t *testing.T) {
 		wg.Wait()
 		for i, h := range histories {
 			result := porcupine.CheckOperationsTimeout(model, h, time.Minute)
-			require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", w.envelopes[i].id, inWords(h))
+			require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", w.envelopes[i].id, describeCall(h))
 		}
 		w.check()
 	})
 }
 
 // ask makes a call of the model.
-func (e *envelope) ask(in call) (seen, error) {
+func (e *envelope) ask(in call) (response, error) {
 	var a answer
 	var err error
 	switch in.what {
@@ -164,7 +164,7 @@ func (e *envelope) ask(in call) (seen, error) {
 		a, err = e.sign(in.signer)
 	case "agree":
 		a, err = e.agree(in.signer, in.shown)
-		return seen{code: a.status, changed: a.code() == "values_changed"}, err
+		return response{code: a.status, changed: a.code() == "values_changed"}, err
 	case "look":
 		return e.look(in.signer)
 	case "decline":
@@ -173,17 +173,17 @@ func (e *envelope) ask(in call) (seen, error) {
 		a, err = e.void()
 	default:
 		if a, err = e.w.client.do(http.MethodGet, "/v1/envelopes/"+e.id, "", nil); err != nil {
-			return seen{}, err
+			return response{}, err
 		}
 		var view struct{ Status string }
 		err = json.Unmarshal(a.body, &view)
-		return seen{code: a.status, status: view.Status}, err
+		return response{code: a.status, status: view.Status}, err
 	}
-	return seen{code: a.status}, err
+	return response{code: a.status}, err
 }
 
-// inWords writes a history down for people.
-func inWords(h []porcupine.Operation) string {
+// describeCall writes a history down for people.
+func describeCall(h []porcupine.Operation) string {
 	slices.SortFunc(h, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var b strings.Builder
 	for _, op := range h {
@@ -195,10 +195,10 @@ func inWords(h []porcupine.Operation) string {
 // TestModelRefuses checks the check: histories that must not be.
 func TestModelRefuses(t *testing.T) {
 	t.Parallel()
-	op := func(from, to int64, in call, out seen) porcupine.Operation {
+	op := func(from, to int64, in call, out response) porcupine.Operation {
 		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}
 	}
-	ok, changed := seen{code: http.StatusOK}, seen{code: http.StatusConflict, changed: true}
+	ok, changed := response{code: http.StatusOK}, response{code: http.StatusConflict, changed: true}
 	of := func(who ...int) (out [signers]bool) {
 		for _, i := range who {
 			out[i] = true
@@ -208,7 +208,7 @@ func TestModelRefuses(t *testing.T) {
 	sign := func(i int) call { return call{what: "sign", signer: i} }
 	agree := func(i int, shown ...int) call { return call{what: "agree", signer: i, shown: of(shown...)} }
 	get := func(from, to int64, status string) porcupine.Operation {
-		return op(from, to, call{what: "get"}, seen{code: http.StatusOK, status: status})
+		return op(from, to, call{what: "get"}, response{code: http.StatusOK, status: status})
 	}
 	for name, h := range map[string][]porcupine.Operation{
 		"signed twice":              {op(1, 2, sign(0), ok), op(3, 4, sign(0), ok)},
@@ -216,21 +216,21 @@ func TestModelRefuses(t *testing.T) {
 		"two winners":               {op(1, 9, call{what: "void"}, ok), op(1, 9, call{what: "decline", signer: 1}, ok)},
 		"a void that is not seen":   {op(1, 2, call{what: "void"}, ok), get(3, 4, "in_progress")},
 		"completed too early":       {op(1, 2, sign(0), ok), get(3, 4, "completed")},
-		"refused without a reason":  {op(1, 2, sign(0), seen{code: http.StatusUnauthorized})},
+		"refused without a reason":  {op(1, 2, sign(0), response{code: http.StatusUnauthorized})},
 		"a decline that comes back": {get(1, 2, "declined"), op(3, 4, call{what: "decline"}, ok)},
 		"signed unseen":             {op(1, 2, sign(0), ok), op(3, 4, agree(1), ok)},
 		"seen and not there":        {op(1, 2, agree(1, 0), ok)},
 		"asked again for nothing":   {op(1, 2, sign(0), ok), op(3, 4, agree(1, 0), changed)},
 		"shown too little":          {op(1, 2, sign(0), ok), op(3, 4, call{what: "look", signer: 1}, ok)},
-		"a spent link that reads":   {op(1, 2, sign(0), ok), op(3, 4, call{what: "look"}, seen{code: http.StatusOK, shown: of(0)})},
+		"a spent link that reads":   {op(1, 2, sign(0), ok), op(3, 4, call{what: "look"}, response{code: http.StatusOK, shown: of(0)})},
 	} {
 		require.Equal(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(model, h, time.Minute), name)
 	}
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, []porcupine.Operation{
-		op(1, 9, sign(0), ok), op(1, 9, call{what: "void"}, ok), op(1, 9, sign(1), seen{code: http.StatusUnauthorized}), get(2, 3, "in_progress"),
+		op(1, 9, sign(0), ok), op(1, 9, call{what: "void"}, ok), op(1, 9, sign(1), response{code: http.StatusUnauthorized}), get(2, 3, "in_progress"),
 	}, time.Minute))
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(model, []porcupine.Operation{
 		op(1, 2, call{what: "look", signer: 1}, ok), op(3, 9, sign(0), ok), op(3, 9, agree(1), ok), op(10, 11, agree(2, 0), changed),
-		op(12, 13, call{what: "look", signer: 2}, seen{code: http.StatusOK, shown: of(0, 1)}), op(14, 15, agree(2, 0, 1), ok),
+		op(12, 13, call{what: "look", signer: 2}, response{code: http.StatusOK, shown: of(0, 1)}), op(14, 15, agree(2, 0, 1), ok),
 	}, time.Minute))
 }

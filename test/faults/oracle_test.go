@@ -23,8 +23,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// told are the events that webhooks hear of.
-var told = models.WebhookEvents
+// acknowledgements are the events that webhooks hear of.
+var acknowledgements = models.WebhookEvents
 
 // terminal are the events that close an envelope.
 var terminal = map[models.EventName]models.Status{
@@ -35,7 +35,7 @@ var terminal = map[models.EventName]models.Status{
 // check is the oracle. It waits for the service to catch up, and then wants
 // every promise to hold that was made by an acknowledged call. paths are those
 // of the sink that hear of everything.
-func (w *world) check(paths ...string) {
+func (w *scenario) check(paths ...string) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.envelopes)
 	for _, e := range w.envelopes {
@@ -50,14 +50,14 @@ func (w *world) check(paths ...string) {
 	w.checkMails()
 }
 
-func (w *world) status(e *envelope) (s models.Status) {
+func (w *scenario) status(e *envelope) (s models.Status) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT status FROM envelopes WHERE id = $1", e.id).Scan(&s))
 	return s
 }
 
 // checkEnvelope checks one envelope against what its client was told.
-func (w *world) checkEnvelope(e *envelope, paths []string) {
+func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	w.t.Helper()
 	t := w.t
 	env, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, uuid.MustParse(e.id))
@@ -102,7 +102,7 @@ func (w *world) checkEnvelope(e *envelope, paths []string) {
 	}
 	for _, ev := range events {
 		for _, path := range paths {
-			if ev.Name.Told() {
+			if ev.Name.IsWebhookEvent() {
 				w.checkDelivered(path, ev)
 			}
 		}
@@ -110,7 +110,7 @@ func (w *world) checkEnvelope(e *envelope, paths []string) {
 }
 
 // checkDelivered wants the event at least once, always in the same words.
-func (w *world) checkDelivered(path string, ev models.Event) {
+func (w *scenario) checkDelivered(path string, ev models.Event) {
 	w.t.Helper()
 	eventually(w.t, func() bool { return len(w.hooks.of(path, ev.ID.String())) > 0 }, "%s of %s is not delivered to %s", ev.Name, ev.EnvelopeID, path)
 	for _, d := range w.hooks.of(path, ev.ID.String()) {
@@ -120,7 +120,7 @@ func (w *world) checkDelivered(path string, ev models.Event) {
 }
 
 // sealedFiles are the sealed files of an envelope in the store.
-func (w *world) sealedFiles(e *envelope) []string {
+func (w *scenario) sealedFiles(e *envelope) []string {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.files, "envelopes", e.id, "sealed", "*"))
 	require.NoError(w.t, err)
@@ -129,7 +129,7 @@ func (w *world) sealedFiles(e *envelope) []string {
 
 // checkSealed wants one sealed file per document, of the hash that database,
 // audit chain and interface tell, with every signature in it.
-func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
+func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
 	w.t.Helper()
 	t := w.t
 	require.Len(t, env.Sealed(), len(env.Originals()))
@@ -150,12 +150,12 @@ func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.E
 	assert.True(t, hashes[hash], "file and audit chain")
 	assert.Equal(t, hash, *env.HashFinal)
 
-	pem, err := os.ReadFile(filepath.Join(keys, "seal.ca.pem"))
+	pem, err := os.ReadFile(filepath.Join(failpointKeys, "seal.ca.pem"))
 	require.NoError(t, err)
-	authorities, err := trust.Authorities(pem)
+	authorities, err := trust.ParseAuthorities(pem)
 	require.NoError(t, err)
 	report, err := verify.File(t.Context(), bytes.NewReader(a.body), int64(len(a.body)), verify.Options{
-		Now: clock, Trust: trust.Policy{Sealers: []trust.Sealer{trust.Under(authorities[0], "")}},
+		Now: clock, Trust: trust.Policy{Sealers: []trust.Sealer{trust.IssuedBy(authorities[0], "")}},
 	})
 	require.NoError(t, err)
 	assert.True(t, report.OK(), "%s verifies: %+v", e.id, report.Findings)
@@ -172,7 +172,7 @@ func (w *world) checkSealed(e *envelope, env *models.Envelope, events []models.E
 }
 
 // mails are all mails that reached the inbox, by Message-ID.
-func (w *world) mails() map[string][]inbox.Message {
+func (w *scenario) mails() map[string][]inbox.Message {
 	out := map[string][]inbox.Message{}
 	for _, m := range w.inbox.List(inbox.Filter{Limit: 1000}) {
 		out[m.MessageID] = append(out[m.MessageID], m)
@@ -182,7 +182,7 @@ func (w *world) mails() map[string][]inbox.Message {
 
 // checkMails wants everyone who signed to have a copy, and no mail twice, but
 // for those whose sending was cut off by a fault.
-func (w *world) checkMails() {
+func (w *scenario) checkMails() {
 	w.t.Helper()
 	for _, e := range w.envelopes {
 		if w.status(e) != models.StatusCompleted {
@@ -204,7 +204,7 @@ func (w *world) checkMails() {
 }
 
 // text is what a reader sees of a PDF.
-func (w *world) text(pdf []byte) string {
+func (w *scenario) text(pdf []byte) string {
 	w.t.Helper()
 	return strings.Join(strings.Fields(tool(w.t, pdf, "pdftotext", "-", "-")), " ")
 }
@@ -226,14 +226,14 @@ func digest(b []byte) string {
 }
 
 // sealedHash is the hash that the database has of the sealed document.
-func (w *world) sealedHash(e *envelope) (hash string) {
+func (w *scenario) sealedHash(e *envelope) (hash string) {
 	w.t.Helper()
 	require.NoError(w.t, w.db.QueryRow(w.t.Context(), "SELECT sha256 FROM documents WHERE envelope_id = $1 AND kind = 'sealed'", e.id).Scan(&hash))
 	return hash
 }
 
 // downloadLink is the token of a link to the download portal in a mail; "" if there is none yet.
-func (w *world) downloadLink() string {
+func (w *scenario) downloadLink() string {
 	for _, m := range w.inbox.List(inbox.Filter{}) {
 		full, err := w.inbox.Get(m.ID)
 		if err != nil {

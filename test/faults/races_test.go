@@ -16,7 +16,7 @@ import (
 )
 
 // retain makes the database shorten the time that files are kept.
-func (w *world) retain(retention time.Duration) {
+func (w *scenario) retain(retention time.Duration) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_retention() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF NEW.retention_until IS NOT NULL AND NEW.purge_status = 'active' THEN
@@ -27,8 +27,8 @@ func (w *world) retain(retention time.Duration) {
 	w.exec(`CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION shorten_retention()`)
 }
 
-// together runs fns at the same time, each a little off by chance.
-func together(rnd *rand.Rand, spread time.Duration, fns ...func()) {
+// runTogether runs fns at the same time, each a little off by chance.
+func runTogether(rnd *rand.Rand, spread time.Duration, fns ...func()) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for _, fn := range fns {
@@ -53,7 +53,7 @@ var outcomes = map[string][]int{
 func TestSignDeclineVoidExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.api()
 		w.login()
@@ -122,7 +122,7 @@ func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 		fns = append(fns, try("decline", func() (answer, error) { return e.decline(who) }))
 	}
 	rnd.Shuffle(len(fns), func(i, j int) { fns[i], fns[j] = fns[j], fns[i] })
-	together(rnd, 40*time.Millisecond, fns...)
+	runTogether(rnd, 40*time.Millisecond, fns...)
 	assert.LessOrEqual(t, got["void"]+got["decline"], 1, "one winner: %v", got)
 	if got["sign"] == 2 {
 		assert.Zero(t, got["void"]+got["decline"], "all have signed: %v", got)
@@ -134,7 +134,7 @@ func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 func TestLastTwoSigners(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.api()
 		w.worker()
@@ -155,7 +155,7 @@ func TestLastTwoSigners(t *testing.T) {
 				}
 			}
 			sign(0)()
-			together(rnd, 5*time.Millisecond, sign(1), sign(2))
+			runTogether(rnd, 5*time.Millisecond, sign(1), sign(2))
 		}
 		w.check("/all")
 	})
@@ -166,7 +166,7 @@ func TestLastTwoSigners(t *testing.T) {
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{env: []string{"COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0"}})
+		w := newScenario(t, setting{env: []string{"COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0"}})
 		w.retain(4 * time.Second)
 		w.api()
 		w.worker()

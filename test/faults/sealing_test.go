@@ -15,7 +15,7 @@ var sealSteps = []string{"seal.loaded", "seal.sealed", "seal.kept", "seal.stored
 func TestKillWhileSealing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.login()
 		w.subscribe("/all")
@@ -51,7 +51,7 @@ func TestKillWhileSealing(t *testing.T) {
 func TestKillWhileMailing(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.login()
 		worker := w.worker()
@@ -74,7 +74,7 @@ func TestKillWhileMailing(t *testing.T) {
 func TestKillWhileDelivering(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.login()
 		w.subscribe("/all")

@@ -20,7 +20,7 @@ import (
 
 // load keeps n clients busy, each with one envelope after the other, until the
 // returned function is called.
-func (w *world) load(n int) (stop func()) {
+func (w *scenario) load(n int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for range n {
@@ -51,7 +51,7 @@ func TestPostgresStops(t *testing.T) {
 		server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{Durable: true})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = server.Stop(context.WithoutCancel(t.Context())) })
-		w := newWorld(t, setting{postgres: server.URL})
+		w := newScenario(t, setting{postgres: server.URL})
 		w.api()
 		w.worker()
 		w.login()
@@ -109,7 +109,7 @@ func TestTemporalStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		server := startTemporal(t)
-		w := newWorld(t, setting{temporal: server.running.Address, namespace: "default"})
+		w := newScenario(t, setting{temporal: server.running.Address, namespace: "default"})
 		w.api()
 		w.login()
 		w.subscribe("/all")
@@ -152,7 +152,7 @@ func TestTemporalStops(t *testing.T) {
 func TestMailServerStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.worker()
 		w.login()
@@ -188,7 +188,7 @@ func TestMailServerStops(t *testing.T) {
 func TestCodesAreNotSentLate(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		w.login()
 		var made struct{ ID string }

@@ -18,19 +18,19 @@ import (
 )
 
 // look asks for the signing context and tells whose values were in it.
-func (e *envelope) look(i int) (seen, error) {
+func (e *envelope) look(i int) (response, error) {
 	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
 	if err != nil || a.status != http.StatusOK {
-		return seen{code: a.status}, err
+		return response{code: a.status}, err
 	}
 	var view struct {
 		Shown  string
 		Filled []struct{ SignerID, Value string }
 	}
 	if err := json.Unmarshal(a.body, &view); err != nil {
-		return seen{}, err
+		return response{}, err
 	}
-	out := seen{code: a.status}
+	out := response{code: a.status}
 	for _, f := range view.Filled {
 		n := slices.IndexFunc(e.signers, func(s signer) bool { return s.id == f.SignerID })
 		if n < 0 || f.Value != "" && f.Value != value(f.SignerID) {

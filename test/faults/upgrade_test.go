@@ -20,7 +20,7 @@ import (
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		api, worker := w.api(), w.worker()
 		w.login()
 		w.subscribe("/all")
@@ -47,7 +47,7 @@ func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
 		opts := testkit.Temporal(t)
-		w := newWorld(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
+		w := newScenario(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
 		c, err := sdkclient.NewLazyClient(opts) // one that does not give up on a busy machine
 		require.NoError(t, err)
 		t.Cleanup(c.Close)

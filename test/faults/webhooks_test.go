@@ -53,7 +53,7 @@ var endpoints = map[string]struct {
 func TestBadEndpoints(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		w := newWorld(t, setting{})
+		w := newScenario(t, setting{})
 		w.api()
 		worker := w.worker()
 		w.login()
@@ -90,13 +90,13 @@ func TestBadEndpoints(t *testing.T) {
 }
 
 // deliveries counts those to a path that stand so.
-func (w *world) deliveries(path, status string) int {
+func (w *scenario) deliveries(path, status string) int {
 	return w.count(`SELECT count(*) FROM webhook_deliveries d JOIN webhooks h ON h.id = d.webhook_id WHERE h.url = $1 AND d.status = $2`, w.hooks.url+path, status)
 }
 
 // checkAttempts wants five attempts for the failed deliveries to a path, none
 // before its time. On a starved machine one may be cut off, and has no record.
-func (w *world) checkAttempts(t *testing.T, path string) {
+func (w *scenario) checkAttempts(t *testing.T, path string) {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), `SELECT d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d
 		JOIN webhooks h ON h.id = d.webhook_id JOIN delivery_attempts a ON a.delivery_id = d.id WHERE h.url = $1 AND d.status = 'failed' GROUP BY d.id`, w.hooks.url+path)
@@ -117,7 +117,7 @@ func (w *world) checkAttempts(t *testing.T, path string) {
 }
 
 // latencies are those from a void to its event at the healthy endpoint.
-func (w *world) latencies(t *testing.T, n int) (all []time.Duration) {
+func (w *scenario) latencies(t *testing.T, n int) (all []time.Duration) {
 	t.Helper()
 	for range n {
 		e, err := w.send(1)

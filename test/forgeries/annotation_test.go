@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// annotations are attacks on certified documents: evil annotations (EAA),
+// annotationForgeries are attacks on certified documents: evil annotations (EAA),
 // sneaky signatures (SSA), and permissions taken back.
-func annotations() []forgery {
+func annotationForgeries() []forgery {
 	const class = "certified document"
 	evil := func(name, annotation string) forgery {
 		return forgery{name: "eaa-" + name, class: class, want: altered, shows: picture(1), make: func(g *genuine) []byte {
@@ -25,7 +25,7 @@ func annotations() []forgery {
 		}}
 	}
 	return []forgery{
-		evil("free-text", "/Subtype/FreeText/DA(/Helv 18 Tf)/Contents("+forged+")/AP<</N 5001 0 R>>"),
+		evil("free-text", "/Subtype/FreeText/DA(/Helv 18 Tf)/Contents("+forgedText+")/AP<</N 5001 0 R>>"),
 		evil("stamp", "/Subtype/Stamp/Name/Approved/AP<</N 5001 0 R>>"),
 		evil("ink", "/Subtype/Ink/InkList[[60 690 300 700]]/C[0 0 0]/BS<</W 20>>/AP<</N 5001 0 R>>"),
 		evil("redaction", "/Subtype/Redact/QuadPoints[72 720 500 720 72 690 500 690]/IC[0 0 0]/AP<</N 5001 0 R>>"),
@@ -61,7 +61,7 @@ func annotations() []forgery {
 		catalog("mdp-loosened", "Perms", "<</DocMDP 5000 0 R>>", nothing("readers would allow comments and form entries")),
 		catalog("usage-rights-added", "Perms", "<</UR3 5000 0 R>>", nothing("readers would allow changes")),
 		catalog("form-needs-appearances", "NeedsRendering", "true", object("1", "NeedsRendering")),
-		catalog("legal-attestation", "Legal", "<</Attestation("+forged+")>>", object("1", forged)),
+		catalog("legal-attestation", "Legal", "<</Attestation("+forgedText+")>>", object("1", forgedText)),
 	}
 }
 
@@ -71,7 +71,7 @@ func annotated(b []byte, annotation string, more map[int]string) []byte {
 		objPage: with(objectOf(b, objPage), "Annots", "[5000 0 R]"),
 		5000:    "<</Type/Annot/F 4/Rect[60 690 500 720]/P 4 0 R" + annotation + ">>",
 		5001: streamOf("/Type/XObject/Subtype/Form/BBox[0 0 440 30]/Resources<</Font<</F1 3 0 R>>>>",
-			"1 g 0 0 440 30 re f 0 g BT /F1 18 Tf 12 10 Td ("+forged+") Tj ET"),
+			"1 g 0 0 440 30 re f 0 g BT /F1 18 Tf 12 10 Td ("+forgedText+") Tj ET"),
 	}
 	for n, o := range more {
 		objects[n] = o
@@ -94,7 +94,7 @@ func signedByAnother(g *genuine, subFilter, look string) []byte {
 	b.object(objCatalog, 0, objects[objCatalog])
 	b.object(objPage, 0, with(objectOf(g.bytes, objPage), "Annots", "[5000 0 R]"))
 	b.object(5000, 0, "<</Type/Annot/Subtype/Widget/FT/Sig/T(Mallory)/F 4/Rect[60 690 500 720]/P 4 0 R/V 5002 0 R"+look+">>")
-	b.object(5001, 0, appearance(forged))
+	b.object(5001, 0, appearance(forgedText))
 	b.object(5002, 0, fmt.Sprintf("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/%s\n/ByteRange[0 1 2 3%s]\n/Contents<%s>>>", subFilter, strings.Repeat(" ", 30), strings.Repeat("0", 8000)))
 	out := b.finish(g.bytes)
 	h := holes(out, len(g.bytes))[0]

@@ -26,7 +26,7 @@ func (g *genuine) withArchive() *genuine {
 	if r := renewals[g]; r != nil {
 		return r
 	}
-	h := newHouseLike(g.house)
+	h := newFakeIssuerLike(g.house)
 	h.now = renewTime
 	r := *g
 	s := h.sealerOf(levelT)
@@ -59,7 +59,7 @@ func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, fro
 	change(inc)
 	b := edit(inc.write(g.bytes[:last.from]), last.from)
 	fillRange(b, holes(b, last.from)[0], len(b))
-	h := newHouseLike(g.house)
+	h := newFakeIssuerLike(g.house)
 	h.now = map[level]time.Time{levelB: renewTime, levelT: renewTime, levelLT: sealTime, levelLTA: secondTime}[g.level]
 	return h.stampDocument(b, last.from, stamp...)
 }
@@ -73,14 +73,14 @@ func (g *genuine) stamped(b []byte) []byte {
 	base := after(b).b
 	inc.trailer = with(inc.trailer, "Prev", strconv.Itoa(lastXRef(b)))
 	// The forger's objects stay: only new ones and the catalog are written.
-	h := newHouseLike(g.house)
+	h := newFakeIssuerLike(g.house)
 	h.now = secondTime
 	return h.stampDocument(inc.write(base), len(base))
 }
 
-// archives are changes of validation data, of which a forger can have as much
+// archiveForgeries are changes of validation data, of which a forger can have as much
 // as there is, and stamps of an authority over what is not the service's.
-func archives() []forgery {
+func archiveForgeries() []forgery {
 	const class = "validation data"
 	archive := func(name string, shows effect, change func(g *genuine, inc *increment)) forgery {
 		return forgery{name: "archive-" + name, class: class, want: altered, shows: shows, make: func(g *genuine) []byte {
@@ -96,9 +96,9 @@ func archives() []forgery {
 	// unlisted puts an object into the increment that its section does not list,
 	// and spoils the section so that programs rebuild it.
 	unlisted := func(name string, spoil func(b []byte, from int) []byte) forgery {
-		return forgery{name: "archive-unlisted-" + name, class: "stamped by a trusted authority", want: altered, shows: either(forged), make: func(g *genuine) []byte {
+		return forgery{name: "archive-unlisted-" + name, class: "stamped by a trusted authority", want: altered, shows: either(forgedText), make: func(g *genuine) []byte {
 			return g.rewritten(func(inc *increment) {
-				inc.lead = append(bytes.Clone(inc.lead), []byte("5 0 obj\n"+textStream(forged)+"\nendobj\n")...)
+				inc.lead = append(bytes.Clone(inc.lead), []byte("5 0 obj\n"+textStream(forgedText)+"\nendobj\n")...)
 			}, spoil)
 		}}
 	}
@@ -109,32 +109,32 @@ func archives() []forgery {
 	}
 	evidence := nothing("a reader of evidence would judge certificates by other statements")
 	list := []forgery{
-		archive("catalog-key-twice", either(forged), func(g *genuine, inc *increment) {
+		archive("catalog-key-twice", either(forgedText), func(g *genuine, inc *increment) {
 			pages := inc.add("<</Type/Pages/Kids[" + strconv.Itoa(inc.highest()+2) + " 0 R]/Count 1>>")
 			inc.add(strings.Replace(pageOf(inc.highest()+2, ""), "/Parent 2", "/Parent "+strconv.Itoa(pages), 1))
-			inc.add(textStream(forged))
+			inc.add(textStream(forgedText))
 			c := catalog(g, inc)
 			c.body = fmt.Sprintf("<</Pages %d 0 R ", pages) + strings.TrimPrefix(c.body, "<<")
 			c.body = strings.TrimSuffix(c.body, ">>") + fmt.Sprintf(" /Pages %d 0 R>>", pages)
 		}),
-		archive("trailer-key-twice", either(forged), func(_ *genuine, inc *increment) {
+		archive("trailer-key-twice", either(forgedText), func(_ *genuine, inc *increment) {
 			n := inc.highest()
 			root := inc.add(fmt.Sprintf("<</Type/Catalog/Pages %d 0 R>>", n+2))
 			inc.add(fmt.Sprintf("<</Type/Pages/Kids[%d 0 R]/Count 1>>", n+3))
 			inc.add(pageOf(n+4, ""))
-			inc.add(textStream(forged))
+			inc.add(textStream(forgedText))
 			inc.trailer = fmt.Sprintf("<</Root %d 0 R ", root) + strings.TrimPrefix(inc.trailer, "<<")
 			inc.trailer = strings.TrimSuffix(inc.trailer, ">>") + fmt.Sprintf(" /Root %d 0 R>>", root)
 		}),
-		archive("page-content", poppler(forged), func(_ *genuine, inc *increment) {
-			inc.parts = append(inc.parts, part{objContent, 0, textStream(forged)})
+		archive("page-content", poppler(forgedText), func(_ *genuine, inc *increment) {
+			inc.parts = append(inc.parts, part{objContent, 0, textStream(forgedText)})
 		}),
 		archive("new-object-unused", nothing("an object that a later update, or a laxer reader, could use"), func(_ *genuine, inc *increment) {
-			inc.add(textStream(forged))
+			inc.add(textStream(forgedText))
 		}),
 		archive("junk-in-store", object("trailer", "Root"), func(_ *genuine, inc *increment) {
 			p := inc.find("/Certs")
-			p.body = strings.TrimSuffix(p.body, ">>") + "/Junk(" + forged + ")>>"
+			p.body = strings.TrimSuffix(p.body, ">>") + "/Junk(" + forgedText + ")>>"
 		}),
 		archive("store-with-vri", nothing("validation data of a kind that the service does not write"), func(_ *genuine, inc *increment) {
 			p := inc.find("/Certs")
@@ -148,7 +148,7 @@ func archives() []forgery {
 			p.body = strings.Replace(p.body, "[0 0 0 0]", "[0 0 612 792]", 1)
 		}),
 		archive("stamp-field-with-picture", object("trailer", "Root"), func(_ *genuine, inc *increment) {
-			n := inc.add(appearance(forged))
+			n := inc.add(appearance(forgedText))
 			p := inc.find("/FT /Sig")
 			p.body = with(with(p.body, "AP", fmt.Sprintf("<</N %d 0 R>>", n)), "Rect", "[60 690 500 720]")
 		}),
@@ -172,8 +172,8 @@ func archives() []forgery {
 			c := catalog(g, inc)
 			c.body = strings.Replace(c.body, "/SigFlags 3", "/SigFlags 0", 1)
 		}),
-		archive("info-added", information(forged), func(_ *genuine, inc *increment) {
-			n := inc.add("<</Title(" + forged + ")>>")
+		archive("info-added", information(forgedText), func(_ *genuine, inc *increment) {
+			n := inc.add("<</Title(" + forgedText + ")>>")
 			inc.trailer = with(inc.trailer, "Info", fmt.Sprintf("%d 0 R", n))
 		}),
 		archive("spelled-otherwise", nothing("the same objects in other bytes: no program but a comparison of bytes tells"), func(g *genuine, inc *increment) {
@@ -214,7 +214,7 @@ func archives() []forgery {
 			p.body = with(p.body, "OCSPs", "["+o[0]+" "+o[0]+"]")
 		}),
 		archive("statement-older", evidence, func(g *genuine, inc *increment) {
-			h := newHouseLike(g.house)
+			h := newFakeIssuerLike(g.house)
 			h.now = sealTime.AddDate(0, -6, 0)
 			n := inc.add(hexStream(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealer.cert.SerialNumber)))
 			p := inc.find("/Certs")
@@ -235,7 +235,7 @@ func archives() []forgery {
 		unlisted("no-start", replace("startxref\n", "startxfer\n")),
 		unlisted("two-sections", replace("\nxref\n", "\nxref\n0 1\n0000000000 65535 f\r\ntrailer\n<</Size 1>>\nxref\n")),
 	)
-	for _, f := range append(append(savings(), detours()...), slices.Concat(shadows(), annotations())...) {
+	for _, f := range append(append(resaveForgeries(), crossReferenceForgeries()...), slices.Concat(shadowForgeries(), annotationForgeries())...) {
 		if !slices.Contains([]string{
 			"isa-content", "isa-page-tree", "isa-certificate-page", "isa-comment", "isa-zeros", "detour-dormant-section", "detour-into-the-seal",
 			"dangling-reference", "dangling-reference-generation",

@@ -25,24 +25,24 @@ const (
 	maxMemory    = 256 << 20
 )
 
-// bomb is a file that should cost far more to verify than to make.
-type bomb struct {
+// costlyFile is a file that should cost far more to verify than to make.
+type costlyFile struct {
 	name string
 	make func() []byte
 }
 
-func bombs() []bomb {
+func costlyFiles() []costlyFile {
 	// behind is something behind a sealed file, where it takes a signature by
 	// nobody to be read.
-	behind := func(name string, forge func(g *genuine) []byte) bomb {
-		return bomb{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
+	behind := func(name string, forge func(g *genuine) []byte) costlyFile {
+		return costlyFile{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
 	}
 	// inside is something in a file that a forger sealed with keys of their own.
-	inside := func(name string, change func(inc *increment)) bomb {
-		return bomb{name, func() []byte { return newHouse().make(levelB, agreement()).resealed(change) }}
+	inside := func(name string, change func(inc *increment)) costlyFile {
+		return costlyFile{name, func() []byte { return newFakeIssuer().make(levelB, agreement()).resealed(change) }}
 	}
 	padded := func(s string) string { return streamOf("/Filter/FlateDecode", s) }
-	return []bomb{
+	return []costlyFile{
 		behind("inflated-evidence", func(g *genuine) []byte {
 			return g.rearchived(func(inc *increment) {
 				p := inc.find("/Certs")
@@ -149,7 +149,7 @@ func bombs() []bomb {
 		}},
 		{"many-renewals", func() []byte {
 			// Not hostile, but the most that a file can hold: each stamp covers all before it.
-			h := newHouseLike(victim())
+			h := newFakeIssuerLike(victim())
 			b := h.make(levelLT, agreement()).bytes
 			for i := range 20 {
 				h.now = sealTime.AddDate(0, 0, i+1)
@@ -223,7 +223,7 @@ func TestCost(t *testing.T) {
 		return
 	}
 	genuineFiles()
-	for _, b := range bombs() {
+	for _, b := range costlyFiles() {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "bomb.pdf")

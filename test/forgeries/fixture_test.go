@@ -34,8 +34,8 @@ var (
 	judgeTime  = sealTime.AddDate(0, 3, 0)
 )
 
-// house is a service that seals, with the authorities that it relies on.
-type house struct {
+// fakeIssuer is a service that seals, with the authorities that it relies on.
+type fakeIssuer struct {
 	network  *network
 	sealRoot *identity
 	tsaRoot  *identity
@@ -44,8 +44,8 @@ type house struct {
 	now      time.Time
 }
 
-func newHouse() *house {
-	h := &house{
+func newFakeIssuer() *fakeIssuer {
+	h := &fakeIssuer{
 		sealRoot: newRoot("Sealing root"), tsaRoot: newRoot("Time-stamp root"),
 		record: must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), now: sealTime,
 	}
@@ -59,17 +59,17 @@ func newHouse() *house {
 }
 
 // trust is what somebody who knows the service trusts.
-func (h *house) trust() verify.Options {
-	return h.trusting(trust.Under(h.sealRoot.cert, ""))
+func (h *fakeIssuer) trust() verify.Options {
+	return h.trusting(trust.IssuedBy(h.sealRoot.cert, ""))
 }
 
-func (h *house) trusting(sealer trust.Sealer) verify.Options {
+func (h *fakeIssuer) trusting(sealer trust.Sealer) verify.Options {
 	return verify.Options{Now: func() time.Time { return judgeTime }, Trust: trust.Policy{
 		Sealers: []trust.Sealer{sealer}, Stampers: h.tsaRoot.pool(), RecordKeys: map[string]trust.RecordKey{"k1": {Key: h.record.Public()}},
 	}}
 }
 
-func (h *house) sealerOf(level level) *seal.Sealer {
+func (h *fakeIssuer) sealerOf(level level) *seal.Sealer {
 	cfg := seal.Config{
 		Signer: h.sealer.key, Chain: h.sealer.chain(), ManifestSigner: h.record, ManifestKeyID: "k1", ServiceName: "Countersign",
 		Now: func() time.Time { return h.now }, Rand: rand.Reader,
@@ -98,7 +98,7 @@ var levels = []level{levelB, levelT, levelLT, levelLTA}
 
 // genuine is a file that a house made, with its revisions.
 type genuine struct {
-	house    *house
+	house    *fakeIssuer
 	level    level
 	original []byte
 	sealed   []byte // the revision that the seal covers
@@ -120,13 +120,13 @@ func (g *genuine) later() []span {
 type span struct{ from, to int }
 
 // make seals an original in a house, up to a level.
-func (h *house) make(level level, original []byte, change ...func(*seal.Job)) *genuine {
+func (h *fakeIssuer) make(level level, original []byte, change ...func(*seal.Job)) *genuine {
 	g, err := h.tryMake(level, original, change...)
 	check(err)
 	return g
 }
 
-func (h *house) tryMake(level level, original []byte, change ...func(*seal.Job)) (*genuine, error) {
+func (h *fakeIssuer) tryMake(level level, original []byte, change ...func(*seal.Job)) (*genuine, error) {
 	h.now = sealTime
 	g := &genuine{house: h, level: level, original: original, job: newJob(original)}
 	for _, f := range change {
@@ -190,7 +190,7 @@ func auditChain(envelope string, events ...map[string]any) (list []json.RawMessa
 
 func canonical(v any) []byte { return must(jcs.Transform(must(json.Marshal(v)))) }
 
-// eventsOf tells how the documents were signed.
+// eventsOf says how the documents were signed.
 func eventsOf(documents []seal.Document) []map[string]any {
 	var list []map[string]any
 	for i, name := range []string{"envelope.created", "document.added", "envelope.sent", "signer.viewed", "consent.given", "signer.signed"} {
@@ -265,7 +265,7 @@ func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 
 // The house that most forgeries attack, and what it made.
 var (
-	victim       = sync.OnceValue(newHouse)
+	victim       = sync.OnceValue(newFakeIssuer)
 	genuineFiles = sync.OnceValue(func() map[level]*genuine {
 		out := map[level]*genuine{}
 		for _, l := range levels {

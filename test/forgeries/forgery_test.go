@@ -23,7 +23,7 @@ type forgery struct {
 	want     verify.Verdict
 	make     func(g *genuine) []byte
 	shows    effect
-	trust    func(h *house) verify.Options // nil: the house's
+	trust    func(h *fakeIssuer) verify.Options // nil: the house's
 }
 
 func (f forgery) at() []level {
@@ -48,8 +48,8 @@ var archived = []level{levelLT, levelLTA}
 const refused = verify.Verdict("refused")
 
 func all() []forgery {
-	return slices.Concat(savings(), wrappings(), universal(), shadows(), annotations(), detours(), archives(), holesOfSeal(), holesOfStamps(),
-		sealers(), stampers(), records())
+	return slices.Concat(resaveForgeries(), wrappingForgeries(), universal(), shadowForgeries(), annotationForgeries(), crossReferenceForgeries(), archiveForgeries(), holesOfSeal(), holesOfStamps(),
+		sealerForgeries(), timestampForgeries(), recordForgeries())
 }
 
 // base is the genuine file that a forgery starts from.
@@ -57,7 +57,7 @@ func (f forgery) base(l level) (*genuine, error) {
 	if f.original == nil {
 		return genuineFiles()[l], nil
 	}
-	return newHouse().tryMake(l, f.original())
+	return newFakeIssuer().tryMake(l, f.original())
 }
 
 func TestNamesAreUnique(t *testing.T) {
@@ -108,7 +108,7 @@ func TestForgeries(t *testing.T) {
 				}
 				checkReport(t, b, r, trust)
 				if f.trust == nil { // nobody is trusted more who is named more closely
-					for _, s := range []pin.Sealer{pin.Pin(g.house.sealer.cert), pin.Under(g.house.sealRoot.cert, "Countersign")} {
+					for _, s := range []pin.Sealer{pin.PinnedCertificate(g.house.sealer.cert), pin.IssuedBy(g.house.sealRoot.cert, "Countersign")} {
 						require.NotEqual(t, valid, verified(b, g.house.trusting(s)).Verdict)
 					}
 				}

@@ -141,10 +141,10 @@ func preparedOriginals() []prepared {
 			d.objects[40] = streamOf("", strings.Repeat(string(g.bytes[h.object-6:h.from+3])+">\n", 20))
 			return d.bytes()
 		}, false},
-		{"sealed-already", func() []byte { return newHouseLike(victim()).make(levelB, filledForm()).bytes }, false},
+		{"sealed-already", func() []byte { return newFakeIssuerLike(victim()).make(levelB, filledForm()).bytes }, false},
 		{"sealed-already-and-archived", func() []byte { return genuineFiles()[levelLTA].bytes }, false},
 		{"sealed-already-and-altered", func() []byte {
-			return update(genuineFiles()[levelB].bytes, map[int]string{objContent: textStream(forged)})
+			return update(genuineFiles()[levelB].bytes, map[int]string{objContent: textStream(forgedText)})
 		}, false},
 		{"sealed-already-and-cut-loose", func() []byte {
 			// A sealed file whose update takes the signature out of sight: it is
@@ -154,7 +154,7 @@ func preparedOriginals() []prepared {
 			for _, key := range []string{"Perms", "AcroForm", "Names", "AF"} {
 				catalog = with(catalog, key, "")
 			}
-			return update(b, map[int]string{objCatalog: catalog, objContent: textStream(forged)})
+			return update(b, map[int]string{objCatalog: catalog, objContent: textStream(forgedText)})
 		}, false},
 		{"sealed-already-and-reordered", func() []byte {
 			b := genuineFiles()[levelT].bytes
@@ -192,7 +192,7 @@ func preparedOriginals() []prepared {
 		{"unlisted-objects", func() []byte {
 			d := newDraft()
 			for n := 1; n < 200; n++ {
-				d.last += fmt.Sprintf("%d 0 obj\n%s\nendobj\n", n, textStream(forged))
+				d.last += fmt.Sprintf("%d 0 obj\n%s\nendobj\n", n, textStream(forgedText))
 			}
 			return d.bytes()
 		}, false},
@@ -270,7 +270,7 @@ func TestPreparedOriginals(t *testing.T) {
 				}
 				require.NoError(t, err)
 				require.False(t, p.must, "this has to be refused at upload")
-				h := newHouseLike(victim())
+				h := newFakeIssuerLike(victim())
 				g, err := h.tryMake(l, original, func(j *seal.Job) {
 					j.Envelope.Subject = "The right one"
 					inEnvelope(j, otherID, j.Document)

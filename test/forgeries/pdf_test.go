@@ -13,8 +13,8 @@ import (
 
 // What the agreement says, and what forgers would have it say.
 const (
-	honest = "Ada pays 100 euros to Jomo"
-	forged = "Ada pays 900000 euros to Mallory"
+	honestText = "Ada pays 100 euros to Jomo"
+	forgedText = "Ada pays 900000 euros to Mallory"
 )
 
 // Object numbers of the agreement.
@@ -52,7 +52,7 @@ type draft struct {
 func newDraft() *draft {
 	return &draft{objects: map[int]string{
 		objPages: "<</Type/Pages/Kids[4 0 R 6 0 R]/Count 2>>", objFont: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
-		objPage: pageOf(objContent, ""), objContent: textStream(honest),
+		objPage: pageOf(objContent, ""), objContent: textStream(honestText),
 		objPage2: pageOf(objText2, ""), objText2: textStream("Second page"),
 	}}
 }

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// writings are the genuine files: all that the service has written of one
+// knownRevisions are the genuine files: all that the service has written of one
 // document, revision by revision, and what it has written of others.
-type writings struct {
+type knownRevisions struct {
 	*genuine
 	revisions [][]byte // each a beginning of the next one
 	foreign   [][]byte // increments of other files
@@ -24,18 +24,18 @@ type writings struct {
 // Besides one file of each level there are two of the highest whose originals
 // are of another kind: with a cross-reference stream, and signed by somebody
 // already, so that it is embedded.
-var written = sync.OnceValue(func() map[string]*writings {
-	out := map[string]*writings{}
-	other := newHouseLike(victim())
+var written = sync.OnceValue(func() map[string]*knownRevisions {
+	out := map[string]*knownRevisions{}
+	other := newFakeIssuerLike(victim())
 	foreign := other.make(levelLTA, filledForm())
 	files := map[string]*genuine{
-		"stream": other.make(levelLTA, newDraft().withStream()), "embedded": other.make(levelLTA, newHouse().make(levelT, agreement()).bytes),
+		"stream": other.make(levelLTA, newDraft().withStream()), "embedded": other.make(levelLTA, newFakeIssuer().make(levelT, agreement()).bytes),
 	}
 	for _, l := range levels {
 		files[string(l)] = genuineFiles()[l]
 	}
 	for name, g := range files {
-		w := &writings{genuine: g, revisions: [][]byte{g.sealed}}
+		w := &knownRevisions{genuine: g, revisions: [][]byte{g.sealed}}
 		for _, s := range g.later() {
 			w.revisions = append(w.revisions, g.bytes[:s.to])
 		}
@@ -48,14 +48,14 @@ var written = sync.OnceValue(func() map[string]*writings {
 })
 
 // genuineRevision reports whether the service has written just these bytes.
-func (w *writings) genuineRevision(b []byte) bool {
+func (w *knownRevisions) genuineRevision(b []byte) bool {
 	return slices.ContainsFunc(w.revisions, func(r []byte) bool { return bytes.Equal(r, b) })
 }
 
 // appended draws bytes to append: increments such as programs write them, with
 // every part drawn: objects, sections, trailers, their order and spelling, and
 // pieces of what the service has written.
-func appended(t *rapid.T, w *writings) []byte {
+func appended(t *rapid.T, w *knownRevisions) []byte {
 	pick := func(label string, list ...string) string { return rapid.SampledFrom(list).Draw(t, label) }
 	number := func(label string) int {
 		return rapid.OneOf(rapid.IntRange(0, 70), rapid.SampledFrom([]int{5000, 8388607, -1, 9999999999})).Draw(t, label)
@@ -64,7 +64,7 @@ func appended(t *rapid.T, w *writings) []byte {
 	out := bytes.Clone(base)
 	starts := []int{lastXRef(w.original), lastXRef(w.sealed), 0, len(base)}
 	object := func() string {
-		value := pick("value", "null", "<<>>", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", textStream(forged), pageOf(5, ""),
+		value := pick("value", "null", "<<>>", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[4 0 R]/Count 1>>", textStream(forgedText), pageOf(5, ""),
 			"<</Type/Catalog/Pages 2 0 R/Pages 5000 0 R>>", "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached>>", streamOf("/Type/ObjStm/N 1/First 4", "5 0 <<>>"))
 		return fmt.Sprintf("%d %d obj%s%s%sendobj\n", number("number"), rapid.IntRange(0, 2).Draw(t, "generation"), pick("space", "\n", " ", "\r", "\r\n", "%\n"), value, pick("space", "\n", " ", ""))
 	}
@@ -109,7 +109,7 @@ func appended(t *rapid.T, w *writings) []byte {
 			from := rapid.IntRange(0, len(all)-1).Draw(t, "from")
 			out = append(out, all[from:min(len(all), from+rapid.IntRange(1, 4000).Draw(t, "length"))]...)
 		case 9:
-			out = append(out, after(nil).object(number("number"), 0, textStream(forged)).table(rapid.SampledFrom(starts).Draw(t, "prev"), "/Root 1 0 R")...)
+			out = append(out, after(nil).object(number("number"), 0, textStream(forgedText)).table(rapid.SampledFrom(starts).Draw(t, "prev"), "/Root 1 0 R")...)
 		}
 	}
 	return out

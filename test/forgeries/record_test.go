@@ -22,9 +22,9 @@ import (
 	"countersign/seal/pdf"
 )
 
-// records are forged records, signed with the service's keys and sealed with
+// recordForgeries are forged records, signed with the service's keys and sealed with
 // its certificate: what a mistake or an intruder in the service could make.
-func records() []forgery {
+func recordForgeries() []forgery {
 	const class = "forged records"
 	withRecord := func(name string, says string, change func(g *genuine, r *jws)) forgery {
 		f := forgery{name: "record-" + name, class: class, want: broken, shows: recordSays(says)}
@@ -220,7 +220,7 @@ func records() []forgery {
 			original: func() []byte { return append(agreement(), longer()...) },
 			make: func(g *genuine) []byte {
 				// The genuine record of an envelope whose original is the beginning of this one's.
-				donor := newHouseLike(g.house).make(g.level, agreement())
+				donor := newFakeIssuerLike(g.house).make(g.level, agreement())
 				record := takeApart(donor.sealed, len(donor.original)).find("jose+json").body
 				return g.resealed(func(inc *increment) { inc.find("jose+json").body = record })
 			},
@@ -228,7 +228,7 @@ func records() []forgery {
 		{
 			name: "record-of-another-document", class: class, want: broken, shows: recordSays(otherID),
 			make: func(g *genuine) []byte {
-				donor := newHouseLike(g.house).make(g.level, filledForm(), func(j *seal.Job) {
+				donor := newFakeIssuerLike(g.house).make(g.level, filledForm(), func(j *seal.Job) {
 					own := j.Document
 					own.ID = otherID
 					inEnvelope(j, envelopeID, seal.Document{ID: documentID, SHA256: hashOf(g.original), PageCount: 2}, own)

@@ -176,7 +176,7 @@ func (h hole) value(b []byte) []byte {
 
 // seal signs the file that ends in an unsigned sealing increment, as the
 // service would, with a time-stamp at every level but the lowest.
-func (h *house) seal(b []byte, from int, l level) []byte {
+func (h *fakeIssuer) seal(b []byte, from int, l level) []byte {
 	place := holes(b, from)[0]
 	// The signature's dictionary names the certificates by their hash.
 	sum := sha256.New()
@@ -201,7 +201,7 @@ func (h *house) seal(b []byte, from int, l level) []byte {
 }
 
 // stampDocument fills in the document time-stamp of the file's last increment.
-func (h *house) stampDocument(b []byte, from int, change ...func(*token)) []byte {
+func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) []byte {
 	place := holes(b, from)[0]
 	made := func(digest []byte) *token {
 		t := h.network.newToken(digest)
@@ -228,7 +228,7 @@ func (h *house) stampDocument(b []byte, from int, change ...func(*token)) []byte
 func (g *genuine) resealed(change func(inc *increment)) []byte {
 	inc := takeApart(g.sealed, len(g.original))
 	change(inc)
-	h := newHouseLike(g.house)
+	h := newFakeIssuerLike(g.house)
 	h.now = sealTime
 	b := h.seal(inc.write(g.original), len(g.original), g.level)
 	return g.replayed(b)
@@ -241,7 +241,7 @@ func (g *genuine) replayed(b []byte) []byte {
 		inc := takeApart(g.bytes[:s.to], s.from)
 		from := len(b)
 		inc.trailer = with(inc.trailer, "Prev", strconv.Itoa(lastXRef(b)))
-		h := newHouseLike(g.house)
+		h := newFakeIssuerLike(g.house)
 		h.now = stampTimes[i]
 		b = h.stampDocument(inc.write(b), from)
 	}

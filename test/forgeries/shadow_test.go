@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// shadows are shadow attacks: the forger prepares the original, others sign
+// shadowForgeries are shadow attacks: the forger prepares the original, others sign
 // what they see, and a small update then shows something else.
-func shadows() []forgery {
+func shadowForgeries() []forgery {
 	const class = "shadow"
 	return []forgery{
 		{
@@ -50,31 +50,31 @@ func shadows() []forgery {
 		{
 			name: "shadow-replace-field-appearance", class: class, want: altered, original: filledForm, shows: picture(1),
 			make: func(g *genuine) []byte {
-				return update(g.bytes, map[int]string{11: appearance(forged)})
+				return update(g.bytes, map[int]string{11: appearance(forgedText)})
 			},
 		},
 		{
-			name: "shadow-replace-field-value", class: class, want: altered, original: filledForm, shows: object("10", forged),
+			name: "shadow-replace-field-value", class: class, want: altered, original: filledForm, shows: object("10", forgedText),
 			make: func(g *genuine) []byte {
-				return update(g.bytes, map[int]string{10: with(objectOf(g.bytes, 10), "V", "("+forged+")")})
+				return update(g.bytes, map[int]string{10: with(objectOf(g.bytes, 10), "V", "("+forgedText+")")})
 			},
 		},
 		{
-			name: "shadow-hide-and-replace-content", class: class, want: altered, original: hiddenContent, shows: poppler(forged),
+			name: "shadow-hide-and-replace-content", class: class, want: altered, original: hiddenContent, shows: poppler(forgedText),
 			make: func(g *genuine) []byte {
 				w := after(g.bytes)
-				w.entries = []place{{objContent, 0, strings.Index(string(g.original), "5 0 obj\n"+textStream(forged))}}
+				w.entries = []place{{objContent, 0, strings.Index(string(g.original), "5 0 obj\n"+textStream(forgedText))}}
 				return w.finish(g.bytes)
 			},
 		},
 		{
-			name: "shadow-hide-and-replace-catalog", class: class, want: altered, original: hiddenCatalog, shows: poppler(forged),
+			name: "shadow-hide-and-replace-catalog", class: class, want: altered, original: hiddenCatalog, shows: poppler(forgedText),
 			make: func(g *genuine) []byte {
 				return after(g.bytes).table(lastXRef(g.bytes), "/Root 20 0 R")
 			},
 		},
 		{
-			name: "shadow-hide-and-replace-section", class: class, want: altered, original: hiddenSection, shows: poppler(forged),
+			name: "shadow-hide-and-replace-section", class: class, want: altered, original: hiddenSection, shows: poppler(forgedText),
 			make: func(g *genuine) []byte {
 				at := strings.Index(string(g.original), "xref\n5 1\n")
 				return fmt.Appendf(append([]byte{}, g.bytes...), "startxref\n%d\n%%%%EOF\n", at)
@@ -87,9 +87,9 @@ func shadows() []forgery {
 func covered() []byte {
 	d := newDraft()
 	d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Resources<<", "/Resources<</XObject<</Cover 10 0 R>>", 1)
-	d.objects[objContent] = streamOf("", "BT /F1 18 Tf 72 700 Td ("+forged+") Tj ET /Cover Do")
+	d.objects[objContent] = streamOf("", "BT /F1 18 Tf 72 700 Td ("+forgedText+") Tj ET /Cover Do")
 	d.objects[10] = streamOf("/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>",
-		"1 g 60 680 500 40 re f 0 g BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET")
+		"1 g 60 680 500 40 re f 0 g BT /F1 18 Tf 72 700 Td ("+honestText+") Tj ET")
 	return d.bytes()
 }
 
@@ -102,15 +102,15 @@ func filledForm() []byte {
 	d := newDraft()
 	d.catalog = "/AcroForm<</Fields[10 0 R]/DA(/F1 12 Tf)/DR<</Font<</F1 3 0 R>>>>>>"
 	d.objects[objPage] = pageOf(objContent, "/Annots[10 0 R]")
-	d.objects[10] = "<</Type/Annot/Subtype/Widget/FT/Tx/T(amount)/V(" + honest + ")/F 4/Rect[72 600 472 630]/P 4 0 R/AP<</N 11 0 R>>>>"
-	d.objects[11] = appearance(honest)
+	d.objects[10] = "<</Type/Annot/Subtype/Widget/FT/Tx/T(amount)/V(" + honestText + ")/F 4/Rect[72 600 472 630]/P 4 0 R/AP<</N 11 0 R>>>>"
+	d.objects[11] = appearance(honestText)
 	return d.bytes()
 }
 
 // hiddenContent has a second page content that no table lists.
 func hiddenContent() []byte {
 	d := newDraft()
-	d.last = "5 0 obj\n" + textStream(forged) + "\nendobj\n"
+	d.last = "5 0 obj\n" + textStream(forgedText) + "\nendobj\n"
 	return d.bytes()
 }
 
@@ -120,7 +120,7 @@ func hiddenCatalog() []byte {
 	d.objects[20] = "<</Type/Catalog/Pages 21 0 R>>"
 	d.objects[21] = "<</Type/Pages/Kids[22 0 R]/Count 1>>"
 	d.objects[22] = strings.Replace(pageOf(23, ""), "/Parent 2", "/Parent 21", 1)
-	d.objects[23] = textStream(forged)
+	d.objects[23] = textStream(forgedText)
 	return d.bytes()
 }
 
@@ -136,10 +136,10 @@ func withDormantSection(more func(own int) string) []byte {
 		d := newDraft()
 		inner := func(at int) string {
 			section := fmt.Sprintf("xref\n5 1\n%010d 00000 n \ntrailer\n<</Size 6000/Root 1 0 R/Prev %010d%s>>\n", at, own, more(own))
-			return "5 0 obj\n" + textStream(forged) + "\nendobj\n" + section
+			return "5 0 obj\n" + textStream(forgedText) + "\nendobj\n" + section
 		}
 		d.objects[30] = streamOf("", inner(0))
-		at := strings.Index(string(d.bytes()), "5 0 obj\n"+textStream(forged))
+		at := strings.Index(string(d.bytes()), "5 0 obj\n"+textStream(forgedText))
 		d.objects[30] = streamOf("", inner(at))
 		b := d.bytes()
 		if lastXRef(b) == own {

@@ -42,7 +42,7 @@ func disagreements() []disagreement {
 		return "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>" + resources + ">>/Contents " + contents + ">>"
 	}
 	content := func(operators string) func() []byte {
-		return of("", map[int]string{objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET "+operators)})
+		return of("", map[int]string{objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honestText+") Tj ET "+operators)})
 	}
 	form := func(entries, operators string) string {
 		return streamOf("/Type/XObject/Subtype/Form/BBox[0 0 612 792]"+entries, operators)
@@ -51,7 +51,7 @@ func disagreements() []disagreement {
 	layer := func(config, usage string) func() []byte {
 		return of("/OCProperties<</OCGs[30 0 R]/D<<"+config+">>>>", map[int]string{
 			30: "<</Type/OCG/Name(L)/Usage<<" + usage + ">>>>", objPage: page("5 0 R", "/Properties<</L 30 0 R>>"),
-			objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honest+") Tj ET /OC /L BDC "+text("/F1 18 Tf", forged)+" EMC"),
+			objContent: streamOf("", "BT /F1 18 Tf 72 700 Td ("+honestText+") Tj ET /OC /L BDC "+text("/F1 18 Tf", forgedText)+" EMC"),
 		})
 	}
 	duplicate := func(name string, objects map[int]string, key string) disagreement {
@@ -59,39 +59,39 @@ func disagreements() []disagreement {
 			contains("qpdf", func(dir, file string) string { return run(dir, "qpdf", "--check", file) }, fmt.Sprintf("dictionary has duplicated key /%s", key)),
 		}}
 	}
-	hidden := streamOf("/Filter/ASCIIHexDecode/Filter[]", hex.EncodeToString([]byte(text("/F1 18 Tf", forged)))+">")
+	hidden := streamOf("/Filter/ASCIIHexDecode/Filter[]", hex.EncodeToString([]byte(text("/F1 18 Tf", forgedText)))+">")
 	stamp := map[int]string{
 		objPage: pageOf(objContent, "/Annots[30 0 R]"), 30: "<</Type/Annot/Subtype/Stamp/Rect[0 0 612 792]/AP<</N 31 0 R>>/AP<</N 32 0 R>>>>",
-		31: form(fonts, text("/F1 18 Tf", honest)), 32: form(fonts, text("/F1 18 Tf", forged)),
+		31: form(fonts, text("/F1 18 Tf", honestText)), 32: form(fonts, text("/F1 18 Tf", forgedText)),
 	}
 	field := map[int]string{
 		objPage: pageOf(objContent, "/Annots[30 0 R]"), 31: streamOf("/Type/XObject/Subtype/Form/BBox[0 0 228 30]"+fonts, "BT /F1 12 Tf 5 10 Td (100 euros) Tj ET"),
 		30: "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/V(900000 euros)/DA(/F1 12 Tf 0 g)/F 4/Rect[72 500 300 530]/AP<</N 31 0 R>>>>",
 	}
-	nothingShown := lacks("poppler", popplerText, honest, "Second page")
-	second := streamOf("", text("/F1 18 Tf", forged))
+	nothingShown := lacks("poppler", popplerText, honestText, "Second page")
+	second := streamOf("", text("/F1 18 Tf", forgedText))
 	return []disagreement{
-		{"content-array-in-array", of("", map[int]string{objPage: page("30 0 R", ""), 30: "[5 0 R 31 0 R]", 31: "[32 0 R]", 32: second}), "", []effect{nothingShown, mupdf(honest), pdfjs(honest)}},
-		{"content-null", of("", map[int]string{objPage: page("[5 0 R null 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
-		{"content-undefined", of("", map[int]string{objPage: page("[5 0 R 99 0 R 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
-		{"content-dictionary", of("", map[int]string{objPage: page("[5 0 R 31 0 R 32 0 R]", ""), 31: "<<>>", 32: second}), "", []effect{nothingShown, mupdf(forged), pdfjs(forged)}},
+		{"content-array-in-array", of("", map[int]string{objPage: page("30 0 R", ""), 30: "[5 0 R 31 0 R]", 31: "[32 0 R]", 32: second}), "", []effect{nothingShown, mupdf(honestText), pdfjs(honestText)}},
+		{"content-null", of("", map[int]string{objPage: page("[5 0 R null 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forgedText), pdfjs(forgedText)}},
+		{"content-undefined", of("", map[int]string{objPage: page("[5 0 R 99 0 R 32 0 R]", ""), 32: second}), "", []effect{nothingShown, mupdf(forgedText), pdfjs(forgedText)}},
+		{"content-dictionary", of("", map[int]string{objPage: page("[5 0 R 31 0 R 32 0 R]", ""), 31: "<<>>", 32: second}), "", []effect{nothingShown, mupdf(forgedText), pdfjs(forgedText)}},
 		duplicate("key-twice-in-stream", map[int]string{objContent: hidden}, "Filter"),
 		duplicate("key-twice-in-font", map[int]string{objFont: "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/BaseFont/Symbol>>"}, "BaseFont"),
 		duplicate("key-twice-in-annotation", stamp, "AP"),
-		{"font-missing", content(text("/FX 18 Tf", forged)), "", []effect{popplerLacks(forged, honest), mupdf(forged), pdfjs(forged)}},
+		{"font-missing", content(text("/FX 18 Tf", forgedText)), "", []effect{popplerLacks(forgedText, honestText), mupdf(forgedText), pdfjs(forgedText)}},
 		{"font-missing-in-form", of("", map[int]string{
-			objPage: page("[5 0 R 31 0 R]", "/XObject<</X 30 0 R>>"), 30: form("", text("/FX 18 Tf", forged)), 31: streamOf("", "/X Do"),
-		}), "", []effect{popplerLacks(forged, honest), mupdf(forged), pdfjs(forged)}},
-		{"font-without-size", content(text("/F1 Tf", forged)), "", []effect{popplerLacks(forged, honest), pdfjs(forged)}},
-		{"font-with-three-operands", content(text("/F1 0 18 Tf", forged)), "", []effect{poppler(forged), mupdfLacks(forged, honest)}},
-		{"mode-9", content(text("/F1 18 Tf 9 Tr", forged)), "", []effect{poppler(forged), mupdfLacks(forged, honest), pdfjs(forged)}},
-		{"mode-without-operand", content(text("/F1 18 Tf 3 Tr Tr", forged)), "", []effect{mupdf(forged)}},
+			objPage: page("[5 0 R 31 0 R]", "/XObject<</X 30 0 R>>"), 30: form("", text("/FX 18 Tf", forgedText)), 31: streamOf("", "/X Do"),
+		}), "", []effect{popplerLacks(forgedText, honestText), mupdf(forgedText), pdfjs(forgedText)}},
+		{"font-without-size", content(text("/F1 Tf", forgedText)), "", []effect{popplerLacks(forgedText, honestText), pdfjs(forgedText)}},
+		{"font-with-three-operands", content(text("/F1 0 18 Tf", forgedText)), "", []effect{poppler(forgedText), mupdfLacks(forgedText, honestText)}},
+		{"mode-9", content(text("/F1 18 Tf 9 Tr", forgedText)), "", []effect{poppler(forgedText), mupdfLacks(forgedText, honestText), pdfjs(forgedText)}},
+		{"mode-without-operand", content(text("/F1 18 Tf 3 Tr Tr", forgedText)), "", []effect{mupdf(forgedText)}},
 		{"layer-in-print-alone", layer("/OFF[30 0 R]/AS[<</Event/Print/Category[/Print]/OCGs[30 0 R]>>]", "/Print<</PrintState/ON>>"), admission.WarnLayers, []effect{
-			popplerLacks(forged, honest), mupdfLacks(forged, honest), pdfjs(forged),
+			popplerLacks(forgedText, honestText), mupdfLacks(forgedText, honestText), pdfjs(forgedText),
 		}},
-		{"layer-not-for-the-screen", layer("", "/View<</ViewState/OFF>>"), admission.WarnLayers, []effect{poppler(forged), mupdfLacks(forged, honest)}},
+		{"layer-not-for-the-screen", layer("", "/View<</ViewState/OFF>>"), admission.WarnLayers, []effect{poppler(forgedText), mupdfLacks(forgedText, honestText)}},
 		{"fields-drawn-anew", of("/AcroForm<</Fields[30 0 R]/NeedAppearances true/DA(/F1 12 Tf 0 g)/DR<</Font<</F1 3 0 R>>>>>>", field), admission.WarnRedrawn, []effect{
-			poppler("900000 euros"), mupdfLacks("900000 euros", honest), pdfjs("900000 euros"),
+			poppler("900000 euros"), mupdfLacks("900000 euros", honestText), pdfjs("900000 euros"),
 		}},
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"countersign/seal/verify"
 )
 
-// stampers are time-stamps by those who must not give them, or of times that
+// timestampForgeries are time-stamps by those who must not give them, or of times that
 // cannot be.
-func stampers() []forgery {
+func timestampForgeries() []forgery {
 	const class = "look-alike time-stamp authorities"
-	by := func(name string, want verify.Verdict, who func(h *house) *identity) forgery {
+	by := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
 		return forgery{name: "stamper-" + name, class: class, want: want, shows: nothing("a time that nobody trustworthy confirms"), make: func(g *genuine) []byte {
 			signer := who(g.house)
 			return g.rearchived(func(*increment) {}, func(t *token) {
@@ -22,15 +22,15 @@ func stampers() []forgery {
 			})
 		}}
 	}
-	under := func(root func(h *house) *identity, change func(*x509.Certificate)) func(h *house) *identity {
-		return func(h *house) *identity { return root(h).issue("Time-stamp authority", change) }
+	under := func(root func(h *fakeIssuer) *identity, change func(*x509.Certificate)) func(h *fakeIssuer) *identity {
+		return func(h *fakeIssuer) *identity { return root(h).issue("Time-stamp authority", change) }
 	}
-	tsaRoot := func(h *house) *identity { return h.tsaRoot }
-	sealRoot := func(h *house) *identity { return h.sealRoot }
-	foreign := func(*house) *identity { return newRoot("Time-stamp root") }
+	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
+	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
+	foreign := func(*fakeIssuer) *identity { return newRoot("Time-stamp root") }
 	return []forgery{
 		by("root-of-the-same-name", untrusted, under(foreign, forStamping)),
-		by("self-made", untrusted, func(*house) *identity { return selfMade("Time-stamp authority") }),
+		by("self-made", untrusted, func(*fakeIssuer) *identity { return selfMade("Time-stamp authority") }),
 		by("under-the-sealing-root", untrusted, under(sealRoot, forStamping)),
 		by("usage-not-critical", untrusted, under(tsaRoot, func(c *x509.Certificate) {
 			c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usageStamping)}
@@ -40,7 +40,7 @@ func stampers() []forgery {
 		})),
 		by("without-usage", untrusted, under(tsaRoot, nil)),
 		by("sealing-certificate", untrusted, under(tsaRoot, forSealing)),
-		by("sealer-itself", untrusted, func(h *house) *identity { return h.sealer }),
+		by("sealer-itself", untrusted, func(h *fakeIssuer) *identity { return h.sealer }),
 		by("expired-when-stamped", untrusted, under(tsaRoot, func(c *x509.Certificate) {
 			forStamping(c)
 			c.NotAfter = sealTime.AddDate(0, 0, -1)

@@ -12,14 +12,14 @@ import (
 	"countersign/seal/verify"
 )
 
-// sealers are seals by those who must not: everything about them is sound.
-func sealers() []forgery {
+// sealerForgeries are seals by those who must not: everything about them is sound.
+func sealerForgeries() []forgery {
 	const class = "look-alike sealers"
 	// sealedBy is a file that somebody seals with this software and keys of their
 	// own, with the same names.
-	sealedBy := func(name string, want verify.Verdict, who func(h *house) *identity) forgery {
-		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forged), make: func(g *genuine) []byte {
-			h := newHouseLike(g.house)
+	sealedBy := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
+		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forgedText), make: func(g *genuine) []byte {
+			h := newFakeIssuerLike(g.house)
 			h.sealer = who(h)
 			if i := h.sealer.issuer; i != nil {
 				issuers := map[string]*identity{i.cert.SerialNumber.String(): i}
@@ -31,11 +31,11 @@ func sealers() []forgery {
 			return h.sealAsOurs(g.level)
 		}}
 	}
-	under := func(root func(h *house) *identity, change func(*x509.Certificate)) func(h *house) *identity {
-		return func(h *house) *identity { return root(h).issue("Countersign", change) }
+	under := func(root func(h *fakeIssuer) *identity, change func(*x509.Certificate)) func(h *fakeIssuer) *identity {
+		return func(h *fakeIssuer) *identity { return root(h).issue("Countersign", change) }
 	}
-	sealRoot := func(h *house) *identity { return h.sealRoot }
-	tsaRoot := func(h *house) *identity { return h.tsaRoot }
+	sealRoot := func(h *fakeIssuer) *identity { return h.sealRoot }
+	tsaRoot := func(h *fakeIssuer) *identity { return h.tsaRoot }
 	// named is a certificate under the same root for a subject that looks like
 	// the service's; only one organisation under that root is trusted.
 	named := func(name string, subject pkix.Name) forgery {
@@ -43,10 +43,10 @@ func sealers() []forgery {
 			forSealing(c)
 			c.Subject = subject
 		}))
-		f.trust = func(h *house) verify.Options { return h.trusting(trust.Under(h.sealRoot.cert, "Countersign")) }
+		f.trust = func(h *fakeIssuer) verify.Options { return h.trusting(trust.IssuedBy(h.sealRoot.cert, "Countersign")) }
 		return f
 	}
-	foreign := func(*house) *identity { return newRoot("Sealing root") }
+	foreign := func(*fakeIssuer) *identity { return newRoot("Sealing root") }
 	usage := func(usages ...asn1.ObjectIdentifier) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.ExtraExtensions = []pkix.Extension{extendedUsage(false, usages...)} }
 	}
@@ -64,9 +64,9 @@ func sealers() []forgery {
 		named("as-unit", pkix.Name{CommonName: "Countersign", OrganizationalUnit: []string{"Countersign"}}),
 		{
 			name: "sealer-revoked-by-who-pins-it", class: class, want: untrusted, shows: nothing("a key that was stolen before the document was sealed"),
-			make: func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
-			trust: func(h *house) verify.Options {
-				s := trust.Pin(h.sealer.cert)
+			make: func(g *genuine) []byte { return newFakeIssuerLike(g.house).make(g.level, agreement()).bytes },
+			trust: func(h *fakeIssuer) verify.Options {
+				s := trust.PinnedCertificate(h.sealer.cert)
 				s.Revoked = &trust.Revocation{At: sealTime.AddDate(0, 0, -1), Reason: "stolen"}
 				return h.trusting(s)
 			},
@@ -75,7 +75,7 @@ func sealers() []forgery {
 			name: "sealer-revoked-and-the-file-says-so", class: class, levels: []level{levelB, levelT, levelLT}, want: untrusted,
 			shows: nothing("a key that was stolen before the document was sealed"),
 			make: func(g *genuine) []byte {
-				h := newHouseLike(g.house)
+				h := newFakeIssuerLike(g.house)
 				h.network.revoked = map[string]time.Time{h.sealer.cert.SerialNumber.String(): sealTime.AddDate(0, 0, -1)}
 				h.now = renewTime
 				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealer.cert.SerialNumber))
@@ -85,7 +85,7 @@ func sealers() []forgery {
 			name: "sealer-stated-by-an-uncertified-responder", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
 			shows: nothing("a good answer by somebody who may not give it"),
 			make: func(g *genuine) []byte {
-				h := newHouseLike(g.house)
+				h := newFakeIssuerLike(g.house)
 				h.now = renewTime
 				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot.issue("Responder", nil), h.sealer.cert.SerialNumber))
 			},
@@ -94,12 +94,12 @@ func sealers() []forgery {
 			name: "sealer-stated-about-another", class: class, levels: []level{levelB, levelT, levelLT}, want: altered,
 			shows: nothing("a good answer about another certificate"),
 			make: func(g *genuine) []byte {
-				h := newHouseLike(g.house)
+				h := newFakeIssuerLike(g.house)
 				h.now = renewTime
 				return g.restated(h.network.statusOf(h.sealRoot, h.sealRoot, h.sealRoot.issue("Mallory", forSealing).cert.SerialNumber))
 			},
 		},
-		sealedBy("self-made", untrusted, func(*house) *identity { return selfMade("Countersign") }),
+		sealedBy("self-made", untrusted, func(*fakeIssuer) *identity { return selfMade("Countersign") }),
 		sealedBy("root-of-the-same-name", untrusted, under(foreign, forSealing)),
 		sealedBy("tls-certificate-of-stamp-root", untrusted, under(tsaRoot, usage(usageServer))),
 		sealedBy("sealing-certificate-of-stamp-root", untrusted, under(tsaRoot, forSealing)),
@@ -112,17 +112,17 @@ func sealers() []forgery {
 			forSealing(c)
 			c.KeyUsage = x509.KeyUsageKeyAgreement
 		})),
-		sealedBy("authority-itself", untrusted, func(h *house) *identity { return h.sealRoot }),
+		sealedBy("authority-itself", untrusted, func(h *fakeIssuer) *identity { return h.sealRoot }),
 		sealedBy("authority-below", untrusted, under(sealRoot, func(c *x509.Certificate) {
 			c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
 		})),
-		sealedBy("issued-by-a-sealer", broken, func(h *house) *identity { return h.sealer.issue("Countersign", forSealing) }),
+		sealedBy("issued-by-a-sealer", broken, func(h *fakeIssuer) *identity { return h.sealer.issue("Countersign", forSealing) }),
 		sealedBy("expired-when-sealed", untrusted, under(sealRoot, func(c *x509.Certificate) {
 			forSealing(c)
 			c.NotAfter = sealTime.AddDate(0, 0, -1)
 		})),
 		{
-			name: "sealer-second-seal-over-a-genuine-one", class: class, want: broken, shows: poppler(forged), make: func(g *genuine) []byte {
+			name: "sealer-second-seal-over-a-genuine-one", class: class, want: broken, shows: poppler(forgedText), make: func(g *genuine) []byte {
 				// What was sealed, with a forged update that takes the seal out of
 				// sight, is the original of a file that the forger seals.
 				b := g.bytes
@@ -130,34 +130,34 @@ func sealers() []forgery {
 				for _, key := range []string{"Perms", "AcroForm", "Names", "AF", "DSS"} {
 					catalog = with(catalog, key, "")
 				}
-				b = update(b, map[int]string{objCatalog: catalog, objContent: textStream(forged)})
-				own := newHouse()
+				b = update(b, map[int]string{objCatalog: catalog, objContent: textStream(forgedText)})
+				own := newFakeIssuer()
 				return own.sealOver(b)
 			},
 		},
 		{
 			name: "sealer-trust-in-nobody", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who trusts nobody"),
-			make:  func(g *genuine) []byte { return newHouseLike(g.house).make(g.level, agreement()).bytes },
-			trust: func(*house) verify.Options { return verify.Options{} },
+			make:  func(g *genuine) []byte { return newFakeIssuerLike(g.house).make(g.level, agreement()).bytes },
+			trust: func(*fakeIssuer) verify.Options { return verify.Options{} },
 		},
 		{
 			name: "sealer-record-key-unknown", class: class, want: untrusted, shows: nothing("a genuine file, judged by somebody who knows other keys"),
 			make: func(g *genuine) []byte {
-				h := newHouseLike(g.house)
+				h := newFakeIssuerLike(g.house)
 				h.record = newRoot("x").key
 				g = h.make(g.level, agreement())
 				return g.bytes
 			},
-			trust: func(h *house) verify.Options {
+			trust: func(h *fakeIssuer) verify.Options {
 				opt := h.trust()
 				opt.Trust.RecordKeys = map[string]trust.RecordKey{"k2": opt.Trust.RecordKeys["k1"]}
 				return opt
 			},
 		},
 		{
-			name: "sealer-record-key-another", class: class, want: broken, shows: poppler(forged),
+			name: "sealer-record-key-another", class: class, want: broken, shows: poppler(forgedText),
 			make: func(g *genuine) []byte {
-				h := newHouseLike(g.house)
+				h := newFakeIssuerLike(g.house)
 				h.record = newRoot("x").key
 				return h.sealAsOurs(g.level)
 			},
@@ -168,10 +168,10 @@ func sealers() []forgery {
 // sealAsOurs seals the forger's agreement with whatever certificate the house
 // has, even one with which the service would not start: the signature and the
 // increments are made by hand.
-func (h *house) sealAsOurs(l level) []byte {
+func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	d := newDraft()
-	d.objects[objContent] = textStream(forged)
-	own := newHouseLike(h)
+	d.objects[objContent] = textStream(forgedText)
+	own := newFakeIssuerLike(h)
 	own.sealer = h.sealRoot.issue("Countersign", withOCSP(h.sealRoot, forSealing))
 	g := own.make(l, d.bytes())
 	g.house = h
@@ -180,7 +180,7 @@ func (h *house) sealAsOurs(l level) []byte {
 
 // sealOver appends the sealing increment of a file of the house's own to
 // another file, signed for that: the service itself would refuse to.
-func (h *house) sealOver(b []byte) []byte {
+func (h *fakeIssuer) sealOver(b []byte) []byte {
 	own := h.make(levelB, agreement())
 	inc := takeApart(own.sealed, len(own.original))
 	inc.trailer = with(inc.trailer, "Prev", fmt.Sprint(lastXRef(b)))

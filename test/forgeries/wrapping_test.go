@@ -16,24 +16,24 @@ const (
 	forgedInside = "Ada pays 999 euros to Jomo"
 )
 
-// wrappings are signature wrapping attacks (SWA): the second part of what the
+// wrappingForgeries are signature wrapping attacks (SWA): the second part of what the
 // signature covers is moved, and something is put in its place.
-func wrappings() []forgery {
+func wrappingForgeries() []forgery {
 	const class = "signature wrapping"
 	unarchived := []level{levelB, levelT}
 	return []forgery{
 		{
-			name: "swa-second-byte-range", class: class, levels: unarchived, want: broken, shows: poppler(forged),
+			name: "swa-second-byte-range", class: class, levels: unarchived, want: broken, shows: poppler(forgedText),
 			make: func(g *genuine) []byte { return wrapped(g, "/ByteRange[0 %d %d %d]") },
 		},
 		{
-			name: "swa-byte-range-in-another-object", class: class, levels: unarchived, want: broken, shows: poppler(forged),
+			name: "swa-byte-range-in-another-object", class: class, levels: unarchived, want: broken, shows: poppler(forgedText),
 			make: func(g *genuine) []byte {
 				return wrapped(g, ">>\nendobj\n7000 0 obj\n<</Type/Sig/ByteRange[0 %d %d %d]")
 			},
 		},
 		{
-			name: "swa-comment", class: class, levels: unarchived, want: broken, shows: poppler(forged),
+			name: "swa-comment", class: class, levels: unarchived, want: broken, shows: poppler(forgedText),
 			make: func(g *genuine) []byte { return wrapped(g, "%% %d %d %d\n") },
 		},
 	}
@@ -51,7 +51,7 @@ func wrapped(g *genuine, entry string) []byte {
 	build := func(moved int) []byte {
 		w := &writer{b: bytes.Clone(b[:h.from])}
 		w.text("<" + hex.EncodeToString(h.value(b)) + ">").text(fmt.Sprintf(entry, h.from, moved, len(second))).text(">>\nendobj\n")
-		w.object(objContent, 0, textStream(forged))
+		w.object(objContent, 0, textStream(forgedText))
 		w.text("%" + strings.Repeat("x", start-len(w.b)-2) + "\n")
 		at := len(g.original) + len(inc.lead)
 		for _, p := range inc.parts {

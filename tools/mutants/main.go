@@ -1,4 +1,4 @@
-// Command mutants changes the code in small ways, one at a time, and tells which changes no test notices.
+// Command mutants changes the code in small ways, one at a time, and says which changes no test notices.
 //
 // All changes are compiled into the test binaries at once, each behind a switch that an environment
 // variable turns on, so that a change costs no build, only the tests that reach it. The sources stay as

@@ -1,0 +1,114 @@
+package activities_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestClosingMailsGoToInvitedSignersAlone: neither are those who ended it.
+func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		told := func() (out []string) {
+			env.mails.mu.Lock()
+			defer env.mails.mu.Unlock()
+			for _, m := range env.mails.mails {
+				out = append(out, m.To.Email)
+			}
+			env.mails.mails = nil
+			return out
+		}
+		inTurn := func(i int) int { return 1 + i/2 } // two, and then the third
+		people := []string{"a@example.com", "b@example.com", "c@example.com"}
+
+		e, in := env.sentInTurn(inTurn, people...)
+		why := "a mistake"
+		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), &why) })
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		assert.Contains(env.t, env.mails.mails[0].Text, "Acme cancelled the signing of")
+		assert.Contains(env.t, env.mails.mails[0].Text, why)
+		assert.Equal(env.t, people[:2], told())
+
+		e, in = env.sentInTurn(inTurn, people...)
+		env.change(e, func(e *models.Envelope) error {
+			l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
+			_, err := e.Decline(env.act(), l, &why)
+			return err
+		})
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		assert.Contains(env.t, env.mails.mails[0].Text, "Name declined to sign")
+		assert.Equal(env.t, people[1:2], told())
+
+		e, in = env.sentInTurn(inTurn, people...)
+		env.clock.Add(31 * 24 * time.Hour)
+		env.change(e, func(e *models.Envelope) error { return e.Expire(env.act()) })
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+		assert.NotContains(env.t, env.mails.mails[0].Text, "cancelled")
+		assert.NotContains(env.t, env.mails.mails[0].Text, "declined")
+		assert.Equal(env.t, people[:2], told())
+	})
+}
+
+// TestNothingIsSealedOnABrokenChain: what was recorded is not what is there, so
+// there is nothing that a seal could vouch for.
+func TestNothingIsSealedOnABrokenChain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		db, err := env.Store.DB()
+		require.NoError(env.t, err)
+		_, err = db.ExecContext(env.t.Context(), "UPDATE envelopes SET audit_head = '"+strings.Repeat("ab", 32)+"' WHERE id = '"+e.ID.String()+"'")
+		require.NoError(env.t, err)
+		_, err = env.env.ExecuteActivity(env.Seal, in)
+		require.ErrorContains(env.t, err, "chain")
+		got, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.StatusSealing, got.Status)
+		assert.Empty(env.t, got.Sealed())
+		assert.Zero(env.t, env.sealer.n, "no file was sealed")
+		assert.Equal(env.t, models.SealingChainBroken, env.problem(e.ID))
+	})
+}
+
+// TestTheFileThatWasUploadedIsSealed: each document's own, by the hash that was recorded.
+func TestTheFileThatWasUploadedIsSealed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.NotNil(env.t, env.sealer.last.Original)
+		assert.Equal(env.t, emptyHash, env.sealer.last.OriginalSHA256)
+		assert.Equal(env.t, e.Originals()[1].ID.String(), env.sealer.last.Document.ID)
+		require.Len(env.t, env.sealer.last.Documents, 2)
+	})
+}
+
+// TestFilesThatFitGoAlong: to the byte, with the mail as with what it says later.
+func TestFilesThatFitGoAlong(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 30, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		e, err := env.Store.Envelope(ctx, env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		env.AttachmentLimit = e.Sealed()[0].Size + e.Sealed()[1].Size
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		assert.Empty(env.t, plan.RemindDays, "everybody has the files")
+		env.AttachmentLimit--
+		plan, err = env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+	})
+}

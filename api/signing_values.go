@@ -1,0 +1,231 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+)
+
+// filledView is what somebody who has signed entered into a field, and where.
+type filledView struct {
+	FieldID    uuid.UUID        `json:"fieldId"`
+	SignerID   uuid.UUID        `json:"signerId"`
+	SignerName string           `json:"signerName"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Value      *string          `json:"value"`   // null for a picture
+	Picture    *string          `json:"picture"` // its SHA-256; null for a text
+	SignedAt   *time.Time       `json:"signedAt"`
+}
+
+// filledFields are the values of everyone who has signed e: signers in the order in
+// which they signed, the values of each in the order of the fields.
+func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
+	out := []filledView{}
+	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return g.Status != models.SignerSigned })
+	if len(signed) == 0 {
+		return out, nil
+	}
+	slices.SortStableFunc(signed, func(a, b *models.Signer) int { return a.SignedAt.Compare(*b.SignedAt) })
+	values, err := s.Store.ValuesWithoutPictures(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	byField := make(map[uuid.UUID]models.FieldValue, len(values))
+	for _, v := range values {
+		byField[v.FieldID] = v
+	}
+	for _, g := range signed {
+		for _, f := range e.Fields {
+			v, ok := byField[f.ID]
+			if f.SignerID != g.ID || !ok {
+				continue
+			}
+			entry := filledView{
+				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page,
+				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: utcPtr(g.SignedAt),
+			}
+			if v.ImageSHA256 != "" {
+				entry.Picture = &v.ImageSHA256
+			} else {
+				entry.Value = &v.Text
+			}
+			out = append(out, entry)
+		}
+	}
+	return out, nil
+}
+
+// changedValues is the refusal of a signature for values that are not all by
+// now, with all of them. What it shows is noted as shown.
+func (s *Server) changedValues(c *gin.Context, l signerLink) error {
+	ctx := c.Request.Context() // no part of what the request asked for: it is refused, and can be sent again
+	e, err := s.Store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
+		act := s.signerContext(c, l)
+		if err := e.CheckSign(act, l.Link); err != nil {
+			return err // signed, or closed, since
+		}
+		_, err := e.RecordShown(act, l.Link)
+		return err
+	})
+	if err != nil {
+		return notFoundAsInvalidLink(err)
+	}
+	filled, err := s.filledFields(ctx, e)
+	if err != nil {
+		return err
+	}
+	refused := *models.ErrValuesChanged
+	refused.Details = map[string]any{"filled": filled, "shown": e.Signer(l.SignerID).Shown}
+	return &refused
+}
+
+// shown tells a page cheaply whether anybody has signed meanwhile.
+func (s *Server) shown(c *gin.Context, l signerLink) error {
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	act := s.signerContext(c, l)
+	signer, err := e.Reader(l.Link, act.At, false)
+	if err != nil {
+		return err
+	}
+	if !signer.Confirmed(act) {
+		c.JSON(http.StatusOK, gin.H{"shown": nil})
+		return nil
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"shown": now.Digest})
+	return nil
+}
+
+// signingPicture gives a picture that somebody signed with.
+func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
+	e, err := s.confirmedReading(c, l)
+	if err != nil {
+		return err
+	}
+	filled, err := s.filledFields(c.Request.Context(), e)
+	if err != nil {
+		return err
+	}
+	hash := c.Param("sha256")
+	for _, f := range filled {
+		if f.Picture == nil || *f.Picture != hash {
+			continue
+		}
+		v, err := s.Store.Value(c.Request.Context(), e.ID, f.FieldID)
+		if err != nil {
+			return err
+		}
+		c.Header("ETag", `"`+hash+`"`)
+		c.Header("Content-Type", "image/png")
+		http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(v.Image))
+		return nil
+	}
+	return models.ErrNotFound
+}
+
+// confirmedReading loads the envelope of a link whose client is confirmed.
+func (s *Server) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return nil, err
+	}
+	_, err = e.ConfirmedReader(s.signerContext(c, l), l.Link)
+	return e, err
+}
+
+// readingCopyRequested reads the parameter that asks for the reading copy.
+func readingCopyRequested(c *gin.Context) (bool, error) {
+	v, given := c.GetQuery("entries")
+	if !given || v == "false" {
+		return false, nil
+	}
+	if v == "true" {
+		return true, nil
+	}
+	return false, models.InvalidField("entries", "must be true or false")
+}
+
+// maxConcurrentReadingCopies is how many reading copies are made at a time.
+const maxConcurrentReadingCopies = 4
+
+// sendReadingCopy streams a document with the values of those who have signed.
+func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
+	ctx := c.Request.Context()
+	filled, err := s.filledFields(ctx, e)
+	if err != nil {
+		return err
+	}
+	now, err := e.Shown()
+	if err != nil {
+		return err
+	}
+	job := seal.Reading{OriginalSHA256: d.SHA256, Version: now.Digest, PageCount: d.PageCount, Names: map[string]string{}}
+	pictures := make(map[string][]byte)
+	for _, v := range filled {
+		if v.DocumentID != d.ID {
+			continue
+		}
+		job.Names[v.SignerID.String()] = v.SignerName
+		value := seal.Value{
+			FieldID: v.FieldID.String(), SignerID: v.SignerID.String(), Kind: seal.Kind(v.Type), Page: v.Page, X: v.X, Y: v.Y, W: v.W, H: v.H,
+		}
+		switch {
+		case v.Picture != nil:
+			if pictures[*v.Picture] == nil {
+				stored, err := s.Store.Value(ctx, e.ID, v.FieldID)
+				if err != nil {
+					return err
+				}
+				pictures[*v.Picture] = stored.Image
+			}
+			value.PNG = pictures[*v.Picture]
+		case v.Type == models.FieldCheckbox:
+			value.Checked = *v.Value == "true"
+		default:
+			value.Text = *v.Value
+		}
+		job.Values = append(job.Values, value)
+	}
+	f, err := s.openFile(ctx, e, d)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	select {
+	case s.readingCopySlots <- struct{}{}:
+		defer func() { <-s.readingCopySlots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	job.Original, job.Size = f, f.Size()
+	copied, err := seal.ReadingCopy(job)
+	if err != nil {
+		return err
+	}
+	h := c.Writer.Header()
+	h.Set("Content-Type", d.MimeType)
+	h.Set("Content-Disposition", contentDisposition("inline", e.FileName(d)))
+	h.Set("ETag", `"`+d.SHA256+"-"+now.Digest+`"`)
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, copied)
+	return nil
+}

@@ -1,0 +1,86 @@
+package credential
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"countersign/store"
+)
+
+// The keys are loaded again when they are keyCacheTTL old, and for a token whose
+// key is not known no sooner than minReloadInterval after the last time: tokens that
+// name made-up keys cost no more than that.
+const (
+	keyCacheTTL       = 30 * time.Second
+	minReloadInterval = time.Second
+)
+
+// keyRing holds the keys, newest first; the first of them signs.
+type keyRing struct {
+	load func() ([]store.Key, error) // nil: they stay as they are
+
+	loading sync.Mutex // held while they are loaded: nobody waits for that but who needs it
+	current atomic.Pointer[keySet]
+}
+
+// keySet is what was found when it was last asked for.
+type keySet struct {
+	keys []store.Key
+	at   time.Time
+}
+
+func newKeyRing(keys []store.Key, at time.Time) (*keyRing, error) {
+	if !canSign(keys) {
+		return nil, errors.New("tokens: there is no key to sign with")
+	}
+	r := &keyRing{}
+	r.current.Store(&keySet{keys, at})
+	return r, nil
+}
+
+// canSign reports whether the first of the keys can sign.
+func canSign(keys []store.Key) bool { return len(keys) > 0 && !keys[0].Retired }
+
+// signer is the key that signs now.
+func (r *keyRing) signer(now time.Time) store.Key {
+	if now.Sub(r.current.Load().at) >= keyCacheTTL && r.loading.TryLock() {
+		r.reload(now, keyCacheTTL)
+		r.loading.Unlock()
+	}
+	return r.current.Load().keys[0]
+}
+
+// byID finds the key of a token.
+func (r *keyRing) byID(id string, now time.Time) (store.Key, bool) {
+	if k, ok := r.current.Load().find(id); ok {
+		return k, true
+	}
+	r.loading.Lock()
+	r.reload(now, minReloadInterval)
+	r.loading.Unlock()
+	return r.current.Load().find(id)
+}
+
+func (l *keySet) find(id string) (store.Key, bool) {
+	for _, k := range l.keys {
+		if k.ID == id {
+			return k, true
+		}
+	}
+	return store.Key{}, false
+}
+
+// reload loads the keys again if they are older than that. The caller holds loading.
+func (r *keyRing) reload(now time.Time, age time.Duration) {
+	was := r.current.Load()
+	if r.load == nil || now.Sub(was.at) < age {
+		return
+	}
+	keys, err := r.load()
+	if err != nil || !canSign(keys) {
+		keys = was.keys
+	}
+	r.current.Store(&keySet{keys, now})
+}

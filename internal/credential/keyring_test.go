@@ -1,0 +1,92 @@
+package credential_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/credential"
+	"countersign/internal/testkit"
+	"countersign/store"
+)
+
+func key(t *testing.T, id string, retired bool) store.Key {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return store.Key{ID: id, Private: k, Retired: retired}
+}
+
+// TestTokensFollowTheKeys: new keys are taken up after half a minute, or at the
+// first token that names one; made-up names cost a look a second.
+func TestTokensFollowTheKeys(t *testing.T) {
+	t.Parallel()
+	clock, app := testkit.NewClock(), uuid.New()
+	one, two := key(t, "one", false), key(t, "two", false)
+	now := []store.Key{one}
+	asked, fail := 0, error(nil)
+	follower := func() *credential.Tokens {
+		tokens, err := credential.NewTokens([]store.Key{one}, clock.Now)
+		require.NoError(t, err)
+		tokens.ReloadFrom(func() ([]store.Key, error) { asked++; return now, fail })
+		return tokens
+	}
+	issuer, checker := follower(), follower()
+	issue := func() string {
+		token, err := issuer.IssueAccess(app)
+		require.NoError(t, err)
+		return token
+	}
+	old := issue()
+	one.Retired = true
+	now = []store.Key{two, one}
+	_, err := checker.VerifyAccess(issue())
+	require.NoError(t, err)
+	require.Zero(t, asked, "nobody looks as long as the keys are fresh")
+
+	fail = errors.New("the database does not answer")
+	clock.Add(30 * time.Second)
+	_, err = checker.VerifyAccess(issue())
+	require.NoError(t, err, "the keys stay as they are")
+	require.Equal(t, 1, asked)
+	fail = nil
+	clock.Add(30 * time.Second)
+	fresh := issue() // by the new key
+	require.Equal(t, 2, asked)
+	_, err = checker.VerifyAccess(fresh)
+	require.NoError(t, err)
+	require.Equal(t, 3, asked, "it looked at once")
+	_, err = checker.VerifyAccess(old)
+	require.NoError(t, err)
+
+	stranger, err := credential.NewTokens([]store.Key{key(t, "made up", false)}, clock.Now)
+	require.NoError(t, err)
+	forged, err := stranger.IssueAccess(app)
+	require.NoError(t, err)
+	for range 10 {
+		_, err = checker.VerifyAccess(forged)
+		require.Error(t, err)
+	}
+	require.Equal(t, 3, asked, "it has just looked")
+	clock.Add(999 * time.Millisecond)
+	_, err = checker.VerifyAccess(forged)
+	require.Error(t, err)
+	require.Equal(t, 3, asked, "it has just looked, still")
+	clock.Add(time.Millisecond)
+	_, err = checker.VerifyAccess(forged)
+	require.Error(t, err)
+	require.Equal(t, 4, asked)
+
+	now = []store.Key{one} // all retired: nothing that could sign
+	clock.Add(time.Minute)
+	_, err = checker.VerifyAccess(issue())
+	require.NoError(t, err)
+	_, err = credential.NewTokens(now, clock.Now)
+	require.ErrorContains(t, err, "no key to sign with")
+}

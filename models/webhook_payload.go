@@ -1,0 +1,95 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// WebhookPayload is what a webhook is told: one body that serves the nested and the
+// flat reading of the interface.
+type WebhookPayload struct {
+	Event       EventName   `json:"event"`
+	ID          uuid.UUID   `json:"id"` // of the event; consumers deduplicate by it
+	CreatedAt   time.Time   `json:"createdAt"`
+	Data        WebhookData `json:"data"`
+	EnvelopeID  uuid.UUID   `json:"envelopeId"`
+	CompletedAt *time.Time  `json:"completedAt"`
+	DocumentURL string      `json:"documentUrl"`
+}
+
+// WebhookData is the state of the envelope right after the event.
+type WebhookData struct {
+	EnvelopeID        uuid.UUID       `json:"envelopeId"`
+	TenantID          string          `json:"tenantId"`
+	Subject           *string         `json:"subject"`
+	Status            Status          `json:"status"`
+	SentAt            *time.Time      `json:"sentAt"`
+	ExpiresAt         *time.Time      `json:"expiresAt"`
+	CompletedAt       *time.Time      `json:"completedAt"`
+	VoidedAt          *time.Time      `json:"voidedAt"`
+	DocumentHashFinal *string         `json:"documentHashFinal"`
+	DocumentURL       string          `json:"documentUrl"`
+	Signers           []WebhookSigner `json:"signers"`
+	// Signer is the one the event is about, for signer events and envelope.declined.
+	Signer *WebhookSigner `json:"signer,omitempty"`
+	// Reason is why the envelope was voided or declined.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// WebhookSigner is a signer as webhooks see it.
+type WebhookSigner struct {
+	ID           uuid.UUID    `json:"id"`
+	Name         string       `json:"name"`
+	Email        string       `json:"email"`
+	Status       SignerStatus `json:"status"`
+	RoutingOrder int          `json:"routingOrder"`
+	SignedAt     *time.Time   `json:"signedAt"`
+}
+
+// IsWebhookEvent reports whether webhooks hear of the event.
+func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents, n) }
+
+// WebhookPayload is the webhook body for ev. baseURL is the service's address.
+func (e *Envelope) WebhookPayload(ev *Event, baseURL string) ([]byte, error) {
+	kind := DocumentOriginal
+	if e.Status == StatusCompleted {
+		kind = DocumentSealed
+	}
+	url := fmt.Sprintf("%s/v1/envelopes/%s/document?kind=%s", baseURL, e.ID, kind)
+	d := WebhookData{
+		EnvelopeID: e.ID, TenantID: e.TenantID, Subject: e.Subject, Status: e.Status.Public(), SentAt: e.SentAt, ExpiresAt: e.ExpiresAt,
+		CompletedAt: e.CompletedAt, VoidedAt: e.VoidedAt, DocumentHashFinal: e.HashFinal, DocumentURL: url, Signers: []WebhookSigner{},
+	}
+	for _, s := range e.Signers {
+		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt}
+		d.Signers = append(d.Signers, n)
+		if s.ID == ev.SignerID {
+			d.Signer = &n
+		}
+	}
+	if r, ok := ev.Detail["reason"].(string); ok {
+		d.Reason = &r
+	}
+	b, err := json.Marshal(WebhookPayload{
+		Event: ev.Name, ID: ev.ID, CreatedAt: ev.Timestamp, Data: d, EnvelopeID: e.ID, CompletedAt: e.CompletedAt, DocumentURL: url,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webhook body of %s: %w", ev.Name, err)
+	}
+	return b, nil
+}
+
+// PingPayload is the webhook body that tests an endpoint.
+func PingPayload(id, webhook uuid.UUID, at time.Time) ([]byte, error) {
+	b, err := json.Marshal(map[string]any{
+		"event": EventPing, "id": id, "createdAt": at, "data": map[string]any{"webhookId": webhook},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webhook body of ping: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,135 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/notify"
+)
+
+func TestBrokenAttachment(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	s := sender(t, server, "?tls=none")
+	lost := errors.New("object is gone")
+	m := hello()
+	m.Attachments = []notify.Attachment{file("a.pdf", func() (io.ReadCloser, error) { return nil, lost })}
+	require.ErrorIs(t, s.Send(t.Context(), m), lost)
+
+	closed := make(chan struct{})
+	m.Attachments = []notify.Attachment{
+		bytesFile("a.pdf", []byte("%PDF")),
+		file("b.pdf", func() (io.ReadCloser, error) {
+			return &failingCloser{Reader: io.MultiReader(strings.NewReader(strings.Repeat("x", 100_000)), failingReader{lost}), closed: closed}, nil
+		}),
+		bytesFile("c.pdf", []byte("%PDF")),
+	}
+	err := s.Send(t.Context(), m)
+	require.ErrorIs(t, err, lost)
+	var permanent *notify.PermanentError
+	assert.NotErrorAs(t, err, &permanent)
+	<-closed
+	assert.Eventually(t, func() bool { return server.cutMessages() == 1 }, 10*time.Second, 5*time.Millisecond)
+	assert.Empty(t, server.messages(), "no truncated mail")
+}
+
+type failingReader struct{ err error }
+
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
+
+type failingCloser struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (b *failingCloser) Close() error {
+	close(b.closed)
+	return nil
+}
+
+// smtpConversation answers as a server does that takes every mail.
+func smtpConversation(end func(line string) (string, bool)) func(string) (string, bool) {
+	data := false
+	return func(line string) (string, bool) {
+		verb := strings.ToUpper(strings.TrimSpace(line))
+		switch {
+		case data && verb == ".":
+			data = false
+			return end("DATA")
+		case data:
+			return "", true
+		case strings.HasPrefix(verb, "EHLO"):
+			return "250 localhost\r\n", true
+		case verb == "DATA":
+			data = true
+			return "354 go\r\n", true
+		case verb == "QUIT":
+			return end("QUIT")
+		}
+		return "250 ok\r\n", true
+	}
+}
+
+// What was taken is not sent again, however the conversation ends.
+func TestTakenIsSent(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(string) (string, bool){
+		"hangs up after DATA": func(string) (string, bool) { return "250 taken\r\n", false },
+		"refuses QUIT": func(step string) (string, bool) {
+			if step == "DATA" {
+				return "250 taken\r\n", true
+			}
+			return "500 no\r\n", true
+		},
+		"never answers QUIT": func(step string) (string, bool) {
+			if step == "DATA" {
+				return "250 taken\r\n", true
+			}
+			return "", true
+		},
+	}
+	for name, end := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sender(t, &mailServer{addr: smtpScript(t, "220 hello\r\n", smtpConversation(end))}, "?tls=none")
+			require.NoError(t, s.Send(t.Context(), hello()))
+		})
+	}
+}
+
+func TestUncertainIsRetried(t *testing.T) {
+	t.Parallel()
+	s := sender(t, &mailServer{addr: smtpScript(t, "220 hello\r\n", smtpConversation(func(string) (string, bool) { return "", false }))}, "?tls=none")
+	err := s.Send(t.Context(), hello())
+	require.ErrorContains(t, err, "connection lost")
+	var permanent *notify.PermanentError
+	assert.NotErrorAs(t, err, &permanent)
+}
+
+func TestDeadServers(t *testing.T) {
+	t.Parallel()
+	silent := smtpScript(t, "", func(string) (string, bool) { return "", true })
+	stuck := smtpScript(t, "220 hello\r\n", smtpConversation(func(string) (string, bool) { return "", true }))
+	web := smtpScript(t, "HTTP/1.1 400 Bad Request\r\n\r\n", func(string) (string, bool) { return "", false })
+	short := func(c *notify.SMTPConfig) { c.Timeout = 200 * time.Millisecond }
+	for name, addr := range map[string]string{"silent": silent, "stuck after DATA": stuck} {
+		start := time.Now()
+		err := sender(t, &mailServer{addr: addr}, "?tls=none", short).Send(t.Context(), hello())
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		assert.Less(t, time.Since(start), 5*time.Second)
+	}
+	require.ErrorContains(t, sender(t, &mailServer{addr: web}, "?tls=none").Check(t.Context()), "does not speak SMTP")
+	require.ErrorContains(t, sender(t, &mailServer{addr: "127.0.0.1:1"}, "").Check(t.Context()), "connection refused")
+	require.ErrorContains(t, sender(t, &mailServer{addr: "mail.invalid:25"}, "").Check(t.Context()), "name not found")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
+}

@@ -1,0 +1,41 @@
+package templates
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"countersign/internal/plaintext"
+)
+
+const (
+	maxName      = 120  // characters shown of a person's or file's name
+	maxSubject   = 255  // of a subject
+	maxMessage   = 5000 // of a message or reason
+	maxDocuments = 20   // named in an invitation
+)
+
+// line makes s one line of plain text, at most n characters long.
+func line(s string, n int) string { return truncate(plaintext.Line(s), n) }
+
+// lines keeps the line breaks of a message, at most one empty line in a row.
+func lines(s string) []string {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n\n").Replace(s)
+	s = truncate(strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd")), maxMessage)
+	var out []string
+	for l := range strings.SplitSeq(s, "\n") {
+		l = line(l, maxMessage)
+		if l == "" && (len(out) == 0 || out[len(out)-1] == "") {
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// truncate shortens s to n characters, the last of them an ellipsis.
+func truncate(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
+}

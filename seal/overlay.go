@@ -1,0 +1,259 @@
+package seal
+
+import (
+	"slices"
+	"strconv"
+
+	"countersign/seal/pdf"
+)
+
+// overlay is what a page's annotations do to what is drawn on it. Annotations are
+// painted after the page: a value below one would vanish. Such a value is drawn by
+// an annotation of its own, the last of the page.
+type overlay struct {
+	values  []bool // which values have an annotation above them
+	fields  []bool // which of them have a form field above them
+	dark    []bool // which of them would stand on dark ground, as far as is known
+	annots  []pdf.Value
+	changed bool // annots are not those of the original
+}
+
+// Flags of annotations (12.5.3).
+const (
+	flagHidden  = 1 << 1
+	flagPrint   = 1 << 2
+	flagNoView  = 1 << 5
+	flagLocked  = 1<<6 | 1<<7 | 1<<9 // read only, locked, locked contents
+	maxOverlaid = 20_000             // annotations of a page that are looked at
+)
+
+// RedrawsFields reports whether programs are asked to make the looks of form
+// fields anew (12.7.3).
+func RedrawsFields(f *pdf.File) (bool, error) {
+	catalog, _, err := f.Catalog()
+	if err != nil {
+		return false, err
+	}
+	form, err := pdf.OptionalDict(f, catalog.Get("AcroForm"))
+	if err != nil {
+		return false, err
+	}
+	v, err := f.Resolve(form.Get("NeedAppearances"))
+	return v.Bool(), err
+}
+
+// annotations finds out which values have an annotation above them.
+func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*overlay, error) {
+	o := &overlay{values: make([]bool, len(values)), fields: make([]bool, len(values)), dark: make([]bool, len(values))}
+	if page.Dict.Get("Annots").IsNull() {
+		return o, nil
+	}
+	list, err := p.file.Resolve(page.Dict.Get("Annots"))
+	if err != nil || !list.IsArray() {
+		return o, err
+	}
+	if values == nil && !p.dryRun {
+		return o, nil
+	}
+	if o.annots, err = list.Array(); err != nil {
+		return nil, err
+	}
+	_, h := g.Size()
+	boxes := make([]pdf.Box, len(values))
+	for i, v := range values {
+		boxes[i] = g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y)
+	}
+	for at, v := range o.annots[:min(len(o.annots), maxOverlaid)] {
+		d, err := pdf.OptionalDict(p.file, v)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.annotation(o, at, v, d, boxes); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (p *painter) annotation(o *overlay, at int, v pdf.Value, d pdf.Dict, boxes []pdf.Box) error {
+	kind, _ := d.Get("Subtype").Name()
+	flags, _ := d.Get("F").Int()
+	if d == nil || kind == "Link" || kind == "Popup" || flags&(flagHidden|flagNoView) != 0 {
+		return nil // nothing that could cover a value
+	}
+	rect, ok, err := p.rectangle(d.Get("Rect"))
+	if err != nil || !ok {
+		return err
+	}
+	covers := p.dryRun
+	for i, b := range boxes {
+		if rect.Overlaps(b) {
+			o.values[i], covers = true, true
+			o.fields[i] = o.fields[i] || kind == "Widget"
+			dark, err := p.darkAnnotation(d, kind)
+			if err != nil {
+				return err
+			}
+			o.dark[i] = o.dark[i] || dark
+		}
+	}
+	if covers && kind == "Widget" {
+		return p.lock(o, at, v, d, flags)
+	}
+	return nil
+}
+
+// lock makes a form field below a value what it is in a sealed document: no
+// program may change it. Those that put an input of their own in its place, above
+// all annotations, draw it in its turn then.
+func (p *painter) lock(o *overlay, at int, v pdf.Value, d pdf.Dict, flags int64) error {
+	if flags&flagLocked == flagLocked {
+		return nil
+	}
+	d = d.Clone()
+	d.Set("F", pdf.Value(strconv.FormatInt(flags|flagLocked, 10)))
+	ref, ok := v.Ref()
+	if !ok {
+		o.annots[at] = d.Value()
+		o.changed = true
+		return nil
+	}
+	if !p.locked[ref] { // it may be on several pages
+		p.locked[ref] = true
+		p.w.PutDict(ref, d)
+	}
+	return nil
+}
+
+// darkAnnotation reports whether dark ink might not be readable on an annotation.
+func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
+	if kind != "Widget" {
+		return true, nil // unknown
+	}
+	look, err := pdf.OptionalDict(p.file, d.Get("MK"))
+	if err != nil {
+		return false, err
+	}
+	colour, err := pdf.ArrayIn(p.file, look.Get("BG"))
+	if err != nil || len(colour) == 0 { // none, or no array: readers ignore it
+		return false, nil //nolint:nilerr // see above
+	}
+	light := 1.0
+	for i, c := range colour {
+		n, _ := c.Float()
+		switch len(colour) {
+		case 1:
+			light = n
+		case 3:
+			light -= (1 - n) * []float64{0.3, 0.59, 0.11}[i]
+		default:
+			light -= n * []float64{0.3, 0.59, 0.11, 1}[min(i, 3)]
+		}
+	}
+	return light < 0.55, nil
+}
+
+func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
+	list, err := pdf.ArrayIn(p.file, v)
+	if err != nil || len(list) != 4 {
+		return pdf.Box{}, false, nil //nolint:nilerr // readers do not show it
+	}
+	var n [4]float64
+	for i := range n {
+		e, err := p.file.Resolve(list[i])
+		if err != nil {
+			return pdf.Box{}, false, err
+		}
+		n[i], _ = e.Float()
+	}
+	return pdf.Box{X0: min(n[0], n[2]), Y0: min(n[1], n[3]), X1: max(n[0], n[2]), Y1: max(n[1], n[3])}, true, nil
+}
+
+// valuesAbove draws the values that annotations would cover.
+func (p *painter) valuesAbove(o *overlay, page pdf.Ref, g pdf.Geometry, values []Value, look pdf.Content) error {
+	const around = 2 // points: letters reach a little beyond their field
+	w, h := g.Size()
+	for i, v := range values {
+		if v.empty() || !o.values[i] {
+			continue
+		}
+		c := p.t.canvas(w, h)
+		m, err := p.value(c, v, look.Dark[i] || o.dark[i], 0)
+		if err != nil {
+			return err
+		}
+		bbox := pdf.Box{X0: v.X - around, Y0: h - v.Y - v.H - around, X1: v.X + v.W + around, Y1: h - v.Y + around}
+		form, err := p.marked(c, page, box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1), []markedContent{m}, matrixEntry(g.ToUser()))
+		if err != nil {
+			return err
+		}
+		what := m.alt
+		if what == "" {
+			what = v.Text
+		}
+		o.add(p, page, o.fields[i], g.Box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1), form, what)
+	}
+	return nil
+}
+
+// lineAbove draws the line at the foot as an annotation.
+func (p *painter) lineAbove(o *overlay, page pdf.Ref, g pdf.Geometry, line pdf.Ref) error {
+	k := p.lineScale(g)
+	if k == 0 {
+		return nil
+	}
+	width, height := p.lineWidth, sealLineSize*sealLineHeight
+	c := p.t.canvas(width, height)
+	c.do(line)
+	m := concat(pdf.Matrix{k, 0, 0, k, sealLineMargin, sealLineFoot}, g.ToUser())
+	form, err := c.form(matrixEntry(m))
+	if err != nil {
+		return err
+	}
+	o.add(p, page, false, g.Box(sealLineMargin, sealLineFoot, sealLineMargin+k*width, sealLineFoot+k*height), form, "")
+	return nil
+}
+
+func matrixEntry(m pdf.Matrix) pdf.Entry {
+	b := []byte{'['}
+	for i, n := range m {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendFloat(b, n, 'f', -1, 64)
+	}
+	return pdf.Entry{Key: "Matrix", Value: append(b, ']')}
+}
+
+// add appends an annotation that shows a form, on the screen and in print, and
+// that nobody may change.
+func (o *overlay) add(p *painter, page pdf.Ref, field bool, at pdf.Box, form pdf.Ref, what string) {
+	d := pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/Annot")},
+		{Key: "Subtype", Value: pdf.Value("/Stamp")},
+		{Key: "Rect", Value: box(at.X0, at.Y0, at.X1, at.Y1)},
+		{Key: "F", Value: pdf.Value(strconv.Itoa(flagPrint | flagLocked))},
+		{Key: "P", Value: page.Value()},
+		{Key: "AP", Value: slices.Concat(pdf.Value("<</N "), form.Value(), pdf.Value(">>"))},
+	}
+	if what != "" {
+		d.Set("Contents", pdf.AppendText(nil, what))
+	}
+	o.changed = true
+	if !field {
+		o.annots = append(o.annots, p.w.Add(d.Value()).Value())
+		return
+	}
+	// MuPDF and PDFium paint all form fields after all other annotations: what is
+	// above a field has to be one, too, if none that belongs to the form.
+	d.Set("Subtype", pdf.Value("/Widget"))
+	if p.redrawn {
+		// Poppler makes the looks of every field anew, but not of one without a type.
+		// MuPDF does not show that one.
+		o.annots = append(o.annots, p.w.Add(d.Value()).Value())
+	}
+	number := strconv.Itoa(len(o.annots))
+	d = append(d, pdf.Entry{Key: "FT", Value: pdf.Value("/Btn")}, pdf.Entry{Key: "Ff", Value: pdf.Value("65537")}, // a push button, read only
+		pdf.Entry{Key: "T", Value: pdf.AppendText(nil, p.name("V"+number))})
+	o.annots = append(o.annots, p.w.Add(d.Value()).Value())
+}

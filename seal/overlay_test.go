@@ -1,0 +1,254 @@
+package seal_test
+
+import (
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+)
+
+// renderings draws a page with poppler and MuPDF, one pixel per point.
+func renderings(t testing.TB, file string, page int) map[string]image.Image {
+	t.Helper()
+	dir := t.TempDir()
+	out := map[string]image.Image{}
+	n := fmt.Sprint(page)
+	for name, args := range map[string][]string{
+		"poppler": {"pdftoppm", "-r", "72", "-cropbox", "-f", n, "-l", n, "-png", "-singlefile", file, filepath.Join(dir, "poppler")},
+		"mupdf":   {"mutool", "draw", "-q", "-r", "72", "-o", filepath.Join(dir, "mupdf.png"), file, n},
+	} {
+		msg, _ := run(t, args[0], args[1:]...) // of broken content, MuPDF complains and draws what there is
+		f, err := os.Open(filepath.Join(dir, name+".png"))
+		require.NoError(t, err, msg)
+		out[name], err = png.Decode(f)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	return out
+}
+
+// different returns the box around the pixels that differ.
+func different(a, b image.Image) image.Rectangle {
+	var out image.Rectangle
+	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {
+		for x := a.Bounds().Min.X; x < a.Bounds().Max.X; x++ {
+			r1, g1, b1, _ := a.At(x, y).RGBA()
+			r2, g2, b2, _ := b.At(x, y).RGBA()
+			if r1 != r2 || g1 != g2 || b1 != b2 {
+				out = out.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return out
+}
+
+// TestValuesAboveAnnotations: what an annotation would cover is drawn above it.
+func TestValuesAboveAnnotations(t *testing.T) {
+	t.Parallel()
+	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
+	s := newSealerFixture(t).sealer(t)
+	for name, tt := range map[string]struct {
+		page, catalog, annotation string
+	}{
+		"form field":           {"/Annots[1000 0 R]", "/AcroForm<</Fields[1000 0 R]>>", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
+		"field without looks":  {"/Annots[1000 0 R]", "/AcroForm<</Fields[1000 0 R]/NeedAppearances true/DA(/F1 0 Tf 0 g)/DR<</Font<</F1 3 0 R>>>>>>", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/V(Box)/DA(/F1 9 Tf 0 g)/MK<</BG[0.8 0.9 1]>>/F 4/Rect[100 150 300 250]>>"},
+		"annotation":           {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
+		"annotation, rotated":  {"/Rotate 90/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Stamp/F 4/Rect[0 0 300 400]/AP<</N 1001 0 R>>>>"},
+		"direct annotation":    {"/Annots[<</Type/Annot/Subtype/Stamp/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>]", "", "null"},
+		"user unit, turned":    {"/Rotate 270/UserUnit 1/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Stamp/F 4/Rect[0 0 400 300]/AP<</N 1001 0 R>>>>"},
+		"not shown, not moved": {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 2/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			original := classicPDF(layout{
+				catalog: tt.catalog, pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources + tt.page}},
+				objects: []string{tt.annotation, look, "[1000 0 R]"},
+			})
+			admitted(t, original)
+			j := job(t, original)
+			j.Values = []seal.Value{
+				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)},
+				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "Lovelace"},
+			}
+			file, b := sealed(t, s, j)
+			dir := t.TempDir()
+			before := filepath.Join(dir, "before.pdf")
+			require.NoError(t, os.WriteFile(before, original, 0o600))
+			unsealed := renderings(t, before, 1)
+			for reader, img := range renderings(t, file, 1) {
+				got := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+				require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s shows the green quarter of the marker, all of it: %v", reader, got)
+				changed := different(unsealed[reader], img)
+				require.GreaterOrEqual(t, changed.Min.Y, 58, "%s: nothing but the fields and the line at the foot has changed: %v", reader, changed)
+			}
+			words, err := run(t, "pdftotext", file, "-")
+			require.NoError(t, err)
+			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "once, as text: %s", words)
+			if tt.catalog != "" {
+				require.Contains(t, string(b[len(original):]), "/F 708", "the field is locked")
+			}
+			if name == "not shown, not moved" {
+				require.NotContains(t, string(b[len(original):]), "/Subtype /Stamp")
+			}
+		})
+	}
+}
+
+func admitted(t testing.TB, b []byte) admission.Info {
+	t.Helper()
+	info, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
+	require.NoError(t, err)
+	return info
+}
+
+// TestUncleanContent: content that restores more graphics states than it saves, or
+// leaves something open, is shown as before, and hides neither values nor the line
+// at the foot.
+func TestUncleanContent(t *testing.T) {
+	t.Parallel()
+	s := newSealerFixture(t).sealer(t)
+	const text = "BT /F1 24 Tf 20 200 Td (Agreement) Tj ET "
+	broken := deflated([]byte(text + strings.Repeat("% comment\n", 1000)))
+	broken = broken[:len(broken)/2]
+	for name, tt := range map[string]struct{ content, extra string }{
+		"Q too many at the end":    {content: "q 0.5 0 0 0.5 0 0 cm BT /F1 24 Tf 20 400 Td (Agreement) Tj ET Q Q"},
+		"Q too many after a cm":    {content: "0.5 0 0 0.5 0 0 cm Q Q BT /F1 24 Tf 20 400 Td (Agreement) Tj ET q"},
+		"Q too many and q":         {content: "q Q Q Q 1 0 0 rg 10 200 50 50 re f q q 0.5 0 0 0.5 0 0 cm"},
+		"an open string":           {content: text + "("},
+		"an open array":            {content: text + "[ 1 2"},
+		"an open dictionary":       {content: text + "/X << /A"},
+		"an open text object":      {content: "BT /F1 24 Tf 20 200 Td (Agreement) Tj"},
+		"open marked content":      {content: text + "/OC /Hidden BDC"},
+		"an inline image, no end":  {content: text + "BI /W 1 /H 1 /CS /G /BPC 8 ID x"},
+		"a compressed stream, cut": {extra: "/Contents 1000 0 R"},
+		"operands at the end":      {content: text + "1 2 3"},
+		"unknown operators":        {content: text + "7 c8.734"},
+		"too few operands":         {content: text + "7 m 8 9 l"},
+		"stray delimiters":         {content: text + ") > }"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := page{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/Properties<</Hidden 1001 0 R>>>>" + tt.extra, content: tt.content}
+			original := classicPDF(layout{
+				catalog: "/OCProperties<</OCGs[1001 0 R]/D<</OFF[1001 0 R]>>>>", pages: []page{one, one}, // the second one without values
+				objects: []string{
+					fmt.Sprintf("<</Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream", len(broken), broken),
+					"<</Type/OCG/Name(Hidden)>>",
+				},
+			})
+			admitted(t, original)
+			j := job(t, original)
+			j.Values = []seal.Value{
+				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 220, Y: 60, W: 80, H: 40, PNG: marker(t)},
+				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 220, Y: 120, W: 80, H: 20, Text: "Lovelace"},
+			}
+			file, _ := sealed(t, s, j)
+			before := filepath.Join(t.TempDir(), "before.pdf")
+			require.NoError(t, os.WriteFile(before, original, 0o600))
+			for page := 1; page <= 2; page++ {
+				unsealed := renderings(t, before, page)
+				for reader, img := range renderings(t, file, page) {
+					if page == 1 {
+						near(t, image.Rect(220, 60, 260, 80), inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }))
+					}
+					changed := different(unsealed[reader], img)
+					require.GreaterOrEqual(t, changed.Min.X, 13, "%s: %v", reader, changed)
+					require.Greater(t, changed.Max.Y, 285, "%s: the line at the foot: %v", reader, changed)
+				}
+				words, err := run(t, "pdftotext", "-f", fmt.Sprint(page), "-l", fmt.Sprint(page), file, "-")
+				require.NoError(t, err)
+				require.Contains(t, words, "Sealed by Countersign")
+				require.Equal(t, page == 1, strings.Contains(words, "Lovelace"))
+			}
+		})
+	}
+}
+
+// TestHiddenAndBroken: nothing can end what hides the rest of a page if it is not
+// known how readers get there.
+func TestHiddenAndBroken(t *testing.T) {
+	t.Parallel()
+	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "/OC /Hidden BDC ("}}})
+	_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+}
+
+// TestDarkPages: dark ink stands on a light backing where the page is dark, or may
+// be, and on nothing where it is light.
+func TestDarkPages(t *testing.T) {
+	t.Parallel()
+	s := newSealerFixture(t).sealer(t)
+	const all = " 0 0 400 300 re f "
+	image1 := "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>\nstream\n\x00\nendstream"
+	form := "<</Type/XObject/Subtype/Form/BBox[0 0 400 300]/Matrix[1 0 0 1 0 0]/Length 28>>\nstream\n0 0 0.2 rg 0 0 400 300 re f \nendstream"
+	for name, tt := range map[string]struct {
+		content string
+		dark    bool
+	}{
+		"white":                   {"1 g" + all, false},
+		"nothing":                 {"q Q", false},
+		"black":                   {"0 g" + all, true},
+		"the default colour":      {all, true},
+		"dark blue":               {"0 0 0.4 rg" + all, true},
+		"black ink":               {"0 0 0 1 k" + all, true},
+		"light over dark":         {"0 g" + all + "0.9 g" + all, false},
+		"a transparent light one": {"0 g" + all + "/G gs 0.9 g" + all, true},
+		"dark over light":         {"1 g" + all + "q 2 0 0 2 0 0 cm 0.1 g 0 0 200 150 re f Q", true},
+		"dark elsewhere":          {"0 g 0 250 400 50 re f", false},
+		"a thin line":             {"0 g 0 190 400 1 re f", false},
+		"a picture":               {"q 400 0 0 300 0 0 cm /I Do Q", true},
+		"an inline picture":       {"q 400 0 0 300 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x00 EI Q", true},
+		"a form":                  {"/F Do", true},
+		"a clipped light one":     {"0 g" + all + "q 0 0 m 50 50 l 100 0 l W n 1 g" + all + "Q", true},
+		"a polygon":               {"0 g 0 0 m 400 0 l 400 300 l 200 310 l 0 300 l f", true},
+		"a polygon with a hole":   {"0 g 0 0 400 300 re 0 0 380 250 re f*", false},
+		"a pattern":               {"/Pattern cs /P scn" + all, true},
+		"clipped away":            {"q 0 0 10 10 re W n 0 g" + all + "Q", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			original := classicPDF(layout{
+				pages: []page{{
+					extra:   "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<</I 1000 0 R/F 1001 0 R>>/ExtGState<</G<</ca 0.1>>>>>>",
+					content: tt.content,
+				}},
+				objects: []string{image1, form},
+			})
+			admitted(t, original)
+			j := job(t, original)
+			j.Values = []seal.Value{{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 100, Y: 100, W: 120, H: 20, Text: "MMMMMMMMMM"}}
+			file, b := sealed(t, s, j)
+			require.Equal(t, tt.dark, strings.Contains(string(b[len(original):]), "/ca 0.75"))
+			if name == "a pattern" {
+				return // readers differ in what they draw without one
+			}
+			for reader, img := range renderings(t, file, 1) {
+				light, dark := 0, 0
+				for y := 100; y < 120; y++ {
+					for x := 100; x < 220; x++ {
+						r, g, b, _ := img.At(x, y).RGBA()
+						switch v := (30*r + 59*g + 11*b) / 100 >> 8; {
+						case v > 160:
+							light++
+						case v < 80:
+							dark++
+						}
+					}
+				}
+				require.Greater(t, light, 500, "%s: ground", reader)
+				require.Greater(t, dark, 100, "%s: ink", reader)
+			}
+		})
+	}
+}

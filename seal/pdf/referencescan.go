@@ -1,0 +1,226 @@
+package pdf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// ReferenceScan finds which objects a file refers to, and which of them it lacks. Who
+// reads the file anyway gives it the bytes by Scan, so that it need not read them
+// once more; what Scan has not seen is read at the end.
+type ReferenceScan struct {
+	f          *File
+	u          undefined
+	places     []objectPlace // of objects that have not been looked at, by position
+	deferred   []objectPlace // passed over by Scan
+	compressed []compressed
+	headers    headers
+	stopped    bool // leave the rest to the end
+}
+
+// objectPlace is where an object begins that is in no object stream.
+type objectPlace struct {
+	offset int64
+	num    int32
+}
+
+// ReferenceScan reads the tables and the trailers.
+func (f *File) ReferenceScan() (*ReferenceScan, error) {
+	m := &ReferenceScan{f: f, u: undefined{used: map[int]int{}, missing: map[int]int{}}}
+	err := f.entries(func(num int, e entry) error {
+		if m.u.live.add(num); e.gen != 0 && e.kind == entryInUse {
+			m.u.used[num] = e.gen
+		}
+		if e.kind == entryCompressed {
+			m.compressed = append(m.compressed, compressed{num, e})
+			return nil
+		}
+		m.places = append(m.places, objectPlace{e.offset, int32(num)}) //nolint:gosec // at most maxObjectNum
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(m.places, func(a, b objectPlace) int { return cmp.Compare(a.offset, b.offset) })
+	for i := range f.sections {
+		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
+			if s == nil {
+				continue
+			}
+			for _, e := range s.trailer {
+				if err := e.Value.References(m.u.visit); err != nil {
+					return nil, withLocation(err, "trailer at byte %d", s.at)
+				}
+			}
+			for _, r := range s.ranges {
+				m.u.highest = max(m.u.highest, r.first+r.count-1)
+			}
+		}
+	}
+	return m, nil
+}
+
+// Scan looks at the bytes of the file that follow those of the last call.
+func (m *ReferenceScan) Scan(b []byte) {
+	at := m.headers.seen
+	m.headers.scan(b)
+	end := at + int64(len(b))
+	visit := m.u.visit
+	for !m.stopped && len(m.places) > 0 && m.places[0].offset < end {
+		p := m.places[0]
+		if p.offset < max(at, 1) { // no object is there; reading it tells
+			m.stopped = true
+			return
+		}
+		o, err := parseIndirect(b[p.offset-at:], p.offset)
+		switch {
+		case errors.Is(err, errEnd):
+			// It goes on in the next piece. What else begins in this one overlaps with it.
+			for len(m.places) > 0 && m.places[0].offset < end {
+				m.deferred, m.places = append(m.deferred, m.places[0]), m.places[1:]
+			}
+			return
+		case err != nil || o.Ref != m.ref(p) || o.Value.References(visit) != nil: // reading it tells
+			m.stopped = true
+			return
+		}
+		m.places = m.places[1:]
+	}
+}
+
+func (m *ReferenceScan) ref(p objectPlace) Ref { return Ref{int(p.num), m.u.used[int(p.num)]} }
+
+// Mentioned is what a file mentions beyond what it has: a function of its bytes.
+type Mentioned struct {
+	Undefined []Ref // references to objects that do not exist, by number
+	Highest   int   // the highest object number that stands anywhere
+}
+
+// Fits reports whether m may be what the file mentions, as far as its tables tell.
+func (f *File) Fits(m Mentioned) bool {
+	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
+		return false
+	}
+	last := 0
+	for _, ref := range m.Undefined {
+		if ref.Num <= last || ref.Num > m.Highest || ref.Gen < 0 || ref.Gen > maxGeneration {
+			return false
+		}
+		last = ref.Num
+		if has, err := f.Has(ref.Num); err != nil || has {
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns what the file mentions.
+func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
+	refs, highest, err := m.Undefined(ctx)
+	if err != nil {
+		return Mentioned{}, err
+	}
+	header, err := m.HighestHeader(ctx)
+	return Mentioned{refs, max(highest, header)}, err
+}
+
+// Undefined returns the references to objects that do not exist, with their
+// generations, in order, and the highest object number that is mentioned
+// anywhere. They mean null (7.3.10), but an object that is appended later, or
+// found by a reader that looks for objects by itself, would define them.
+//
+// It looks at the newest version of every object, whether anything refers to it
+// or not, and at all trailers. A number with two generations is an error: at most
+// one of them can be defined.
+func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
+	count := 0
+	visit := func(o Object, err error) error {
+		if count++; count%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := o.Value.References(m.u.visit); err != nil {
+			return withLocation(err, "object %d", o.Ref.Num)
+		}
+		return nil
+	}
+	for _, places := range [][]objectPlace{m.deferred, m.places} {
+		for _, p := range places {
+			if err := visit(m.f.objectAt(m.ref(p), p.offset)); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	err := m.f.compressedObjects(m.compressed, func(o Object) error { return visit(o, nil) })
+	if err != nil {
+		return nil, 0, err
+	}
+	m.deferred, m.places, m.compressed = nil, nil, nil
+	refs := make([]Ref, 0, len(m.u.missing))
+	for num, gen := range m.u.missing {
+		refs = append(refs, Ref{num, gen})
+	}
+	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Num, b.Num) })
+	return refs, m.u.highest, nil
+}
+
+// HighestHeader returns the highest number in what looks like the header of an
+// object ("12 0 obj"), listed or not: a reader that looks for objects by itself
+// finds these, too.
+func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
+	const piece = 256 << 10
+	var buf []byte
+	for m.headers.seen < m.f.size {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if buf == nil {
+			buf = make([]byte, min(piece, m.f.size))
+		}
+		b := buf[:min(int64(len(buf)), m.f.size-m.headers.seen)]
+		if err := readFull(m.f.in.r, b, m.headers.seen); err != nil {
+			return 0, err
+		}
+		m.headers.scan(b)
+	}
+	return m.headers.highest, nil
+}
+
+// headers searches for headers of objects, piece by piece.
+type headers struct {
+	seen    int64 // bytes
+	highest int
+	last    []byte // of what was seen, in which a header may have begun
+}
+
+// headerSize is how many bytes a header has at most, "obj" included.
+const headerSize = 32
+
+func (h *headers) scan(b []byte) {
+	// A header on the edge of two pieces.
+	h.search(append(h.last, b[:min(len(b), headerSize)]...))
+	h.search(b)
+	h.seen += int64(len(b))
+	if len(b) < headerSize {
+		b = append(h.last, b...)
+	}
+	h.last = append(make([]byte, 0, 2*headerSize), b[max(0, len(b)-headerSize):]...)
+}
+
+func (h *headers) search(b []byte) {
+	for i := 0; ; i += 3 {
+		k := bytes.Index(b[i:], []byte("obj"))
+		if k < 0 {
+			return
+		}
+		i += k
+		if n, ok := numberBefore(b[:i]); ok && n <= maxObjectNum {
+			h.highest = max(h.highest, n)
+		}
+	}
+}

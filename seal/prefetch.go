@@ -1,0 +1,85 @@
+package seal
+
+import (
+	"image/color"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/boombuler/barcode/qr"
+)
+
+// prefetched prepares, on a second thread, what takes long and is needed later:
+// pictures and the QR code.
+type prefetched struct {
+	rasters map[string]func() (raster, error) // by the hash of the PNG
+	qr      func() ([][]bool, error)
+}
+
+func prefetch(job *Job, codes *qrCache) *prefetched {
+	a := &prefetched{rasters: map[string]func() (raster, error){}}
+	a.qr = sync.OnceValues(func() ([][]bool, error) { return codes.of(job.VerifyURL) })
+	var order []func() (raster, error)
+	for _, v := range job.Values {
+		if len(v.PNG) == 0 {
+			continue
+		}
+		key := string(sha256Of(v.PNG))
+		if _, ok := a.rasters[key]; !ok {
+			a.rasters[key] = sync.OnceValues(func() (raster, error) { return rasterOf(v.PNG) })
+			order = append(order, a.rasters[key])
+		}
+	}
+	// Only the first few: memory must not grow with the number of pictures. The
+	// last of them first: the first one is asked for at once.
+	const most = 8
+	order = order[:min(len(order), most)]
+	slices.Reverse(order)
+	go func() {
+		for _, prepare := range order {
+			_, _ = prepare() // an error is kept for who asks
+		}
+		if job.VerifyURL != "" {
+			_, _ = a.qr()
+		}
+	}()
+	return a
+}
+
+func (a *prefetched) raster(key string, png []byte) (raster, error) {
+	prepare, ok := a.rasters[key]
+	if !ok {
+		return rasterOf(png)
+	}
+	delete(a.rasters, key) // it is asked for once; let go of it then
+	return prepare()
+}
+
+// qrCache remembers the last QR code: a deployment has one verification page.
+type qrCache struct {
+	last atomic.Pointer[qrCode]
+}
+
+type qrCode struct {
+	content string
+	bits    [][]bool // rows from the top; true is dark
+}
+
+func (c *qrCache) of(content string) ([][]bool, error) {
+	if last := c.last.Load(); last != nil && last.content == content {
+		return last.bits, nil
+	}
+	code, err := qr.Encode(content, qr.M, qr.Auto)
+	if err != nil {
+		return nil, err
+	}
+	bits := make([][]bool, code.Bounds().Dy())
+	for y := range bits {
+		for x := range code.Bounds().Dx() {
+			bits[y] = append(bits[y], code.At(x, y) == color.Black)
+		}
+	}
+	made := &qrCode{content, bits}
+	c.last.Store(made)
+	return made.bits, nil
+}

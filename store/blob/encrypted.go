@@ -1,0 +1,266 @@
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tink-crypto/tink-go/v2/streamingaead/subtle"
+)
+
+// Vault encrypts data keys with the master key.
+type Vault interface {
+	Encrypt(plain []byte, label string) []byte
+	Decrypt(ciphertext []byte, label string) ([]byte, error)
+	// NeedsRewrap reports whether ciphertext was made with another key than Encrypt uses now.
+	NeedsRewrap(ciphertext []byte) bool
+}
+
+// An encrypted file is magic, the length of the encrypted data key (2 octets, big
+// endian), the encrypted data key, and the content as Tink's streaming AEAD
+// AES256-GCM-HKDF with segments of 64 KiB, bound to the file's key in the store.
+const (
+	magic           = "CSfile1\n"
+	dataKeySize     = 32
+	segment         = 64 << 10
+	maxEncryptedKey = 1 << 10
+	labelDataKey    = "file-key"
+)
+
+// ErrDamaged says that an encrypted file is not what was kept, or was kept under
+// a master key that is not given.
+var ErrDamaged = errors.New("the encrypted file is damaged, or of another master key")
+
+// NewEncrypted keeps files in next encrypted, each with a data key of its own that is
+// encrypted with the master key. Sizes and hashes are those of the plain content.
+// Files that were kept before are read as they are. With write false nothing new
+// is encrypted, and what was encrypted before is still read.
+func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
+	return &Encrypted{Store: next, vault: v, write: write}
+}
+
+// Encrypted is a Store that encrypts what it keeps.
+type Encrypted struct {
+	Store
+
+	vault Vault
+	write bool
+}
+
+// Temp makes a file that nobody else can find, and that no crash leaves behind:
+// it holds what is not encrypted yet.
+func (s *Encrypted) Temp() (*os.File, error) {
+	if !s.write {
+		return s.Store.Temp()
+	}
+	return anonymousFile()
+}
+
+func anonymousFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "countersign-*.part")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("temporary file: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// Keep implements Store.
+func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
+	if !s.write {
+		return s.Store.Keep(ctx, f, key)
+	}
+	out, err := s.Store.Temp()
+	if err != nil {
+		return err
+	}
+	defer Discard(out)
+	st, err := f.Stat()
+	if err == nil {
+		err = s.encrypt(out, io.NewSectionReader(f, 0, st.Size()), key)
+	}
+	if err != nil {
+		return fmt.Errorf("encrypt %s: %w", key, err)
+	}
+	return s.Store.Keep(ctx, out, key)
+}
+
+func (s *Encrypted) encrypt(out io.Writer, in io.Reader, key string) error {
+	dataKey := make([]byte, dataKeySize)
+	_, _ = rand.Read(dataKey) // never fails
+	aead, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
+	if err != nil {
+		return err
+	}
+	if err := writeHeader(out, s.vault.Encrypt(dataKey, labelDataKey)); err != nil {
+		return err
+	}
+	w, err := aead.NewEncryptingWriter(out, []byte(key))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, in); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+func writeHeader(out io.Writer, encryptedKey []byte) error {
+	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(len(encryptedKey))) //nolint:gosec // some 64 octets
+	_, err := out.Write(append(b, encryptedKey...))
+	return err
+}
+
+// readHeader returns the encrypted data key; nil of a file that is not encrypted,
+// which is then at its beginning again.
+func readHeader(f io.ReadSeeker) ([]byte, error) {
+	b := make([]byte, len(magic)+2)
+	if _, err := io.ReadFull(f, b); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if string(b[:len(magic)]) != magic {
+		_, err := f.Seek(0, io.SeekStart)
+		return nil, err
+	}
+	n := binary.BigEndian.Uint16(b[len(magic):])
+	if n == 0 || n > maxEncryptedKey {
+		return nil, ErrDamaged
+	}
+	encryptedKey := make([]byte, n)
+	_, err := io.ReadFull(f, encryptedKey)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = ErrDamaged
+	}
+	return encryptedKey, err
+}
+
+// Open implements Store. The content is decrypted, all of it verified, into a
+// file without a name. The error of one that cannot be is ErrDamaged.
+func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
+	f, err := s.Store.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	encryptedKey, err := readHeader(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", key, err), f.Close())
+	}
+	if encryptedKey == nil {
+		return f, nil
+	}
+	plain, err := s.decrypt(f, encryptedKey, key, io.Discard)
+	if err := errors.Join(err, f.Close()); err != nil {
+		if plain != nil {
+			_ = plain.Close() // the other error says more
+		}
+		return nil, fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	return withSize(plain)
+}
+
+// decrypt also writes what it decrypts to copied.
+func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copied io.Writer) (*os.File, error) {
+	dataKey, err := s.vault.Decrypt(encryptedKey, labelDataKey)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	aead, err := subtle.NewAESGCMHKDF(dataKey, "SHA256", dataKeySize, segment, 0)
+	if err != nil {
+		return nil, err
+	}
+	source := &trackedReader{Reader: in}
+	r, err := aead.NewDecryptingReader(source, []byte(key))
+	if err != nil {
+		return nil, source.classify(err)
+	}
+	out, err := anonymousFile()
+	if err != nil {
+		return nil, err
+	}
+	plain := &trackedReader{Reader: r}
+	if _, err := io.Copy(io.MultiWriter(out, copied), plain); err != nil {
+		if plain.err == nil {
+			return out, err // it could not be written
+		}
+		return out, source.classify(err)
+	}
+	_, err = out.Seek(0, io.SeekStart)
+	return out, err
+}
+
+// trackedReader remembers why reading failed.
+type trackedReader struct {
+	io.Reader
+
+	err error
+}
+
+// Read implements io.Reader.
+func (w *trackedReader) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// classify says whether what is read, or the reading of it, is to blame for a
+// failure to decrypt.
+func (w *trackedReader) classify(err error) error {
+	if w.err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// Check implements Store.
+func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
+
+// Rewrap encrypts the data key of a file with the newest master key, and encrypts a
+// file that is not yet. It reports whether there was anything to do.
+func (s *Encrypted) Rewrap(ctx context.Context, key string) (bool, error) {
+	anew, _, err := s.RewrapFile(ctx, key)
+	return anew, err
+}
+
+// RewrapFile is Rewrap that also reports whether the file is encrypted by now.
+func (s *Encrypted) RewrapFile(ctx context.Context, key string) (anew, encrypted bool, err error) {
+	f, err := s.Store.Open(ctx, key)
+	if err != nil {
+		return false, false, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	encryptedKey, err := readHeader(f)
+	switch {
+	case err != nil:
+		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
+	case encryptedKey == nil && !s.write, encryptedKey != nil && !s.vault.NeedsRewrap(encryptedKey):
+		return false, encryptedKey != nil, nil
+	}
+	out, err := s.Store.Temp()
+	if err != nil {
+		return false, false, err
+	}
+	defer Discard(out)
+	if encryptedKey == nil {
+		err = s.encrypt(out, f, key)
+	} else {
+		var dataKey []byte
+		if dataKey, err = s.vault.Decrypt(encryptedKey, labelDataKey); err == nil {
+			err = writeHeader(out, s.vault.Encrypt(dataKey, labelDataKey))
+		}
+		if err == nil {
+			_, err = io.Copy(out, f)
+		}
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
+	}
+	return true, true, s.Store.Keep(ctx, out, key)
+}

@@ -1,0 +1,138 @@
+package blob_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/vault"
+	"countersign/store/blob"
+)
+
+func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
+	t.Helper()
+	var all []string
+	for _, k := range keys {
+		all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
+	}
+	v, err := vault.New(strings.Join(all, ","))
+	require.NoError(t, err)
+	return v
+}
+
+// onDisk is a store in a directory, and what lies there under a key.
+func onDisk(t *testing.T) (blob.Store, func(key string) []byte) {
+	t.Helper()
+	root := t.TempDir()
+	s, err := blob.OpenDir(root)
+	require.NoError(t, err)
+	return s, func(key string) []byte {
+		b, err := os.ReadFile(filepath.Join(root, key))
+		require.NoError(t, err)
+		return b
+	}
+}
+
+func TestSealedFiles(t *testing.T) {
+	t.Parallel()
+	plain, raw := onDisk(t)
+	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	require.NoError(t, s.Check(t.Context()))
+	for name, text := range map[string]string{
+		"empty": "", "short": "%PDF-1.7 Contract", "a segment": strings.Repeat("x", 64<<10), "long": strings.Repeat("Contract ", 100_000),
+	} {
+		keep(t, s, "e/"+name, text)
+		assert.Equal(t, text, read(t, s, "e/"+name), "and its size is that of the plain content")
+		assert.NotContains(t, string(raw("e/"+name)), "Contract")
+	}
+	keep(t, s, "e/twice", "same")
+	first := raw("e/twice")
+	keep(t, s, "e/twice", "same")
+	assert.NotEqual(t, first, raw("e/twice"), "a key of its own each time")
+
+	f, err := s.Open(t.Context(), "e/long")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	part := make([]byte, 8)
+	_, err = f.ReadAt(part, 9*70_000)
+	require.NoError(t, err)
+	assert.Equal(t, "Contract", string(part), "parts can be asked for")
+	assert.NoFileExists(t, f.Name())
+}
+
+// TestChangedFilesAreRefused: each octet counts, the length and the place too.
+func TestChangedFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	plain, raw := onDisk(t)
+	s := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	keep(t, s, "a", strings.Repeat("text ", 40_000))
+	whole := raw("a")
+	refused := func(key string, b []byte) {
+		t.Helper()
+		keep(t, plain, key, string(b))
+		_, err := s.Open(t.Context(), key)
+		require.ErrorIs(t, err, blob.ErrDamaged)
+	}
+	for _, at := range []int{8, 9, 12, 40, 80, 100, len(whole) / 2, len(whole) - 1} {
+		b := bytes.Clone(whole)
+		b[at] ^= 1
+		refused("a", b)
+	}
+	for _, n := range []int{9, 30, 80, 64 << 10, len(whole) - 1} {
+		refused("a", whole[:n])
+	}
+	refused("a", append(bytes.Clone(whole), 'x'))
+	refused("b", whole)
+	keep(t, plain, "a", string(whole))
+	_, err := blob.NewEncrypted(plain, masterKeys(t, 2), true).Open(t.Context(), "a")
+	require.ErrorIs(t, err, vault.ErrUnknownKey)
+}
+
+func TestFilesFromBeforeAreRead(t *testing.T) {
+	t.Parallel()
+	plain, raw := onDisk(t)
+	keep(t, plain, "old", "%PDF-1.7 old")
+	keep(t, plain, "tiny", "%")
+	on, off := blob.NewEncrypted(plain, masterKeys(t, 1), true), blob.NewEncrypted(plain, masterKeys(t, 1), false)
+	for _, s := range []blob.Store{on, off} {
+		assert.Equal(t, "%PDF-1.7 old", read(t, s, "old"))
+		assert.Equal(t, "%", read(t, s, "tiny"))
+	}
+	keep(t, on, "new", "%PDF-1.7 new")
+	assert.Equal(t, "%PDF-1.7 new", read(t, off, "new"), "also after it is switched off")
+	keep(t, off, "plain", "%PDF-1.7 plain")
+	assert.Equal(t, "%PDF-1.7 plain", string(raw("plain")))
+}
+
+// TestRewrap replaces the master key: afterwards the former one is not needed,
+// and the content was not touched.
+func TestRewrap(t *testing.T) {
+	t.Parallel()
+	plain, raw := onDisk(t)
+	before := blob.NewEncrypted(plain, masterKeys(t, 1), true)
+	keep(t, before, "f", strings.Repeat("text ", 40_000))
+	keep(t, plain, "old", "%PDF-1.7 old")
+	body := raw("f")
+	both := blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)
+	for _, key := range []string{"f", "old"} {
+		done, err := both.Rewrap(t.Context(), key)
+		require.NoError(t, err)
+		assert.True(t, done)
+		done, err = both.Rewrap(t.Context(), key)
+		require.NoError(t, err)
+		assert.False(t, done, "once is enough")
+	}
+	after := blob.NewEncrypted(plain, masterKeys(t, 2), true)
+	assert.Equal(t, strings.Repeat("text ", 40_000), read(t, after, "f"))
+	assert.Equal(t, "%PDF-1.7 old", read(t, after, "old"))
+	assert.NotContains(t, string(raw("old")), "%PDF")
+	assert.Equal(t, body[len(body)-1000:], raw("f")[len(body)-1000:])
+	_, err := before.Open(t.Context(), "f")
+	require.Error(t, err)
+}

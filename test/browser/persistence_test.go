@@ -1,0 +1,204 @@
+package browser_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/stretchr/testify/require"
+)
+
+// forgetTab removes what a closed tab takes with it; what is kept on the device stays.
+func (b *tab) forgetTab() {
+	b.t.Helper()
+	eval[bool](b, `(sessionStorage.clear(), true)`)
+	b.visit("about:blank")
+}
+
+// A reload while the code is on its way: the code still counts, and the page says how often and until when.
+func TestCodeSurvivesAReload(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Reloaded", []object{{"name": "Ada Lovelace", "email": "reloaded@example.com"}}, leaseFields()[2:3], leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("Step 1 of 4: Confirm it is you")
+	b.button("Send the code")
+	text, _ := svc.mail(t, "reloaded@example.com", "code")
+	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
+	require.NotEmpty(t, code)
+	wrong := map[bool]string{true: "111111", false: "000000"}[code == "000000"]
+	b.keysOn(codeField, wrong)
+	b.see("2 tries are left.")
+	b.visit(e.Signers[0].SigningURL)
+	b.focused(codeField)
+	b.see("2 tries are left.")
+	b.see("The code is valid until")
+	b.see("Send another code")
+	b.checked("code-reloaded")
+	b.keysOn(codeField, code)
+	b.see("Signing electronically")
+	b.see("Step 2 of 4: Agree to sign electronically")
+	b.waitUntilStill()
+}
+
+// Declining ends it for everyone: it is asked for the code first.
+func TestDecliningAsksForTheCode(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Declined by whom", []object{{"name": "Ada Lovelace", "email": "decline-code@example.com"}}, leaseFields()[2:3], leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("First, confirm that it is you")
+	b.button("Decline to sign")
+	b.see("Declining ends this for everyone")
+	require.False(t, eval[bool](b, `document.querySelector("#reason") !== null`))
+	b.checked("decline-code")
+	b.button("Send the code")
+	text, _ := svc.mail(t, "decline-code@example.com", "code")
+	b.keysOn(codeField, regexp.MustCompile(`\b\d{6}\b`).FindString(text))
+	b.until(`document.querySelector("#reason") !== null`)
+	b.fill("#reason", "Too dear")
+	b.button("Decline")
+	b.see("You have declined")
+	b.see("Declined at")
+	b.see("lease.pdf")
+	b.checked("declined-facts")
+	// Found again by the link, with what happened.
+	b.forgetTab()
+	b.visit(e.Signers[0].SigningURL)
+	b.see("You have declined")
+	b.see("Declined at")
+	b.waitUntilStill()
+}
+
+// A closed tab finds its entries again, but only for the confirmed signer: on the device they are encrypted.
+func TestDraftSurvivesAClosedTab(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Draft", []object{{"name": "Ada Lovelace", "email": "draft@example.com"}}, leaseFields(), leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	identified(b, "draft@example.com")
+	b.button("I agree")
+	b.click(`document.querySelector(".field.text")`)
+	b.write(entry, "Kept on the device")
+	b.until(`Object.keys(localStorage).some((k) => k.startsWith("countersign:draft:"))`)
+	b.until(`document.querySelector(".field.text").textContent === "Kept on the device"`)
+	const kept = `Object.keys(localStorage).filter((k) => k.startsWith("countersign:draft:")).map((k) => localStorage.getItem(k)).join()`
+	require.NotContains(t, eval[string](b, kept), "Kept on")
+	// Written in the background, after the change: the newest words are in it when it does not change any more.
+	before := ""
+	b.eventually("the draft is written", func() bool {
+		now := eval[string](b, kept)
+		same := now == before
+		before = now
+		return same
+	})
+	b.forgetTab()
+	b.visit(e.Signers[0].SigningURL)
+	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
+
+	// Without the cookie of the confirmed session nothing is shown, and the code is asked for.
+	b.forgetTab()
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+	b.visit(e.Signers[0].SigningURL)
+	b.see("First, confirm that it is you")
+	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
+
+	// After a day it is gone.
+	eval[bool](b, `(() => { for (const k of Object.keys(localStorage)) if (k.startsWith("countersign:draft:")) { const d = JSON.parse(localStorage.getItem(k)); d.at -= 25 * 3600 * 1000; localStorage.setItem(k, JSON.stringify(d)); } return true; })()`)
+	b.forgetTab()
+	b.visit(e.Signers[0].SigningURL)
+	b.until(`!Object.keys(localStorage).some((k) => k.startsWith("countersign:draft:"))`)
+	b.waitUntilStill()
+}
+
+// The receipt is found again by the link, and the sealed copy by the client that was confirmed.
+func TestReceiptIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Found again", []object{{"name": "Ada Lovelace", "email": "receipt@example.com"}, {"name": "Bob", "email": "receipt-bob@example.com", "authMethod": "none"}},
+		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20}}, leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	identified(b, "receipt@example.com")
+	b.button("I agree")
+	b.button("Start")
+	b.write(entry, "words")
+	b.read()
+	// The answer to the signature is lost on its way.
+	eval[bool](b, `(() => {
+		const before = fetch;
+		window.fetch = async (input, ...more) => { const res = await before(input, ...more); if (String(input).endsWith("/sign")) throw new TypeError("lost"); return res; };
+		return true;
+	})()`)
+	b.button("Review and sign")
+	b.button("Sign")
+	b.until(`document.querySelector("dialog[open] .notice.bad p") !== null`)
+	require.Equal(t, "signed", svc.envelope(t, e.ID).Signers[0].Status)
+	b.forgetTab()
+	b.visit(e.Signers[0].SigningURL)
+	b.see("You have signed")
+	b.see("Found again")
+	b.see("lease.pdf")
+	b.see("1 person has still to sign.")
+	b.see("Bob")
+	b.checked("receipt-found")
+	svc.signByAPI(t, e.Signers[1].SigningURL, "me too")
+	b.see("Your sealed copy is here")
+	svc.completed(t, e.ID)
+	b.waitUntilStill()
+
+	// Anybody else with the link learns that it was signed, and gets no copy.
+	other := open(t, phone)
+	call(other, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"User-Agent": "Another browser"}})
+	other.visit(e.Signers[0].SigningURL)
+	other.see("You have signed")
+	other.until(`document.querySelector(".copies a") === null`)
+	require.NotContains(t, other.text(), "Bob")
+}
+
+// The confirmation ends in the middle: what was entered stays, and the code is asked for again.
+func TestConfirmationEnds(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-early@example.com"}}, leaseFields()[2:3], leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	identified(b, "ends-early@example.com")
+	b.button("I agree")
+	b.button("Start")
+	b.write(entry, "Not lost")
+	b.read()
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, init) => { delete init?.headers?.["X-Signer-Session"]; return before(input, init); }; return true; })()`)
+	b.button("Review and sign")
+	b.button("Sign")
+	b.see("Your confirmation is over. What you have entered is kept")
+	b.checked("confirm-again")
+	b.visit(e.Signers[0].SigningURL)
+	b.see("First, confirm that it is you")
+	b.button("Send the code")
+	b.until(`document.activeElement?.id === "code"`)
+	b.waitUntilStill()
+}
+
+// Where documents are closed before the code, the page asks for none; the viewer comes all the same. It says whom to ask.
+func TestDocumentsClosedBeforeTheCode(t *testing.T) {
+	t.Parallel()
+	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
+	b := open(t, phone)
+	b.answers("/v1/signing/x", 200, `{"envelopeId": "`+id+`", "signerId": "`+id+`", "signerName": "Ada", "subject": "Closed", "message": null, "senderName": "Acme", "expiresAt": null,
+		"fields": [], "documents": [{"documentId": "`+id+`", "name": "nda.pdf", "pageCount": 1, "order": 1, "size": 900, "sha256": "", "pages": [{"from": 1, "width": 595, "height": 842}]}],
+		"requiresOtpVerification": true, "otpVerified": false, "authMethod": "email_otp", "maskedEmail": "a***@example.com", "consentGiven": false,
+		"consent": {"version": "1-en", "language": "en", "text": "Text"}, "savedSignatureB64": null, "savedSignatureFontLabel": null,
+		"filled": [], "shown": null, "draftKey": null, "readBeforeCode": false, "contact": "help@acme.example",
+		"code": {"liveUntil": null, "triesLeft": null, "requestableAt": null, "locked": true}}`)
+	b.visit(svc.base + "/sign/x")
+	b.see("First, confirm that it is you")
+	b.see("There were too many wrong codes for this link. Please ask Acme for a new one.")
+	require.False(t, eval[bool](b, `[...document.querySelectorAll("button")].some((x) => x.textContent === "Send the code")`), "only a new link helps")
+	b.see("Questions? Ask Acme: help@acme.example")
+	require.Equal(t, "mailto:help@acme.example", eval[string](b, `document.querySelector('a[href^="mailto:"]').href`))
+	b.until(`performance.getEntriesByType("resource").some((r) => r.name.includes("pdf.worker"))`)
+	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((r) => r.name.includes("/documents/"))`))
+	b.checked("locked")
+	b.waitUntilStill()
+}

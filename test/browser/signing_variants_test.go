@@ -1,0 +1,237 @@
+package browser_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/stretchr/testify/require"
+)
+
+// The code comes by text message, to a number that the page shows masked.
+func TestSMSCode(t *testing.T) {
+	t.Parallel()
+	const number = "+447400123456"
+	e := svc.create(t, "By text message", []object{{"name": "Ada Lovelace", "email": "sms@example.com", "phone": number, "authMethod": "sms_otp"}}, leaseFields()[2:3], leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("by text message to")
+	b.see("56")
+	require.NotContains(t, b.text(), "7400123456")
+	b.checked("identify-sms")
+	b.button("Send the code")
+	text, _ := svc.mail(t, number, "code")
+	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
+	require.NotEmpty(t, code)
+	b.focused(codeField)
+	b.checked("code-sms")
+	b.keysOn(codeField, code)
+	b.see("Signing electronically")
+	b.waitUntilStill()
+}
+
+// Five codes in ten minutes; the sixth is refused in words that say how long to wait.
+func TestTooManyCodes(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Too many", []object{{"name": "Ada", "email": "many@example.com"}}, leaseFields()[2:3], leaseDocument())
+	at := "/v1/signing/" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/")+1:]
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.see("First, confirm that it is you")
+	for range 5 {
+		svc.json(t, http.MethodPost, at+"/otp/request", object{}, nil)
+	}
+	b.button("Send the code")
+	b.see("Too many codes were asked for. Please wait")
+	b.checked("too-many-codes")
+	// Opened again, the page knows: the last code counts, and it says when another one may be asked for.
+	b.visit(e.Signers[0].SigningURL)
+	b.until(`document.activeElement?.id === "code"`)
+	b.see("Send another code in")
+	b.waitUntilStill()
+}
+
+// paper is a photo of a signature: a dark line on not quite white paper.
+func paper(line bool) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, 600, 240))
+	for y := range 240 {
+		for x := range 600 {
+			img.Set(x, y, color.RGBA{238, 236, uint8(225 + x%7), 255})
+		}
+	}
+	for i := 0; line && i < 4000; i++ {
+		f := float64(i) / 4000
+		x, y := 60+480*f, 120-80*math.Sin(f*19)*(1-f/2)
+		for d := range 25 {
+			img.Set(int(x)+d%5, int(y)+d/5, color.RGBA{30, 40, 90, 255})
+		}
+	}
+	var b bytes.Buffer
+	_ = png.Encode(&b, img) // into memory
+	return b.Bytes()
+}
+
+// A picture of a signature: its paper becomes transparent, and what is no picture is said so.
+func TestUploadedSignature(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Uploaded", []object{{"name": "Ada Lovelace", "email": "upload@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.button("Start")
+	b.button("Sign here")
+	b.button("Picture")
+	b.choose("#picture", "letter.png", []byte("no picture at all"))
+	b.see("not a picture this browser can read")
+	b.choose("#picture", "blank.png", paper(false))
+	b.see("Nothing is left of the picture")
+	b.checked("upload-blank")
+	b.choose("#picture", "ink.png", paper(true))
+	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)
+	b.checked("upload")
+	b.button("Use this signature")
+	b.see("All fields filled")
+	require.InDelta(t, 0.1, eval[float64](b, `(async () => {
+		const image = await createImageBitmap(document.querySelector(".field.signature img"));
+		const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");
+		pen.drawImage(image, 0, 0);
+		const p = pen.getImageData(0, 0, image.width, image.height).data;
+		let ink = 0;
+		for (let i = 3; i < p.length; i += 4) if (p[i] > 128) ink++;
+		return ink / (p.length / 4);
+	})()`), 0.09, "the share that is ink")
+	b.read()
+	b.button("Review and sign")
+	b.checked("upload-review")
+	b.button("Sign")
+	b.see("You have signed")
+	b.waitUntilStill()
+	svc.completed(t, e.ID)
+}
+
+// pinch moves two fingers from one distance to another, in CSS pixels.
+func (b *tab) pinch(from, to float64) {
+	b.t.Helper()
+	fingers := func(distance float64) []*input.TouchPoint {
+		one, two := 0.0, 1.0
+		return []*input.TouchPoint{{X: 190 - distance/2, Y: 300, ID: &one}, {X: 190 + distance/2, Y: 300, ID: &two}}
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchStart", TouchPoints: fingers(from)})
+	for i := range 20 {
+		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchMove", TouchPoints: fingers(from + (to-from)*float64(i+1)/20)})
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
+}
+
+// Two fingers make the page larger, and what is drawn gets finer.
+func TestPinchZoom(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Pinched", []object{{"name": "Ada", "email": "pinch@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
+	before := eval[float64](b, `document.querySelector(".sheet canvas").width`)
+	b.pinch(60, 240)
+	b.until(`visualViewport.scale > 1.5`)
+	b.eventually("the page is drawn finer", func() bool { return eval[float64](b, `document.querySelector(".sheet canvas").width`) > 1.4*before })
+	b.shot("pinched-390")
+	require.InDelta(t, 1, eval[float64](b, `document.querySelector(".sheet").clientWidth / document.querySelector(".sheet canvas").clientWidth`), 0.01)
+	b.pinch(240, 60)
+	b.until(`visualViewport.scale < 1.1`)
+	b.waitUntilStill()
+}
+
+// A typed name is drawn in a typeface that has its letters; where the browser
+// has none, it says so instead of drawing boxes.
+func TestTypedNamesOfAllScripts(t *testing.T) {
+	t.Parallel()
+	for name, who := range map[string]struct {
+		typed, initials string
+		faces           int
+	}{
+		"latin":      {"Łucja Müller-Novák", "ŁMN", 3},
+		"vietnamese": {"Nguyễn Văn Ái", "NVÁ", 2},
+		"cyrillic":   {"Ольга Чехова", "ОЧ", 1},
+		"japanese":   {"山田 太郎", "山太", 1},
+		"arabic":     {"محمد علي", "م. ع.", 1},
+		"devanagari": {"कीर्ति शर्मा", "कीश", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := svc.create(t, "Names", []object{{"name": who.typed, "email": name + "@example.com", "authMethod": "none"}}, leaseFields()[:2], leaseDocument())
+			b := open(t, desktop)
+			b.visit(e.Signers[0].SigningURL)
+			b.button("I agree")
+			b.button("Start")
+			b.button("Initials")
+			b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
+			require.Equal(t, who.initials, eval[string](b, `document.querySelector("#typed-name").value`))
+			b.button("Use these initials")
+			b.button("Sign here")
+			b.until(`!document.querySelector("dialog[open] form .end button:last-child").disabled`)
+			require.Equal(t, who.faces, eval[int](b, `document.querySelectorAll("dialog[open] .face").length`))
+			b.checked("typed-" + name)
+			if name == "latin" {
+				eval[bool](b, `(() => { const e = document.querySelector("#typed-name"); e.value = "\u{100001}"; return e.dispatchEvent(new Event("input", { bubbles: true })); })()`)
+				b.see("This browser has no letters for that name")
+				b.until(`document.querySelector("dialog[open] form .end button:last-child").disabled`)
+				b.checked("typed-unknown")
+				return
+			}
+			b.button("Use this signature")
+			b.see("All fields filled")
+			b.read()
+			b.shot("typed-" + name + "-page")
+			b.button("Review and sign")
+			b.button("Sign")
+			b.see("You have signed")
+			b.waitUntilStill()
+			svc.completed(t, e.ID)
+		})
+	}
+}
+
+// The receipt of one who signs first waits for the others, and says what they did.
+func TestReceiptWaits(t *testing.T) {
+	t.Parallel()
+	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is here.", "decline": "This will not be signed"} {
+		t.Run(outcome, func(t *testing.T) {
+			t.Parallel()
+			e := svc.create(t, "Two of us", []object{
+				{"name": "Ada Lovelace", "email": outcome + "-first@example.com", "authMethod": "none"}, {"name": "Bob", "email": outcome + "-second@example.com", "authMethod": "none"},
+			}, []object{
+				{"signerId": "0", "type": "checkbox", "page": 1, "x": 72, "y": 500, "w": 20, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 600, "w": 100, "h": 20},
+			}, leaseDocument())
+			b := open(t, phone)
+			b.visit(e.Signers[0].SigningURL)
+			b.button("I agree")
+			b.click(`document.querySelector(".field.checkbox")`)
+			b.see("All fields filled")
+			b.read()
+			b.button("Review and sign")
+			b.button("Sign")
+			b.see("You have signed")
+			b.see("Your copy appears here as soon as everyone has signed")
+			b.checked("receipt-waits-" + outcome)
+			second := "/v1/signing/" + e.Signers[1].SigningURL[strings.LastIndex(e.Signers[1].SigningURL, "/")+1:]
+			if outcome == "decline" {
+				svc.json(t, http.MethodPost, second+"/decline", object{}, nil)
+			} else {
+				svc.signs(t, second)
+			}
+			b.see(word)
+			b.checked("receipt-after-" + outcome)
+			b.visit(e.Signers[0].SigningURL) // and again in this tab
+			b.see(word)
+			b.waitUntilStill()
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package faults_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// webhookSink is the application's webhook endpoint. It takes everything, unless a
+// path was given another handler.
+type webhookSink struct {
+	url string
+
+	mu       sync.Mutex
+	taken    map[string]map[string][]delivery // path → event id → its deliveries
+	handlers map[string]http.HandlerFunc
+}
+
+type delivery struct {
+	body string
+	at   time.Time
+}
+
+func newWebhookSink(t *testing.T) *webhookSink {
+	t.Helper()
+	s := &webhookSink{taken: map[string]map[string][]delivery{}, handlers: map[string]http.HandlerFunc{}}
+	server := httptest.NewServer(http.HandlerFunc(s.take))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections) // those that hang
+	s.url = server.URL
+	return s
+}
+
+func (s *webhookSink) take(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // cut off: not taken
+	}
+	s.mu.Lock()
+	byID := s.taken[r.URL.Path]
+	if byID == nil {
+		byID = map[string][]delivery{}
+		s.taken[r.URL.Path] = byID
+	}
+	id := r.Header.Get("webhook-id")
+	byID[id] = append(byID[id], delivery{string(b), time.Now()})
+	h := s.handlers[r.URL.Path]
+	s.mu.Unlock()
+	if h != nil {
+		h(w, r)
+	}
+}
+
+// on makes a path misbehave.
+func (s *webhookSink) on(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers[path] = h
+}
+
+// of are the deliveries of an event to a path.
+func (s *webhookSink) of(path, event string) []delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]delivery(nil), s.taken[path][event]...)
+}
+
+// smtpRelay passes the service's SMTP connections on to the inbox, as long as it
+// is let.
+type smtpRelay struct {
+	address string
+	to      string
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	down  bool
+	// drop is how many more mails are taken without the service being told:
+	// the connection ends after DATA, before the answer.
+	drop    int
+	dropped int
+	hold    chan struct{} // closed when what was held goes on; nil: nothing is held
+}
+
+func newSMTPRelay(t *testing.T, to string) *smtpRelay {
+	t.Helper()
+	l := listen(t)
+	r := &smtpRelay{address: l.Addr().String(), to: to, conns: map[net.Conn]bool{}}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			go r.serve(c)
+		}
+	}()
+	return r
+}
+
+func (r *smtpRelay) serve(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	r.mu.Lock()
+	down := r.down
+	r.conns[c] = true
+	r.mu.Unlock()
+	if down {
+		return
+	}
+	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", r.to)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	go func() {
+		_, _ = io.Copy(server, &filter{r: r, from: c}) // ends with either side
+		_ = server.Close()
+	}()
+	buf := make([]byte, 4096)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			return
+		}
+		if r.cuts(string(buf[:n])) {
+			return
+		}
+		if _, err := c.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// cuts reports whether the answer that a mail was taken is to be lost.
+func (r *smtpRelay) cuts(answer string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// go-smtp answers the end of DATA in these words, and nothing else.
+	if r.drop == 0 || len(answer) < 14 || answer[:14] != "250 2.0.0 OK: " {
+		return false
+	}
+	r.drop--
+	r.dropped++
+	return true
+}
+
+// filter holds back what the service says while it is told to.
+type filter struct {
+	r    *smtpRelay
+	from net.Conn
+}
+
+// Read implements io.Reader.
+func (f *filter) Read(p []byte) (int, error) {
+	n, err := f.from.Read(p)
+	f.r.mu.Lock()
+	hold := f.r.hold
+	f.r.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	return n, err
+}
+
+// stop ends all connections and takes no new ones; start takes them again.
+func (r *smtpRelay) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = true
+	for c := range r.conns {
+		_ = c.Close()
+	}
+	r.conns = map[net.Conn]bool{}
+}
+
+func (r *smtpRelay) start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = false
+}
+
+// dropNext loses the answers to the next n mails.
+func (r *smtpRelay) dropNext(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop = n
+}
+
+// hang holds everything back until the returned function is called.
+func (r *smtpRelay) hang(t *testing.T) (release func()) {
+	t.Helper()
+	hold := make(chan struct{})
+	r.mu.Lock()
+	r.hold = hold
+	r.mu.Unlock()
+	release = sync.OnceFunc(func() {
+		r.mu.Lock()
+		r.hold = nil
+		r.mu.Unlock()
+		close(hold)
+	})
+	t.Cleanup(release)
+	require.NotNil(t, hold)
+	return release
+}
