@@ -346,11 +346,13 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 		require.Equal(t, "envelope.sent", one.body["payload"].(object)["event"])
 		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).refused(409, "delivery_pending")
 
+		run := 0 // each attempt below is the first since the delivery was sent again
 		fail := func(at time.Time, gone bool) string {
 			disabled, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{
 				DeliveryID: uuid.MustParse(id), At: at, Status: 500, Body: []byte("oops\x00\xff"),
-			}, models.DeliveryOutcome{WebhookID: uuid.MustParse(hook.str("id")), Last: true, Gone: gone})
+			}, models.DeliveryOutcome{WebhookID: uuid.MustParse(hook.str("id")), Last: true, Gone: gone, Run: run})
 			require.NoError(t, err)
+			run++
 			return disabled
 		}
 		require.Empty(t, fail(s.clock.now(), false))
