@@ -503,18 +503,22 @@ func (s *interpreter) show(o operand) error {
 		n := max(1, a.next(b[i:]))
 		code := b[i : i+n]
 		width := a.width(code)
-		if s.off == 0 {
-			if len(s.page.Glyphs) >= maxGlyphs {
-				return fmt.Errorf("%w: too many characters", ErrLimit)
-			}
-			s.add(a, code, width, Position{Form: s.form, Start: o.start, End: o.start + len(o.value), Code: i, Length: n})
-		}
 		step := width*s.g.size + s.g.char
 		if a.vertical {
 			step = a.down[1]/1000*s.g.size + s.g.char
 		}
 		if n == 1 && code[0] == ' ' {
 			step += s.g.word
+		}
+		if s.off == 0 {
+			if len(s.page.Glyphs) >= maxGlyphs {
+				return fmt.Errorf("%w: too many characters", ErrLimit)
+			}
+			at := Position{Form: s.form, Start: o.start, End: o.start + len(o.value), Code: i, Length: n}
+			if s.g.size != 0 {
+				at.Advance = step / s.g.size * 1000
+			}
+			s.add(a, code, width, at)
 		}
 		s.advance(step)
 		i += n

@@ -53,6 +53,9 @@ type Position struct {
 	Start, End int
 	// Code and Length delimit the character code in what the string holds.
 	Code, Length int
+	// Advance is how far the code moves on, in thousandths of the font's size, as
+	// numbers in the operand of TJ are, but without their minus.
+	Advance float64
 }
 
 // Glyph is what one character code of a text operator shows.
@@ -85,6 +88,7 @@ type Page struct {
 	// is a scanned one.
 	Images int
 
-	lines []line
-	laid  bool
+	lines    []line
+	laid     bool
+	attached map[int][]int // glyphs without a text of their own, by the one that has it
 }

@@ -23,7 +23,8 @@ type Match struct {
 	Angle int
 	// RightToLeft tells that it is read from right to left.
 	RightToLeft bool
-	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading.
+	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading;
+	// those that only draw a glyph again or are the rest of a replaced text come behind.
 	Glyphs []int
 }
 
@@ -123,7 +124,11 @@ func (t *textBuilder) lineEnd(join bool) {
 		if !strings.HasSuffix(string(t.text[max(0, n-4):n]), suffix) {
 			return false
 		}
+		glyph := int(t.at[n-1])
 		t.text, t.at = t.text[:n-len(suffix)], t.at[:n-len(suffix)]
+		if before := len(t.at); suffix == softHyphen && before > 0 && t.at[before-1] >= 0 {
+			t.page.attachOnce(int(t.at[before-1]), glyph)
+		}
 		return true
 	}
 	if cut(softHyphen) || join && (cut("-") || cut("\u2010")) {
@@ -138,6 +143,13 @@ const lineBreak = -2
 // LineBreak reports whether the byte of Text at a place is a space that stands for
 // the end of a line.
 func (q *Passage) LineBreak(at int) bool { return q.at[at] == lineBreak }
+
+// attachOnce is attach of what may be attached already.
+func (p *Page) attachOnce(to, glyph int) {
+	if !slices.Contains(p.attached[to], glyph) {
+		p.attach(to, glyph)
+	}
+}
 
 // passage returns what was put together. A soft hyphen within a line is a hyphen.
 func (t *textBuilder) passage() *Passage {
@@ -190,6 +202,9 @@ func (q *Passage) Match(from, to int) Match {
 		m.Box = m.Box.Union(glyph.Box)
 	}
 	m.RightToLeft = direction > 0
+	for _, g := range m.Glyphs { // without those that are added
+		m.Glyphs = append(m.Glyphs, q.page.attached[g]...)
+	}
 	return m
 }
 

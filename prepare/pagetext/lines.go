@@ -66,13 +66,20 @@ func (p *Page) split(glyphs []int, row int) {
 	var l *line
 	var previous *Glyph
 	before := len(p.lines)
+	last := 0 // the index of previous
 	for _, i := range glyphs {
 		g := &p.Glyphs[i]
+		if l != nil && g.Text == "" {
+			p.attach(last, i)
+			l.end = max(l.end, g.end)
+			continue
+		}
 		if l != nil {
 			gap := g.along - l.end
 			size := max(l.size, g.Size)
 			switch {
 			case previous.Text == g.Text && g.Text != "" && g.along-previous.along < bold*size:
+				p.attach(last, i)
 				continue
 			case gap > columnGap*size && !isSpace(g.Text):
 				l = nil
@@ -86,11 +93,19 @@ func (p *Page) split(glyphs []int, row int) {
 		}
 		l.glyphs = append(l.glyphs, i)
 		l.end, l.size = max(l.end, g.end), max(l.size, g.Size)
-		previous = g
+		previous, last = g, i
 	}
 	for i := before; i < len(p.lines); i++ {
 		p.logical(p.lines[i].glyphs)
 	}
+}
+
+// attach takes note that a glyph shows nothing that another one does not say.
+func (p *Page) attach(to, glyph int) {
+	if p.attached == nil {
+		p.attached = make(map[int][]int)
+	}
+	p.attached[to] = append(p.attached[to], glyph)
 }
 
 func isSpace(text string) bool { return text != "" && strings.TrimSpace(text) == "" }

@@ -1,0 +1,166 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/prepare/pagetext"
+	"countersign/seal/pdf"
+)
+
+// FoundTag is a tag and where it stands.
+type FoundTag struct {
+	Tag
+
+	Text  string // as written, in NFC
+	Place Place  // of the field: the tag's box, unless the tag says another size
+	// Lines are the boxes of its lines.
+	Lines []pagetext.Box
+	// Glyphs are its glyphs' positions in the content.
+	Glyphs []pagetext.Position
+}
+
+// TagError says that a tag cannot be read, or not be taken out.
+type TagError struct {
+	Text string
+	Page int // from 1
+	Err  error
+}
+
+// Error prints the tag, its page and what is wrong.
+func (e *TagError) Error() string {
+	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
+}
+
+// Unwrap returns the *SyntaxError, ErrInvisibleTag or ErrUnclosedTag.
+func (e *TagError) Unwrap() error { return e.Err }
+
+// What else can be wrong with a tag.
+var (
+	// ErrInvisibleTag is about a tag in text that is not painted, as text recognition
+	// puts it over a scanned page: taken out, the picture would go on showing it.
+	ErrInvisibleTag = errors.New("its text is invisible, it may lie over a picture of the tag")
+	// ErrUnclosedTag is about a tag without end.
+	ErrUnclosedTag = errors.New(`expected "}}" after it`)
+	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
+)
+
+const maxTags = 5000 // of a document
+
+// tagStart is where a tag begins: two braces, or a bracket with a type and a bar.
+//
+//nolint:gochecknoglobals // a constant pattern
+var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
+	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
+
+// FindTags returns the tags of a document in the order in which they are read. One
+// that cannot be read is a *TagError; else it fails with pagetext.ErrLimit, the
+// context's error, or one of reading the file.
+func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
+	r := pagetext.NewReader(f)
+	var all []FoundTag
+	_, err := f.Walk(func(p *pdf.Page) error {
+		page, err := r.Page(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, q := range page.Passages() {
+			found, err := passageTags(page, q)
+			if err != nil {
+				return err
+			}
+			if all = append(all, found...); len(all) > maxTags {
+				return errTooManyTags
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// passageTags returns the tags of one passage.
+func passageTags(page *pagetext.Page, q *pagetext.Passage) ([]FoundTag, error) {
+	var all []FoundTag
+	for from := 0; ; {
+		at := tagStart.FindStringIndex(q.Text[from:])
+		if at == nil {
+			return all, nil
+		}
+		start := from + at[0]
+		end, ok := tagEnd(q.Text, start)
+		if !ok {
+			if q.Text[start] == '[' { // text in brackets, perhaps
+				from = start + 1
+				continue
+			}
+			return nil, &TagError{excerpt(q.Text[start:]), page.Index + 1, ErrUnclosedTag}
+		}
+		t, err := readTag(page, q, start, end)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+		from = end
+	}
+}
+
+// tagEnd returns where the tag ends that begins at start.
+func tagEnd(text string, start int) (int, bool) {
+	closing := "}}"
+	if text[start] == '[' {
+		closing = "]"
+	}
+	i := strings.Index(text[start:min(len(text), start+4*maxTag)], closing)
+	if i < 0 {
+		return 0, false
+	}
+	return start + i + len(closing), true
+}
+
+func excerpt(text string) string {
+	runes := []rune(norm.NFC.String(text))
+	return string(runes[:min(len(runes), 60)])
+}
+
+// readTag reads the tag at a place. Where a line ends, there may be a space or not:
+// a tag is broken wherever the line is full.
+func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag, error) {
+	text := norm.NFC.String(q.Text[start:end])
+	t, err := ParseTag(text)
+	if err != nil {
+		var joined strings.Builder
+		for i := start; i < end; i++ {
+			if !q.LineBreak(i) {
+				joined.WriteByte(q.Text[i])
+			}
+		}
+		var again error
+		if t, again = ParseTag(norm.NFC.String(joined.String())); again != nil {
+			return FoundTag{}, &TagError{text, page.Index + 1, err}
+		}
+		text = norm.NFC.String(joined.String())
+	}
+	m := q.Match(start, end)
+	out := FoundTag{Tag: t, Text: text, Lines: m.Lines, Place: Place{page.Index + 1, m.Box.X, m.Box.Y, m.Box.W, m.Box.H}}
+	if t.W > 0 {
+		out.Place.W = t.W
+	}
+	if t.H > 0 {
+		out.Place.H = t.H
+	}
+	for _, g := range m.Glyphs {
+		if page.Glyphs[g].Invisible {
+			return FoundTag{}, &TagError{text, page.Index + 1, ErrInvisibleTag}
+		}
+		out.Glyphs = append(out.Glyphs, page.Glyphs[g].Position)
+	}
+	return out, nil
+}
