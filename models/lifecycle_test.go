@@ -390,7 +390,8 @@ func TestPagesOfDocuments(t *testing.T) {
 	for i, size := range sizes {
 		w, h, ok := d.PageSize(i + 1)
 		require.True(t, ok)
-		require.Equal(t, size, [2]float64{w, h}, "page %d", i+1)
+		got := [2]float64{w, h}
+		require.Equal(t, size, got, "page %d", i+1)
 	}
 	for _, n := range []int{0, -1, len(sizes) + 1} {
 		_, _, ok := d.PageSize(n)
