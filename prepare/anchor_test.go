@@ -31,6 +31,18 @@ func document(t testing.TB, pages ...string) *pdf.File {
 	}
 	objects[1] = fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d/MediaBox[0 0 600 800]"+
 		"/Resources<</Font<</F1 3 0 R/F2 4 0 R>>/XObject<</I 5 0 R>>>>>>", kids.String(), len(pages))
+	return open(t, assemble(objects))
+}
+
+func open(t testing.TB, b []byte) *pdf.File {
+	t.Helper()
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+	require.NoError(t, err)
+	return f
+}
+
+// assemble makes a PDF of its objects; the first is the catalog.
+func assemble(objects []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	var table strings.Builder
@@ -40,9 +52,7 @@ func document(t testing.TB, pages ...string) *pdf.File {
 	}
 	start := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, start)
-	f, err := pdf.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), pdf.DefaultLimits())
-	require.NoError(t, err)
-	return f
+	return b.Bytes()
 }
 
 const (

@@ -568,3 +568,11 @@ func (s *interpreter) add(a *face, code []byte, width float64, at Position) {
 func angle(dx, dy float64) int {
 	return (int(math.Round(math.Atan2(dy, dx)*180/math.Pi)) + 360) % 360
 }
+
+// Shown returns the box on the page as shown of one in user space.
+func Shown(g pdf.Geometry, b pdf.Box) Box {
+	m := toShown(g)
+	x0, y0 := m.apply(b.X0, b.Y0)
+	x1, y1 := m.apply(b.X1, b.Y1)
+	return Box{min(x0, x1), min(y0, y1), math.Abs(x1 - x0), math.Abs(y1 - y0)}
+}

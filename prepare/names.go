@@ -1,0 +1,73 @@
+package prepare
+
+import (
+	"strconv"
+	"strings"
+)
+
+const maxName = 64
+
+// FieldNames makes names of form fields' names that a request accepts: other
+// characters become "_", what is too long is cut. Widgets of one field keep one
+// name; of two fields that would have the same, the later gets "_2", "_3" and so on.
+// What says the role ("_es_:signer1", ";role=Tenant") is not part of the name.
+func FieldNames(fields []FormField) []string {
+	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
+	next := make(map[string]int) // suffix, by name without it
+	for i, f := range fields {
+		if name, ok := byRaw[f.Name]; ok {
+			names[i] = name
+			continue
+		}
+		raw, _ := splitRole(f.Name)
+		base := cleanName(raw)
+		name := base
+		for n := max(2, next[base]); taken[name]; n++ {
+			next[base] = n + 1
+			suffix := "_" + strconv.Itoa(n)
+			name = base[:min(len(base), maxName-len(suffix))] + suffix
+		}
+		taken[name], byRaw[f.Name], names[i] = true, name, name
+	}
+	return names
+}
+
+func cleanName(raw string) string {
+	var b strings.Builder
+	for _, r := range raw {
+		if b.Len() == maxName {
+			break
+		}
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '-':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('_')
+		}
+	}
+	if b.Len() == 0 {
+		return "field"
+	}
+	return b.String()
+}
+
+// Role returns the role that a form field's name ends in, "" if none.
+func (f FormField) Role() string {
+	_, role := splitRole(f.Name)
+	return role
+}
+
+func splitRole(name string) (rest, role string) {
+	if rest, end, ok := strings.Cut(name, "_es_:"); ok {
+		role, _, _ := strings.Cut(end, ":")
+		return strings.TrimLeft(rest, "*!"), strings.TrimSpace(role)
+	}
+	if rest, end, ok := strings.Cut(name, ";"); ok {
+		for part := range strings.SplitSeq(end, ";") {
+			if key, value, ok := strings.Cut(part, "="); ok && strings.EqualFold(strings.TrimSpace(key), "role") {
+				return rest, strings.TrimSpace(value)
+			}
+		}
+	}
+	return name, ""
+}
