@@ -61,8 +61,8 @@ const (
 	annotNoView    = 1 << 5
 )
 
-// ReadForm returns the widgets of a document's form, in the order of its fields.
-// Widgets that stand on no page are left out: nobody sees them. It fails with
+// ReadForm returns the widgets of a document's form, in the order of its fields;
+// those that no field leads to come last, in the order of the pages. Widgets that stand on no page are left out: nobody sees them. It fails with
 // pagetext.ErrLimit, the context's error, or one of reading the file.
 func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	cat, _, err := f.Catalog()
@@ -75,7 +75,7 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 		return nil, err
 	}
 	fields, err := r.array(form.Get("Fields"))
-	if err != nil || len(fields) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	if err := r.findWidgets(); err != nil {
@@ -87,7 +87,43 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 			return nil, err
 		}
 	}
+	for _, ref := range r.order {
+		if !r.seen[ref] {
+			if err := r.stray(ref, base); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return r.fields, nil
+}
+
+// stray reads a widget that no field leads to: programs show it all the same.
+func (r *formReader) stray(ref pdf.Ref, base inherited) error {
+	r.seen[ref] = true
+	var chain []pdf.Dict // from the widget up
+	v, field := ref.Value(), pdf.Ref{}
+	for range maxFormDepth {
+		d, err := r.dict(v)
+		if err != nil || d == nil {
+			return err
+		}
+		chain = append(chain, d)
+		if at, ok := v.Ref(); ok && d.Get("T") != nil && field == (pdf.Ref{}) {
+			field = at
+		}
+		if v = d.Get("Parent"); v.IsNull() {
+			break
+		}
+	}
+	in := base
+	for i := len(chain) - 1; i >= 0; i-- {
+		var err error
+		if in, err = r.inherit(in, chain[i]); err != nil {
+			return err
+		}
+	}
+	in.field = field
+	return r.widget(ref, chain[0], in, r.places[ref])
 }
 
 // formReader walks the tree of fields.
@@ -95,6 +131,7 @@ type formReader struct {
 	ctx    context.Context //nolint:containedctx // of one call
 	f      *pdf.File
 	places map[pdf.Ref]Place // of widgets
+	order  []pdf.Ref         // of widgets, as they stand on the pages
 	seen   map[pdf.Ref]bool
 	nodes  int
 	fields []FormField
@@ -164,6 +201,7 @@ func (r *formReader) findWidgets() error {
 			}
 			if _, ok := r.places[ref]; !ok {
 				b := pagetext.Shown(g, box)
+				r.order = append(r.order, ref)
 				r.places[ref] = Place{p.Index + 1, b.X, b.Y, b.W, b.H}
 			}
 		}

@@ -112,7 +112,17 @@ func TestStrangeForms(t *testing.T) {
 	objects := formObjects("", "<<"+at+"/FT/Tx/T(a)/Kids[5 0 R 6 0 R 6 0 R]>>", "<<"+at+"/Parent 5 0 R/Kids[5 0 R]>>", "<<"+at+"/Parent 5 0 R>>")
 	fields, err := prepare.ReadForm(t.Context(), open(t, assemble(objects)))
 	require.NoError(t, err)
-	require.Empty(t, fields)
+	require.Len(t, fields, 1)
+	require.Equal(t, pdf.Ref{Num: 7}, fields[0].Widget, "the one that holds no others")
+
+	objects = formObjects("", "<<"+at+"/FT/Tx/T(a)>>", "<<"+at+"/Parent 7 0 R/T(b)>>", "<</T(p)/FT/Tx/Ff 2/Kids[6 0 R]>>")
+	objects[3] = "<</Fields[]>>"
+	fields, err = prepare.ReadForm(t.Context(), open(t, assemble(objects)))
+	require.NoError(t, err)
+	require.Len(t, fields, 2, "widgets that no field leads to")
+	require.Equal(t, "a", fields[0].Name)
+	require.Equal(t, "p.b", fields[1].Name)
+	require.True(t, fields[1].Required)
 
 	var deep []string
 	for i := range 40 {
