@@ -1,0 +1,237 @@
+package pagetext
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"countersign/seal/pdf"
+)
+
+// ErrReplacedText says that glyphs cannot be removed, since a property list that
+// stands elsewhere gives their text (14.9.4).
+var ErrReplacedText = errors.New("pagetext: the text is also given in a property list")
+
+// ErrNoSuchText says that a position is none of the content.
+var ErrNoSuchText = errors.New("pagetext: no text stands at the position")
+
+// Remove returns content without the glyphs at positions in it; of which form
+// they are is not looked at. The advance of every glyph stays, so that nothing
+// else moves, and an ActualText that gives their text goes with them. All else
+// is copied as it stands.
+func Remove(content []byte, glyphs []Position) ([]byte, error) {
+	r := remover{in: content, codes: make(map[int]map[int]Position)}
+	for _, g := range glyphs {
+		if r.codes[g.Start] == nil {
+			r.codes[g.Start] = make(map[int]Position)
+		}
+		r.codes[g.Start][g.Code] = g
+	}
+	s := scanner{b: content}
+	for {
+		op, ok := s.next()
+		if !ok {
+			break
+		}
+		switch op {
+		case "Tj", "'", "\"", "TJ":
+			r.show(op, s.operands, s.i)
+		case "BMC":
+			r.marks = append(r.marks, replaced{start: -1})
+		case "BDC":
+			r.marks = append(r.marks, replacedBy(s.operands))
+		case "EMC":
+			if n := len(r.marks); n > 0 {
+				r.endMark(r.marks[n-1])
+				r.marks = r.marks[:n-1]
+			}
+		}
+	}
+	for _, m := range r.marks { // left open
+		r.endMark(m)
+	}
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case len(r.codes) > 0:
+		return nil, ErrNoSuchText
+	}
+	return r.result(), nil
+}
+
+// remover collects what is written in place of parts of the content.
+type remover struct {
+	in    []byte
+	codes map[int]map[int]Position // by the start of the string and the code in it
+	edits []edit
+	marks []replaced
+	err   error
+}
+
+type edit struct {
+	start, end int
+	text       []byte
+}
+
+// replaced is marked content whose properties may give its text.
+type replaced struct {
+	start, end int // of the properties in the content; -1 if they give none
+	named      bool
+	removed    bool // glyphs in it
+}
+
+func replacedBy(operands []operand) replaced {
+	if len(operands) != 2 {
+		return replaced{start: -1}
+	}
+	o := operands[1]
+	if !o.value.IsDict() {
+		return replaced{start: o.start, end: o.start + len(o.value), named: true}
+	}
+	d, err := o.value.Dict()
+	if err != nil || d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
+		return replaced{start: -1}
+	}
+	return replaced{start: o.start, end: o.start + len(o.value)}
+}
+
+func (r *remover) endMark(m replaced) {
+	if !m.removed {
+		return
+	}
+	if n := len(r.marks); n > 1 { // it is in the one around as well
+		r.marks[n-2].removed = true
+	}
+	switch {
+	case m.start < 0:
+	case m.named:
+		r.err = ErrReplacedText
+	default:
+		d, err := pdf.Value(r.in[m.start:m.end]).Dict()
+		if err != nil {
+			r.err = err
+			return
+		}
+		for _, key := range []string{"ActualText", "Alt", "E"} {
+			d.Delete(key)
+		}
+		r.edits = append(r.edits, edit{m.start, m.end, d.Value()})
+	}
+}
+
+// show writes an operator anew whose strings lose glyphs.
+func (r *remover) show(op string, operands []operand, end int) {
+	if len(operands) == 0 {
+		return
+	}
+	last := operands[len(operands)-1]
+	var parts []operand
+	if op == "TJ" {
+		last.elements(func(o operand) { parts = append(parts, o) })
+	} else {
+		parts = []operand{last}
+	}
+	found := false
+	for _, o := range parts {
+		found = found || r.codes[o.start] != nil
+	}
+	if !found {
+		return
+	}
+	for i := range r.marks {
+		r.marks[i].removed = true
+	}
+	var b bytes.Buffer
+	switch op {
+	case "'":
+		b.WriteString("T* ")
+	case "\"":
+		if len(operands) >= 3 {
+			b.Write(operands[0].value)
+			b.WriteString(" Tw ")
+			b.Write(operands[1].value)
+			b.WriteString(" Tc ")
+		}
+		b.WriteString("T* ")
+	}
+	b.WriteByte('[')
+	for _, o := range parts {
+		codes, ok := r.codes[o.start]
+		if !ok {
+			b.Write(o.value)
+			b.WriteByte(' ')
+			continue
+		}
+		delete(r.codes, o.start)
+		r.cut(&b, o, codes)
+	}
+	b.WriteString("] TJ")
+	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
+}
+
+// cut writes what is left of a string: strings, and numbers for what was between.
+func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
+	text, ok := o.value.Bytes()
+	if !ok {
+		r.err = ErrNoSuchText
+		return
+	}
+	kept, advance, removed := 0, 0.0, 0
+	flush := func(to int) {
+		if to > kept {
+			b.WriteByte('<')
+			b.WriteString(hex.EncodeToString(text[kept:to]))
+			b.WriteByte('>')
+		}
+	}
+	for i := 0; i < len(text); {
+		g, ok := codes[i]
+		if !ok || g.Length < 1 || i+g.Length > len(text) {
+			if advance != 0 {
+				writeAdvance(b, advance)
+				advance = 0
+			}
+			i++
+			continue
+		}
+		flush(i)
+		removed++
+		advance += g.Advance
+		i += g.Length
+		kept = i
+	}
+	if advance != 0 {
+		writeAdvance(b, advance)
+	}
+	flush(len(text))
+	if removed != len(codes) {
+		r.err = ErrNoSuchText
+	}
+}
+
+// writeAdvance writes the number of TJ that moves on so far.
+func writeAdvance(b *bytes.Buffer, advance float64) {
+	if math.IsNaN(advance) || math.IsInf(advance, 0) {
+		return
+	}
+	b.WriteByte(' ')
+	b.WriteString(strconv.FormatFloat(-advance, 'f', 4, 64))
+	b.WriteByte(' ')
+}
+
+// result applies the edits.
+func (r *remover) result() []byte {
+	slices.SortFunc(r.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
+	out := make([]byte, 0, len(r.in)+64*len(r.edits))
+	at := 0
+	for _, e := range r.edits {
+		out = append(out, r.in[at:e.start]...)
+		out = append(out, e.text...)
+		at = e.end
+	}
+	return append(out, r.in[at:]...)
+}
