@@ -89,6 +89,21 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	}
 	out := &Page{Index: p.Index, Glyphs: make([]Glyph, 0, r.glyphs)}
 	out.Width, out.Height = g.Size()
+	data, err := r.Content(p)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool)}
+	if err := w.run(data, pdf.Ref{}, p.Resources, newState(toShown(g)), 0); err != nil {
+		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
+	}
+	r.glyphs = len(out.Glyphs)
+	return out, nil
+}
+
+// Content returns a page's own content, decoded: what Position counts in. It fails
+// with ErrLimit, or with an error of reading the file.
+func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 	contents, err := r.f.Contents(p.Dict)
 	if err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
@@ -112,12 +127,7 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 			data = append(append(data, '\n'), b...)
 		}
 	}
-	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool)}
-	if err := w.run(data, pdf.Ref{}, p.Resources, newState(toShown(g)), 0); err != nil {
-		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
-	}
-	r.glyphs = len(out.Glyphs)
-	return out, nil
+	return data, nil
 }
 
 // state is the part of the graphics state that text depends on (8.4, 9.3).
