@@ -1,0 +1,138 @@
+package pagetext
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"countersign/seal/pdf"
+)
+
+// matrix is a transformation [a b c d e f] (8.3.3).
+type matrix [6]float64
+
+// times returns the matrix that applies first m, then n (8.3.4).
+func (m matrix) times(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+func (m matrix) apply(x, y float64) (float64, float64) {
+	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
+}
+
+// toShown maps user space to points from the top left corner of the page as shown.
+func toShown(g pdf.Geometry) matrix {
+	m := matrix(g.ToUser())
+	det := m[0]*m[3] - m[1]*m[2]
+	inverse := matrix{m[3] / det, -m[1] / det, -m[2] / det, m[0] / det, 0, 0}
+	inverse[4] = -(m[4]*inverse[0] + m[5]*inverse[2])
+	inverse[5] = -(m[4]*inverse[1] + m[5]*inverse[3])
+	_, h := g.Size()
+	return inverse.times(matrix{1, 0, 0, -1, 0, h})
+}
+
+// Reader reads the text of a file's pages. It keeps fonts from one page to the
+// next. It is not safe for concurrent use.
+type Reader struct {
+	f      *pdf.File
+	fonts  map[pdf.Ref]*face
+	hidden map[pdf.Ref]bool // optional content groups that are off (8.11)
+	glyphs int              // of the last page: the next may have as many
+}
+
+// NewReader returns a reader of a file.
+func NewReader(f *pdf.File) *Reader {
+	return &Reader{f: f, fonts: make(map[pdf.Ref]*face), hidden: hiddenGroups(f)}
+}
+
+// hiddenGroups returns the optional content groups that are not shown at first.
+func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
+	hidden := make(map[pdf.Ref]bool)
+	cat, _, err := f.Catalog()
+	if err != nil {
+		return hidden
+	}
+	properties := dict(f, cat.Get("OCProperties"))
+	config := dict(f, properties.Get("D"))
+	if config.Get("BaseState").IsName("OFF") {
+		for _, v := range array(f, properties.Get("OCGs")) {
+			if ref, ok := v.Ref(); ok {
+				hidden[ref] = true
+			}
+		}
+		for _, v := range array(f, config.Get("ON")) {
+			if ref, ok := v.Ref(); ok {
+				delete(hidden, ref)
+			}
+		}
+	}
+	for _, v := range array(f, config.Get("OFF")) {
+		if ref, ok := v.Ref(); ok {
+			hidden[ref] = true
+		}
+	}
+	return hidden
+}
+
+// Page reads the text of a page. It fails with ErrLimit, with the context's
+// error, or with one of reading the file (pdf.ErrDamaged, pdf.ErrLimit). Content
+// that does not follow the standard is read as far as it can be.
+func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
+	g, err := r.f.Geometry(p)
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
+	}
+	out := &Page{Index: p.Index, Glyphs: make([]Glyph, 0, r.glyphs)}
+	out.Width, out.Height = g.Size()
+	data, err := r.Content(p)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool)}
+	if err := w.run(data, pdf.Ref{}, p.Resources, newState(toShown(g)), 0); err != nil {
+		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
+	}
+	r.glyphs = len(out.Glyphs)
+	return out, nil
+}
+
+// Content returns a page's own content, decoded: what Position counts in. It fails
+// with ErrLimit, or with an error of reading the file.
+func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
+	contents, err := r.f.Contents(p.Dict)
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
+	}
+	var data []byte
+	for _, v := range contents {
+		o, ok := stream(r.f, v)
+		if !ok {
+			continue
+		}
+		b, err := r.f.StreamData(o)
+		if err != nil {
+			return nil, fmt.Errorf("page %d: content: %w", p.Index+1, err)
+		}
+		if len(data)+len(b) > maxContent {
+			return nil, fmt.Errorf("%w: page %d has too much content", ErrLimit, p.Index+1)
+		}
+		if data == nil {
+			data = b
+		} else {
+			data = append(append(data, '\n'), b...)
+		}
+	}
+	return data, nil
+}
+
+// Shown returns the box on the page as shown of one in user space.
+func Shown(g pdf.Geometry, b pdf.Box) Box {
+	m := toShown(g)
+	x0, y0 := m.apply(b.X0, b.Y0)
+	x1, y1 := m.apply(b.X1, b.Y1)
+	return Box{min(x0, x1), min(y0, y1), math.Abs(x1 - x0), math.Abs(y1 - y0)}
+}
