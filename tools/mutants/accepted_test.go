@@ -23,7 +23,7 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "accepted.txt:2:") || !strings.Contains(err.Error(), "store/new.go save sql version = ?") {
 		t.Fatalf("stale entry: %v", err)
 	}
-	if b, _ := os.ReadFile(file); string(b) != content { //nolint:gosec // of this test
+	if b, _ := os.ReadFile(file); string(b) != content {
 		t.Fatalf("the file was changed without -mend: %s", b)
 	}
 	names, err := checkAccepted(file, all, true)
@@ -31,7 +31,7 @@ func TestStaleEntriesAreNamedAndMended(t *testing.T) {
 		t.Fatalf("mended: %v, %v", names, err)
 	}
 	want := strings.Replace(content, "store/old.go", "store/new.go", 1)
-	if b, _ := os.ReadFile(file); string(b) != want { //nolint:gosec // of this test
+	if b, _ := os.ReadFile(file); string(b) != want {
 		t.Fatalf("mended file: %s", b)
 	}
 }
@@ -51,7 +51,7 @@ func TestMendDoesNotGuess(t *testing.T) {
 		if names, err := checkAccepted(file, all, true); err == nil {
 			t.Errorf("%s: taken for %v", line, names)
 		}
-		if b, _ := os.ReadFile(file); string(b) != line { //nolint:gosec // of this test
+		if b, _ := os.ReadFile(file); string(b) != line {
 			t.Errorf("%s: written anew as %s", line, b)
 		}
 	}
