@@ -71,7 +71,7 @@ func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.ReferenceScan)
 
 // fewBytes is the size of a page, in bytes, below which writing the pages anew
 // takes the thread that copies longer than hashing takes the other one.
-const fewBytes = 16 << 10
+const fewBytes = 4 << 10
 
 // chunk is a part of the original that has been written, by its place there.
 type chunk struct{ at, size int64 }

@@ -44,7 +44,11 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 
 // annotations finds out which values have an annotation above them.
 func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*overlay, error) {
-	o := &overlay{values: make([]bool, len(values)), fields: make([]bool, len(values)), dark: make([]bool, len(values))}
+	o := &p.over
+	*o = overlay{}
+	if n := len(values); n > 0 {
+		o.values, o.fields, o.dark = make([]bool, n), make([]bool, n), make([]bool, n)
+	}
 	if page.Dict.Get("Annots").IsNull() {
 		return o, nil
 	}

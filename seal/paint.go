@@ -29,6 +29,8 @@ type painter struct {
 	budget    int64                         // bytes of content of pages without values that may still be read
 	last      pageMeasure
 	buf, res  []byte // used again for each page, as are these:
+	contents  []byte
+	over      overlay
 	dict      pdf.Dict
 	rewritten pdf.Dict
 }
@@ -191,12 +193,13 @@ func (p *painter) below(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, lo
 	if err != nil {
 		return nil, err
 	}
-	b := p.open.Append([]byte{'['})
+	b := p.open.Append(append(p.contents[:0], '['))
 	for _, c := range contents {
 		b = append(b, ' ')
 		b = append(b, c...)
 	}
 	b = append(end.Append(append(b, ' ')), ']')
+	p.contents = b
 	d := append(p.rewritten[:0], page.Dict...)
 	d.Set("Contents", b)
 	d.Set("Resources", res)

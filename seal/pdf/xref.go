@@ -206,6 +206,9 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		if len(s.ranges) >= maxSubsections {
 			return s, fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
 		}
+		if len(s.ranges) == 1 { // there are more: room for those that fit into the rest of the file
+			s.ranges = slices.Grow(s.ranges, int(min((f.size-pos)/(tableEntry+4), 1<<13)))
+		}
 		r := subsection{first, count, pos, tableEntry}
 		if count > 0 {
 			if err := f.measureEntries(&r, len(s.ranges) == 0); err != nil {
@@ -221,9 +224,12 @@ func (f *File) readTable(at, pos int64) (section, error) {
 // pass over entries of 19 or 21 bytes, and over a table that begins with the head
 // of the free list but says that it begins with object 1.
 func (f *File) measureEntries(r *subsection, isFirst bool) error {
-	b, err := f.in.read(r.pos, min(entryContent+8, f.size-r.pos))
-	if err != nil {
-		return err
+	var b []byte
+	if r.count > 1 || isFirst {
+		var err error
+		if b, err = f.in.read(r.pos, min(entryContent+8, f.size-r.pos)); err != nil {
+			return err
+		}
 	}
 	if len(b) > entryContent && r.count > 1 {
 		n := entryContent
