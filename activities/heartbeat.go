@@ -19,14 +19,14 @@ const (
 )
 
 // KeepAlive makes a worker send the heartbeats of its activities, and hand back
-// those that are under way when it is told to stop: another worker begins them
+// those that are running when it is stopped: another worker begins them
 // again at once. It is not for Deliver, which keeps something in its heartbeats.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
 	// Grace is how long an activity may take to end by itself, so that a mail that
 	// is being sent is not sent again. It must be shorter than the worker's
-	// WorkerStopTimeout, after which nothing is told to Temporal any more.
+	// WorkerStopTimeout, after which nothing is reported to Temporal any more.
 	Grace time.Duration
 }
 
@@ -66,7 +66,7 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 }
 
 // watch sends heartbeats until ctx ends, and ends it some time after the worker
-// was told to stop.
+// was stopped.
 func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()

@@ -248,7 +248,7 @@ type mailSettings struct {
 	sender   string // the name that mails are sent under
 	language string
 	replyTo  string // "": the service's own address
-	notify   string // who is told of what went wrong; "": nobody
+	notify   string // who is notified of failures; "": no one
 }
 
 // loadEnvelope returns an envelope and how mails speak for its tenant.

@@ -13,7 +13,7 @@ import (
 )
 
 // notifyTenant tells the tenant's people of what went wrong with an envelope, once for
-// each signer (the zero id: none) and what: nobody where they named no address. An address of theirs
+// each signer (the zero id: none) and what: no one where they named no address. An address of theirs
 // that is refused is noted with the mail.
 func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mailSettings, signer uuid.UUID, n templates.Notice, what string) error {
 	if v.notify == "" {

@@ -142,7 +142,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 }
 
 // Purge removes the files of an envelope whose retention has ended. The record
-// says so first: what is announced as gone is never handed out.
+// records that first: what is recorded as deleted is never handed out.
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {

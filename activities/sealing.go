@@ -23,7 +23,7 @@ var (
 )
 
 // permanentProblemRetryDelay is after what time sealing is tried again that cannot succeed
-// before somebody has mended the cause.
+// before an operator has fixed the cause.
 const permanentProblemRetryDelay = time.Hour
 
 // permanentProblem says what kind of problem it is that keeps documents from being

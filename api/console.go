@@ -203,7 +203,7 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 }
 
 // resendInvitation gives the signer a new link, which goes out by mail and is
-// shown to nobody else. The old one ends.
+// shown to no one else. The old one ends.
 func (s *Server) resendInvitation(c *gin.Context, app caller) error {
 	signer, err := pathID(c, "signerId")
 	if err != nil {

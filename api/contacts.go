@@ -63,7 +63,7 @@ func (s *Server) saveContact(c *gin.Context, app caller) error {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
-	in.Check(o.p, "") // a contact is somebody who can be a signer
+	in.Check(o.p, "") // a contact is a person who can be a signer
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (s *Server) openSession(c *gin.Context) error {
 }
 
 // withOrigin lets the page of a session that is over tell the application that
-// frames it: whoever holds the session's token learns which origin that is.
+// frames it: the holder of the session's token learns which origin that is.
 func withOrigin(err error, session *models.EmbeddedSession) error {
 	var refusal *models.Error
 	if !errors.As(err, &refusal) {
@@ -225,7 +225,7 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 // embedPage serves the page of an embedded session, which only the session's
 // origin may frame. A session that is over still gets the page, which says so, to
 // the signer and to the application; a token that is no session's is not found,
-// and its page may be framed by nobody.
+// and no page may frame it.
 func (s *Server) embedPage(c *gin.Context) error {
 	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))

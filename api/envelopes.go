@@ -127,7 +127,7 @@ func (s *Server) addSigner(c *gin.Context, app caller) error {
 	invalid := o.err()
 	var made *models.Signer
 	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
-		if invalid != nil { // an envelope of somebody else is not found, whatever the body
+		if invalid != nil { // another app's envelope is not found, whatever the body
 			return invalid
 		}
 		made, err = e.AddSigner(act, in)

@@ -131,7 +131,7 @@ func (s *Server) changeFactor(c *gin.Context, app caller) error {
 	return nil
 }
 
-// resetFactor removes the second factor of somebody who has lost it, and ends
+// resetFactor removes the second factor of a user who has lost it, and ends
 // that user's sessions. Who asks for it must be known to the administrator.
 func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)

@@ -246,7 +246,7 @@ func writeHashPart(h hash.Hash, text string) {
 	h.Write([]byte(text))
 }
 
-// publicScope is whose key it is where nobody has been let in: the caller's
+// publicScope is the scope of an idempotency key of an unauthenticated call: the caller's
 // network, and the credentials in the header. Those in the body are in the
 // fingerprint.
 func publicScope(c *gin.Context) string {

@@ -217,7 +217,7 @@ func TestPrivateNamesAreNoEndpoints(t *testing.T) {
 }
 
 // TestWhatIsPlannedRaisesNoAlarm: an operation that is announced and not there
-// answers 501, which is nobody's failure: neither the log nor the trace has it
+// answers 501, which is not an error: neither the log nor the trace has it
 // as one, unlike what does fail.
 func TestWhatIsPlannedRaisesNoAlarm(t *testing.T) {
 	t.Parallel()

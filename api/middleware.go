@@ -50,7 +50,7 @@ func (s *Server) observe(c *gin.Context) {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
-		level = slog.LevelInfo // somebody is not let in
+		level = slog.LevelInfo // access was refused
 	}
 	if s.Observe != nil {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
@@ -59,7 +59,7 @@ func (s *Server) observe(c *gin.Context) {
 		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
-// logSecurityEvent logs what happened to somebody's being let in: who by id, never by name
+// logSecurityEvent logs an authentication event: the user by id, never by name
 // or address.
 func (s *Server) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
 	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)

@@ -18,7 +18,7 @@ import (
 const (
 	rateWindow = time.Minute
 	maxKeys    = 100_000 // beyond it, new keys share one count
-	// reservations is how many reservations a process makes of what is left: large
+	// reservations is how many reservations a process makes of the remaining quota: large
 	// ones while there is much, single ones near the limit, so that several
 	// processes together keep to it.
 	reservations = 16
@@ -26,13 +26,13 @@ const (
 
 // Quotas counts for all processes together.
 type Quotas interface {
-	// ReserveQuota takes up to n of what is left of limit in key's window. It
+	// ReserveQuota takes up to n of the remaining requests in key's window. It
 	// returns how many were taken and how many are left after that.
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 }
 
 // limiter counts requests per key in windows of a minute. Each process reserves
-// a portion of what is left for itself, so that most requests cost no query.
+// a portion of the remaining quota for itself, so that most requests cost no query.
 type limiter struct {
 	limit  int
 	now    func() time.Time
@@ -73,7 +73,7 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// take counts one request of key. It returns what is left, negative if the
+// take counts one request of key. It returns the remaining quota, negative if the
 // request is one too many, and when the window ends. Should the database not
 // answer, this process counts alone: the request will fail for that reason, or
 // need no database.

@@ -15,7 +15,7 @@ type receiptDocument struct {
 	DownloadURL string `json:"downloadUrl"` // of the portal, for this signer
 }
 
-// receipt tells a signer who has signed what became of the envelope, and where
+// receipt tells a signer who has signed the state of the envelope, and where
 // the sealed documents are once they are. Its token came with the answer to the
 // signature, so that the spent link opens nothing.
 func (s *Server) receipt(c *gin.Context) error {

@@ -242,7 +242,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 				require.Zero(t, kept, "nothing of the answer is kept")
 			case path == "/v1/console/logout":
 				again.refused(401, "unauthorized") // the token has ended, and that comes first
-				// So what is still worked on is somebody else's.
+				// So a request still in progress is another process's.
 				var fingerprint []byte
 				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT fingerprint FROM idempotency_keys WHERE path = ?", r.path).Scan(&fingerprint))
 				caller = *s.person(t, models.RoleAdmin)

@@ -54,7 +54,7 @@ type Config struct {
 	Mail      Mailer
 	SMS       notify.SMS
 	Workflows Workflows
-	Scanner   Scanner      // examines uploads; nil: nobody does
+	Scanner   Scanner      // scans uploads; nil: uploads are not scanned
 	Pages     http.Handler // the pages for people, for every path that is not the API's
 
 	BaseURL, SigningURL, EmbedURL string
@@ -79,11 +79,11 @@ type Config struct {
 	TrustedProxies    []string
 	Version           string
 
-	// Tracer gives each request a span; nil: nobody traces.
+	// Tracer gives each request a span; nil: no tracing.
 	Tracer trace.Tracer
-	// Observe learns of every request that was answered, with the route's pattern; nil: nobody.
+	// Observe is called for every answered request, with the route's pattern; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
-	// FileMissing learns of a document's file that is gone; nil: nobody.
+	// FileMissing is called when a document's file is gone; may be nil.
 	FileMissing func()
 	Log         *slog.Logger
 	Now         func() time.Time

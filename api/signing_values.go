@@ -14,7 +14,7 @@ import (
 	"countersign/seal"
 )
 
-// filledView is what somebody who has signed entered into a field, and where.
+// filledView is what a signer who has signed entered into a field, and where.
 type filledView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerID   uuid.UUID        `json:"signerId"`
@@ -116,7 +116,7 @@ func (s *Server) shown(c *gin.Context, l signerLink) error {
 	return nil
 }
 
-// signingPicture gives a picture that somebody signed with.
+// signingPicture returns a picture that a signer signed with.
 func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {

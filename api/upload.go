@@ -150,7 +150,7 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
-// checkUpload refuses somebody else's envelope, and one that takes no more
+// checkUpload refuses another app's envelope, and one that takes no more
 // documents, before a byte is read.
 func (s *Server) checkUpload(c *gin.Context, app caller) error {
 	e, err := s.callerEnvelope(c, app)

@@ -74,7 +74,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 	return nil
 }
 
-// setUserPassword gives somebody who forgot it a new password. The second factor stays.
+// setUserPassword sets a new password for a user who forgot it. The second factor stays.
 func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -71,7 +71,7 @@ type Config struct {
 	EmailAttachmentLimit int64 `env:"EMAIL_ATTACHMENT_LIMIT"`
 	// UploadLimit is the largest PDF in bytes.
 	UploadLimit int64 `env:"UPLOAD_LIMIT"`
-	// ClamdURL is ClamAV's daemon, which examines uploads: tcp://host:3310 or unix:///path; empty: nobody does.
+	// ClamdURL is ClamAV's daemon, which scans uploads: tcp://host:3310 or unix:///path; empty: uploads are not scanned.
 	ClamdURL string `env:"CLAMD_URL"`
 	// PlanFree, PlanPro and PlanEnterprise are what an app of that plan may do:
 	// documents per envelope, envelopes per month, and whether more are let through.
@@ -88,7 +88,7 @@ type Config struct {
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
 	// DeclineNeedsCode lets only who confirmed the one-time code decline, where the signer has one.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
-	// ReadBeforeCode lets whoever has a signing link read its documents before the one-time code is confirmed.
+	// ReadBeforeCode lets anyone who has a signing link read its documents before the one-time code is confirmed.
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
 	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`

@@ -17,7 +17,7 @@ const (
 	PlanEnterprise Plan = "enterprise"
 )
 
-// App is an API client. Its id stands in audit trails and sealed documents;
+// App is an API client. Its id is part of audit trails and sealed documents;
 // what it logs in with does not.
 type App struct {
 	ID        uuid.UUID `gorm:"primaryKey"`

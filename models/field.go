@@ -144,7 +144,7 @@ const (
 )
 
 // Check notes under path what is wrong with a field of an envelope that is yet to
-// be made, as far as it can be told before its document was examined. signers nil
+// be made, as far as that is known before its document is examined. signers nil
 // leaves open whom the field is for.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)

@@ -50,7 +50,7 @@ type OutboxRefs struct {
 	Resend int `json:"resend,omitempty"`
 	// Restart says that the workflow is to run again although it has ended well before.
 	Restart bool `json:"restart,omitempty"`
-	// Trace is the W3C traceparent of the step that wrote the row; "" where nobody traces.
+	// Trace is the W3C traceparent of the step that wrote the row; "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 

@@ -2,10 +2,10 @@ package models
 
 import "time"
 
-// Outcome is what became of a signer's link.
+// Outcome is the state of a signer's link after its use.
 type Outcome string
 
-// The outcomes. Closed: nobody can sign any more, and this signer did not.
+// The outcomes. Closed: no one can sign any more, and this signer did not.
 const (
 	OutcomeOpen     Outcome = "open"
 	OutcomeSigned   Outcome = "signed"
@@ -21,7 +21,7 @@ type LinkOutcome struct {
 	Awaiting        []*Signer  // who has still to sign
 }
 
-// OutcomeOf is what became of the link, which must be the signer's newest.
+// OutcomeOf returns the outcome of the link, which must be the signer's newest.
 func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {

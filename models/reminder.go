@@ -31,7 +31,7 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 }
 
 // NextReminder is when the first of the awaited signers is to be reminded; nil if
-// nobody is.
+// no one is.
 func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time {
 	var next *time.Time
 	for _, s := range e.Signers {

@@ -39,7 +39,7 @@ func (p SealingProblem) Message() string {
 	return "The documents cannot be sealed."
 }
 
-// Permanent reports whether trying again cannot help before somebody has mended it.
+// Permanent reports whether trying again cannot help before an operator has fixed the cause.
 func (p SealingProblem) Permanent() bool { return p != SealingFailing }
 
 // SealingFailed records that the documents cannot be sealed. The same problem is
@@ -77,7 +77,7 @@ func (e *Envelope) AllSignedAt() time.Time {
 
 // VoidStuck closes, on an operator's behalf, an envelope that all have signed and
 // whose documents cannot be sealed. While sealing has no recorded problem it may
-// still succeed, and nobody can close the envelope.
+// still succeed, and no action closes the envelope.
 func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if err := e.check(ActionVoidStuck); err != nil {
 		return err

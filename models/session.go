@@ -25,7 +25,7 @@ type ConsoleFactor struct {
 	LastStep    int64      // of the last code taken
 }
 
-// ConsoleRecoveryCode stands in for a lost second factor, once.
+// ConsoleRecoveryCode replaces a lost second factor, once.
 type ConsoleRecoveryCode struct {
 	UserID uuid.UUID `gorm:"primaryKey"`
 	Hash   []byte    `gorm:"primaryKey"` // SHA-256

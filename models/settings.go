@@ -20,7 +20,7 @@ type Settings struct {
 	SenderName            *string // in mails, instead of the app's name
 	Language              *string // of mails and text messages, one of Languages
 	ReplyTo               *string // e-mail address that answers to mails go to
-	NotifyEmail           *string // e-mail address told of declines, failed invitations and stuck sealing
+	NotifyEmail           *string // e-mail address notified of declines, failed invitations and stuck sealing
 	UpdatedAt             time.Time
 }
 

@@ -25,7 +25,7 @@ type Shown struct {
 	Signers []uuid.UUID
 }
 
-// signedValues is what somebody signed with.
+// signedValues are the values that a signer signed with.
 type signedValues struct {
 	Signer uuid.UUID `json:"signerId"`
 	Values string    `json:"valuesSha256"`
@@ -75,7 +75,7 @@ func (e *Envelope) RecordShown(act ActionContext, l Link) (*Signer, error) {
 }
 
 // ErrValuesChanged is the answer to a signature for values that are not all by
-// now: somebody has signed since they were shown.
+// now: another signer has signed since they were shown.
 var ErrValuesChanged = Refuse(KindConflict, "values_changed",
 	"Somebody else has signed since the document was shown; look at what they entered and sign again.")
 

@@ -143,7 +143,7 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 }
 
 // mailbox is the position of the first signer with an address, or position if
-// nobody has it yet: people are counted without reading addresses.
+// no signer has it yet: people are counted without reading addresses.
 func (e *Envelope) mailbox(email string, position int) int {
 	for _, s := range e.Signers {
 		if EmailKey(s.Email) == EmailKey(email) {

@@ -200,7 +200,7 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 }
 
 // Sign records a signer's values and signature. When the routing group is
-// complete the next one opens; when nobody is left, sealing begins.
+// complete the next one opens; when no signer is left, sealing begins.
 func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {

@@ -41,7 +41,7 @@ type FieldValue struct {
 
 // SavedSignature is the signature a person last adopted, offered to them again.
 //
-// It is that of one tenant, and of one way to prove who they are: whoever proves
+// It belongs to one tenant and one authentication method: who proves
 // it in another way is not offered it.
 type SavedSignature struct {
 	AppID      uuid.UUID `gorm:"primaryKey"`

@@ -42,7 +42,7 @@ func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
 // Action is something that may be done to an envelope.
 type Action string
 
-// The actions. SignLast is the Sign that leaves nobody to wait for.
+// The actions. SignLast is the Sign after which no signer is awaited.
 const (
 	ActionAddDocument Action = "add_document"
 	ActionAddSigner   Action = "add_signer"

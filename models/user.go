@@ -48,7 +48,7 @@ func UserActor(id uuid.UUID) string { return "user:" + id.String() }
 // EmailKey is the form in which e-mail addresses are compared.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// Contact is somebody whom an app often asks to sign.
+// Contact is a person whom an app often asks to sign.
 type Contact struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID

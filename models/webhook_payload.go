@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// WebhookPayload is what a webhook is told: one body that serves the nested and the
+// WebhookPayload is the body of a webhook request: one body that serves the nested and the
 // flat reading of the interface.
 type WebhookPayload struct {
 	Event       EventName   `json:"event"`

@@ -4,5 +4,5 @@ package seal
 
 import "os"
 
-// allocate leaves it to the file system to make room.
+// allocate does nothing here: the file system allocates while writing.
 func allocate(*os.File, int64) error { return nil }

@@ -76,10 +76,10 @@ const fewBytes = 4 << 10
 // chunk is a part of the original that has been written, by its place there.
 type chunk struct{ at, size int64 }
 
-// copy writes the head and the original, and tells hash of each piece.
+// copy writes the head and the original, and passes each piece on to hash.
 func (c *copier) copy(ctx context.Context) error {
 	defer close(c.pieces)
-	// Writing is quicker into room that is there. If there is none to be had, writing tells.
+	// Writing is quicker into room that is there. If there is none, writing fails.
 	_ = allocate(c.out, int64(len(c.head))+c.size)
 	if err := writeBack(c.out, c.head, 0); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 // issuerHashes remembers the hash of the certificates that a time-stamp authority
 // sends besides its own. No signature covers them in a time-stamp; so that
-// nobody can change them, what is stamped names them, which has to be known before.
+// they must not be changed, the time-stamp covers their hash, which has to be known before.
 type issuerHashes struct {
 	mu    sync.Mutex
 	known bool

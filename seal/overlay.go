@@ -230,7 +230,7 @@ func matrixEntry(m pdf.Matrix) pdf.Entry {
 }
 
 // add appends an annotation that shows a form, on the screen and in print, and
-// that nobody may change.
+// that must not change.
 func (o *overlay) add(p *painter, page pdf.Ref, field bool, at pdf.Box, form pdf.Ref, what string) {
 	d := pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/Annot")},

@@ -97,7 +97,7 @@ func New(cfg Config) (*Sealer, error) {
 	return s, s.Trial()
 }
 
-// Trial makes and checks a signature and a manifest that nobody keeps. It
+// Trial makes and checks a signature and a manifest, and discards them. It
 // returns an error if sealing would fail now: the key cannot sign, or the
 // certificate is not valid yet or any more.
 func (s *Sealer) Trial() error {

@@ -48,7 +48,7 @@ func (b *batch) query(read func(row) error, query string, args ...any) {
 	b.statements = append(b.statements, statement{sql: query, args: args, read: read})
 }
 
-// errLostUpdate says that a row was changed by somebody who did not hold the
+// errLostUpdate says that a row was changed by a transaction that did not hold the
 // envelope's lock. The transaction is undone.
 var errLostUpdate = errors.New("store: the envelope was changed without its lock")
 

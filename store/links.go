@@ -12,7 +12,7 @@ import (
 )
 
 // A short link names a signing link by its id and a keyed hash of it, so that
-// whoever knows the id alone has no link.
+// knowing the id alone gives no link.
 const (
 	shortLinkID   = 22 // characters of base64url of the id
 	shortLinkHash = 11

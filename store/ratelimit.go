@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ReserveQuota takes up to n of what is left of limit in key's window, which began
+// ReserveQuota takes up to n of the remaining requests in key's window, which began
 // at start. It returns how many were taken and how many are left after that. A
-// negative n gives back. The database has a keyed hash of key, which may hold an
+// negative n returns them. The database has a keyed hash of key, which may hold an
 // address.
 func (s *Store) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]

@@ -12,7 +12,7 @@ import (
 
 // Unfinished lists what workflows of a kind are still for, by key and n at a
 // time after the given one, each as the outbox row that would start its workflow:
-// envelopes that are open or whose signers have not been told the end
+// envelopes that are open or whose signers have not been notified of the end
 // (OutboxStart), files to be purged one day (OutboxRetention), files that lack a
 // time-stamp (OutboxTimestamp) and deliveries on their way (OutboxDeliver).
 func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {

@@ -17,7 +17,7 @@ const (
 	// maxSessions is on how many devices a console user can be signed in; with
 	// one more the oldest ends.
 	maxSessions = 20
-	// seenEvery is how exactly it is kept when somebody last did something.
+	// seenEvery is the precision with which a user's last activity is stored.
 	seenEvery = time.Minute
 )
 
@@ -58,7 +58,7 @@ func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Devi
 }
 
 // ConsoleSession finds the session and its user, or models.ErrNotFound where it has
-// ended: by itself, by being idle for so long, or because somebody ended it or
+// ended: by itself, by being idle for so long, or because a user ended it or
 // the user. acting says that the person does something right now, which keeps
 // the session from being idle.
 func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {

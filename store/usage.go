@@ -44,7 +44,7 @@ func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error
 	return nil
 }
 
-// PeriodStart is the beginning of the usage period that t lies in: the calendar month, UTC.
+// PeriodStart is the beginning of the usage period that contains t: the calendar month, UTC.
 func PeriodStart(t time.Time) time.Time {
 	t = t.UTC()
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)

@@ -147,7 +147,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
-	if len(p) > 0 { // nobody's; and the database need not see what it is
+	if len(p) > 0 { // no user's, and the database need not see it
 		email = ""
 	}
 	var found []models.ConsoleUser

@@ -22,7 +22,7 @@ import (
 
 // Observer is who sees what the client and its workers do.
 type Observer struct {
-	Metrics      client.MetricsHandler           // nil: nobody measures
+	Metrics      client.MetricsHandler           // nil: not measured
 	Interceptors []interceptor.ClientInterceptor // also of the workers
 }
 

@@ -43,7 +43,7 @@ type Dispatcher struct {
 	// Delays are those before each attempt at a webhook delivery.
 	Delays []time.Duration
 	Log    *slog.Logger
-	Tracer trace.Tracer // nil: nobody traces
+	Tracer trace.Tracer // nil: no tracing
 }
 
 const (
@@ -51,7 +51,7 @@ const (
 	concurrency   = 16               // rows delivered at the same time
 	leaseDuration = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
 	callTimeout   = 8 * time.Second
-	pollInterval  = time.Second // backstop where nobody woke us
+	pollInterval  = time.Second // in case no wake-up arrived
 	maxWait       = 30 * time.Second
 )
 

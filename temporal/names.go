@@ -121,7 +121,7 @@ type PlanSigner struct {
 }
 
 // ShownStatus is what AttrEnvelopeStatus says of an envelope: its status, or "open"
-// while signers may act. A workflow is not told who has opened a link, so it cannot
+// while signers may act. A workflow gets no signal when a link is opened, so it cannot
 // tell sent from in_progress.
 func ShownStatus(s models.Status) string {
 	if s.Open() {
@@ -133,7 +133,7 @@ func ShownStatus(s models.Status) string {
 // SignerSignal is what signals carry: whom the fact is about, by id.
 type SignerSignal struct {
 	SignerID uuid.UUID `json:"signerId,omitzero"`
-	// Trace is the traceparent of the step that made the fact; "" where nobody traces.
+	// Trace is the traceparent of the step that made the fact; "" without tracing.
 	Trace string `json:"trace,omitempty"`
 }
 

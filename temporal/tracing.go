@@ -44,7 +44,7 @@ func WithTrace(ctx workflow.Context, carried string) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, carried)
 }
 
-// WithoutTrace leaves the trace: for what time brings about, and nobody's step.
+// WithoutTrace leaves the trace: for what a timer starts rather than a request.
 func WithoutTrace(ctx workflow.Context) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, "")
 }

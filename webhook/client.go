@@ -124,7 +124,7 @@ func NewClient(cfg ClientConfig) *Client {
 	return c
 }
 
-// Close gives back the idle connections.
+// Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Deliver posts the event once, if the endpoint has a place free. When ctx ended

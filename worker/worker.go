@@ -25,7 +25,7 @@ type Workers []sdkworker.Worker
 // some 50 KB each; others are replayed from their short histories.
 const workflowCacheSize = 2000
 
-// When a worker is told to stop, activities under way may end by themselves for a
+// When a worker is stopped, running activities may end by themselves for a
 // while: what talks to a mail server longer than what can be begun again without
 // harm. Then they are handed back; after the limit the process ends.
 const (
@@ -82,7 +82,7 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 
 // autoscalingPollers lets their number follow the backlog. A queue has several
 // partitions, and takes turns in each by itself: with the two pollers that are
-// the SDK's default, a task could wait half a minute in one that nobody asked.
+// the SDK's default, a task could wait half a minute in a partition that is not polled.
 func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }

@@ -325,7 +325,7 @@ func (w *envelope) end(ctx workflow.Context, words string) {
 	w.step = stepDone
 	workflow.SetCurrentDetails(ctx, words)
 	// What came too late to change anything is taken all the same, or the SDK warns
-	// of every envelope whose end was told twice.
+	// of every envelope whose end was signalled twice.
 	w.takeFacts(ctx)
 }
 

@@ -293,7 +293,7 @@ func (s *scenario) play(t *testing.T, name string) *historypb.History {
 			signal, fact.SignerID = temporal.SignalSignerSigned, s.plan.Signers[n].ID
 			s.await(t, "Invite", i+1)
 		}
-		if signal == temporal.SignalSealingFailed { // told by an attempt to seal
+		if signal == temporal.SignalSealingFailed { // sent by an attempt to seal
 			require.Eventually(t, func() bool { return s.sealed.Load() > 0 }, 60*time.Second, 10*time.Millisecond)
 		}
 		require.NoError(t, c.SignalWorkflow(t.Context(), name, "", signal, fact))

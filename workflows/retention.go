@@ -12,7 +12,7 @@ import (
 
 // Retention keeps the sealed files of an envelope until the day that its tenant
 // chose, reminds those who only have a link to them, and purges them. It waits
-// for no signal: whoever has downloaded is found in the audit trail when a
+// for no signal: who has downloaded is found in the audit trail when a
 // reminder is due.
 func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read until when the files are kept"))

@@ -16,7 +16,7 @@ const (
 	dueReminder
 )
 
-// waitForFactOrTime sleeps until a fact is told or the time for something has
+// waitForFactOrTime sleeps until a signal arrives or the time for something has
 // come, and says for what.
 func (w *envelope) waitForFactOrTime(ctx workflow.Context) (due, error) {
 	w.setTimer(ctx)

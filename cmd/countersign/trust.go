@@ -131,7 +131,7 @@ func readBounded(name string) ([]byte, error) {
 	if err != nil {
 		var at *os.PathError
 		if errors.As(err, &at) {
-			err = at.Err // the name is told already
+			err = at.Err // the name is in the message already
 		}
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 type workerCommand struct{}
 
-// Run runs the workflows and activities until it is told to stop.
+// Run runs the workflows and activities until ctx ends.
 func (workerCommand) Run(ctx context.Context) (err error) {
 	cfg, err := productionConfig("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY", "SEAL_KEY")
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 type keyRing struct {
 	load func() ([]store.Key, error) // nil: they stay as they are
 
-	loading sync.Mutex // held while they are loaded: nobody waits for that but who needs it
+	loading sync.Mutex // held while they are loaded: only callers that need them wait
 	current atomic.Pointer[keySet]
 }
 

@@ -29,7 +29,7 @@ const (
 // retention ends sooner there is nothing left to download.
 const DownloadLifetime = 365 * 24 * time.Hour
 
-// ReceiptLifetime is how long a signer who has signed may ask what became of it.
+// ReceiptLifetime is how long a signer who has signed may ask for the envelope's state.
 const ReceiptLifetime = 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
@@ -199,7 +199,7 @@ func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
 
-// expiredLinkGrace is how long after its end a link still says what became of it.
+// expiredLinkGrace is how long after its end a link still shows its outcome.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
 // VerifyExpiredSigning is Link also for a token that has expired, but not long ago.

@@ -61,7 +61,7 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// WithoutWords is what is left of a password without the words that anybody would try
+// WithoutWords returns a password without the words that anyone would try
 // first: the service's name, and what belongs to the user. Words of fewer than
 // four characters are no such words.
 func WithoutWords(password string, words ...string) string {

@@ -1,5 +1,5 @@
 // Package plaintext says which characters a text from outside may bring into a
-// line that somebody reads, and takes the others out.
+// line of text, and removes the others.
 package plaintext
 
 import (

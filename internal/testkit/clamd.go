@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Eicar is what every virus scanner takes for a virus, and is none.
+// Eicar is the harmless test file that every virus scanner reports.
 const Eicar = `X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
 
 // Clamd stands for ClamAV's daemon: it speaks INSTREAM and PING, finds what

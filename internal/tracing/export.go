@@ -37,7 +37,7 @@ type Deliverer interface {
 }
 
 // TraceDeliveries gives each attempt at a delivery a span. The trace does not go on
-// to the endpoint, which is somebody else's, nor does its address into the span.
+// to the endpoint, which is a third party's, nor does its address into the span.
 func TraceDeliveries(t trace.Tracer, next Deliverer) Deliverer { return tracedDeliverer{t, next} }
 
 type tracedDeliverer struct {

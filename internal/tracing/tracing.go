@@ -1,5 +1,5 @@
 // Package tracing carries a trace through what outlives a request: it is
-// written beside a fact in the database, and taken up again by whoever acts on
+// written beside a fact in the database, and continued by the process that acts on
 // the fact. Spans hold ids, names of routes and outcomes; no path, address,
 // name, token or text of an error.
 package tracing
@@ -24,7 +24,7 @@ const (
 	Result     = "countersign.result"
 )
 
-// Noop is a tracer whose spans nobody sees.
+// Noop is a tracer that records nothing.
 func Noop() trace.Tracer { return noop.NewTracerProvider().Tracer(Name) }
 
 const traceparentHeader = "traceparent"

@@ -11,7 +11,7 @@ import (
 const hashSize = sha256.Size / 2
 
 // Index makes the keyed hashes by which encrypted values are found and compared.
-// Without a master key nobody can try whose a hash is.
+// Without the master key a hash cannot be matched with guesses.
 type Index struct{ keys [][]byte }
 
 // Index derives the keys of an index for purpose.

@@ -202,7 +202,7 @@ func parseEntry(line string) (h store.ChainHead, err error) {
 	return store.ChainHead{EnvelopeID: id, Seq: seq, Hash: parts[2]}, errors.Join(err1, err2)
 }
 
-// reportMissingEvent says what became of an event that an anchor names.
+// reportMissingEvent reports an anchored event that is missing or has changed.
 func (v Verifier) reportMissingEvent(ctx context.Context, r *Report, h store.ChainHead) error {
 	_, err := v.Store.FindEnvelope(ctx, h.EnvelopeID)
 	switch {

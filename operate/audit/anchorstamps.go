@@ -103,7 +103,7 @@ func (v Verifier) token(r *Report, a *store.Anchor, stamps map[int64]*anchorStam
 	switch f.Code {
 	case trust.CodeConfirmed:
 		r.Anchor.Trusted = true
-	case trust.CodeNotConfirmed: // nobody is named who could confirm it
+	case trust.CodeNotConfirmed: // no authority is configured that could confirm it
 	case trust.CodeUsage:
 		r.add("its time-stamp is of %s, whose certificate is not one of a time-stamp authority: %s", name, f.Reason)
 	case trust.CodeNotValid:

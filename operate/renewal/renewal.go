@@ -55,7 +55,7 @@ type Report struct {
 const pageSize = 200
 
 // All renews the sealed documents of every app whose time-stamp ends before the
-// given time, or that have none. It goes on after a document that cannot be
+// given time, or that have none. It continues after a document that cannot be
 // renewed; the error is about what keeps it from going on.
 func (r Renewer) All(ctx context.Context, before time.Time, emit func(Report) error) error {
 	for after := uuid.Nil; ; {
@@ -125,7 +125,7 @@ func (r Renewer) renewDocument(ctx context.Context, e *models.Envelope, d *model
 }
 
 // document writes the longer file first and switches the document to it then:
-// a file that nobody was switched to does no harm, and is purged with the rest.
+// a file that no row names does no harm, and is purged with the rest.
 func (r Renewer) document(ctx context.Context, e *models.Envelope, d *models.Document) (*time.Time, error) {
 	in, err := blob.OpenRecorded(ctx, r.Blobs, store.FileRecord(d))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Age is how old a file is at least, by the file store's clock, to be taken for
-// one that nobody will come to record: far longer than any request.
+// one that will never be recorded: far longer than any request.
 const Age = 24 * time.Hour
 
 // checkPrefix is the folder that the check of a file store writes to.

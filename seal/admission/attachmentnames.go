@@ -69,7 +69,7 @@ func attachmentKeys(f *pdf.File, catalog pdf.Dict) error {
 }
 
 // textOfString returns what a string may say: a text string has a mark that
-// tells its encoding (7.9.2.2), which some programs heed and others do not.
+// tells its encoding (7.9.2.2), which some programs respect and others ignore.
 func textOfString(v pdf.Value) ([]string, bool) {
 	b, ok := v.Bytes()
 	if !ok {

@@ -63,7 +63,7 @@ type Increment struct {
 	Bytes    []byte
 	Contents int      // where "<" of the time-stamp stands; its digits are zeros
 	End      int      // after its ">"
-	Nonce    int      // where the nonce stands in the trailer, in hexadecimal
+	Nonce    int      // position of the nonce in the trailer, in hexadecimal
 	Issuers  int      // where the hash of the authority's issuers stands, likewise
 	Revision Revision // what results
 }

@@ -16,7 +16,7 @@ import (
 
 // message is a SignedData (RFC 5652, 5.1) with one signer, as far as it is of
 // use here. read accepts any DER; write has one form for one message, so that
-// whether a message is in that form can be told by writing it again.
+// whether a message is in that form is checked by encoding it again.
 type message struct {
 	version      int64
 	contentType  asn1.ObjectIdentifier

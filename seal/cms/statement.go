@@ -23,7 +23,7 @@ type Statement struct{ OCSP, CRL []byte }
 
 // RevocationSources reports how the authority of a certificate tells of revocations: by
 // OCSP, by list, or not at all. Statement follows it, so that which statements
-// a file must hold can be told from its certificates.
+// a file must hold follows from its certificates.
 func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }

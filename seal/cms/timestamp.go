@@ -121,7 +121,7 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 		return nil, err
 	}
 	// What the authority's signature does not cover is left out or put in order:
-	// nobody shall be able to change it later.
+	// it must not be possible to change it later.
 	if token, err = Normalize(token); err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)
 	}

@@ -83,7 +83,7 @@ func newChecker() (*checker, error) {
 
 func (c *checker) close() { _ = os.RemoveAll(c.dir) }
 
-// result is what became of one file.
+// result is the outcome for one file.
 type result struct{ counts, failures []string }
 
 func (r *result) count(format string, args ...any) {

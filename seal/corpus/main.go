@@ -1,5 +1,5 @@
 // Command corpus admits, seals and verifies many PDFs that were made elsewhere,
-// and prints what became of them. What is sealed must be verified by five
+// and prints the outcome of each. What is sealed must be verified by five
 // programs, and outside the fields and the line at the foot no pixel may differ in
 // two renderers; what qpdf, MuPDF and poppler read without complaint must not be
 // refused as damaged. See collect for where the files come from.
@@ -165,7 +165,7 @@ func (c *checker) each(ctx context.Context, parallel int, all []input, t *tally)
 	wg.Wait()
 }
 
-// tally counts what became of the files.
+// tally counts the outcomes.
 type tally struct {
 	mu       sync.Mutex
 	counts   map[string]int

@@ -22,7 +22,7 @@ import (
 const Type = "countersign-seal"
 
 // The names under which the seal attaches its record. A PDF that has an
-// attachment of such a name, in whatever spelling, is not accepted: somebody
+// attachment of such a name, in any spelling, is not accepted: a reader
 // could take that one for ours.
 const (
 	AttachmentKey = "countersign-seal.json" // in the name tree of embedded files

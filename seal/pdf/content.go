@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Content is what matters of a page's content to whoever draws after it.
+// Content is what a writer that draws after a page's content has to know of it.
 type Content struct {
 	// Open is how many q operators lack their Q (8.4.2), Marked how many sequences of
 	// marked content lack their end (14.6): they may be hidden.

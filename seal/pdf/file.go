@@ -77,7 +77,7 @@ type Object struct {
 	Value Value
 	// Data is where the bytes of a stream begin, 0 if the object is none.
 	Data int64
-	// Start and End are where the object's value stands in the file; both are
+	// Start and End are the positions of the object's value in the file; both are
 	// 0 if it is in an object stream.
 	Start, End int64
 }

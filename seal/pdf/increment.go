@@ -62,7 +62,7 @@ func NewIncrement(f *File) (*Increment, error) {
 
 // DefineUndefined defines as null what the file refers to but does not have, and
 // takes new numbers above every one that the file mentions: nothing in the file
-// then waits for an object that somebody appends. It comes before all objects.
+// would then wait for an object that is appended later. It comes before all objects.
 func (w *Increment) DefineUndefined(m Mentioned) error {
 	if w.next = max(w.next, m.Highest+1); w.next > lastNewObject {
 		return fmt.Errorf("%w: object numbers are used up", ErrLimit)

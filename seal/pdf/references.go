@@ -12,7 +12,7 @@ import (
 var errLoneR = errors.New("pdf: R without two numbers before it")
 
 // References calls visit for every indirect reference in v, at any depth. What
-// one reader takes for a reference and another does not is an error.
+// one reader reads as a reference and another does not is an error.
 func (v Value) References(visit func(Ref) error) error {
 	if ref, ok := v.Ref(); ok { // else it ends with a delimiter, or holds none
 		return visit(ref)
@@ -112,7 +112,7 @@ const maxUndefined = 4096
 // maxGeneration is the last generation that an object can have (7.5.4).
 const maxGeneration = 65_534
 
-// Undefined is Mentions.Undefined of a file that nobody reads besides.
+// Undefined is Mentions.Undefined of a file that is read for nothing else.
 func (f *File) Undefined(ctx context.Context) ([]Ref, int, error) {
 	m, err := f.ReferenceScan()
 	if err != nil {

@@ -78,7 +78,7 @@ func (m *ReferenceScan) Scan(b []byte) {
 		o, err := parseIndirect(b[p.offset-at:], p.offset)
 		switch {
 		case errors.Is(err, errEnd):
-			// It goes on in the next piece. What else begins in this one overlaps with it.
+			// It continues in the next piece. What else begins in this one overlaps with it.
 			for len(m.places) > 0 && m.places[0].offset < end {
 				m.deferred, m.places = append(m.deferred, m.places[0]), m.places[1:]
 			}

@@ -205,7 +205,7 @@ func skipNumberOrRef(b []byte, i int) (int, error) {
 // Parse returns the object at the start of b, white space skipped, and the
 // position after it.
 func Parse(b []byte) (Value, int, error) {
-	// What follows lets a token at the very end be told from one cut off.
+	// What follows distinguishes a token at the very end from one that is cut off.
 	start := skipSpace(b, 0)
 	end, err := skipValue(append(b[:len(b):len(b)], " endobj "...), start, 0)
 	if err != nil {

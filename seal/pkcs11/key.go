@@ -1,7 +1,7 @@
 // Package pkcs11 opens sealing keys that are held by a hardware module.
 //
 // Talking to a module takes cgo. So that the service stays a static binary,
-// this is only built with the tag pkcs11; without it Open says so.
+// this is only built with the tag pkcs11; without it Open returns an error that says so.
 package pkcs11
 
 import (

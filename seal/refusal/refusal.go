@@ -4,7 +4,7 @@ package refusal
 import "fmt"
 
 // Error says that a PDF, a picture or a text is not accepted, and why.
-// It is the caller's input that is at fault: trying again cannot help.
+// The caller's input is wrong: trying again cannot help.
 type Error struct {
 	// Code is stable and made for programs: not_a_pdf, pdf_encrypted, …
 	Code string

@@ -48,7 +48,7 @@ const (
 	maxFile    = 100 << 20        // bytes of a file
 )
 
-// What a process may take for one file, unless it is told otherwise.
+// What a process may take for one file by default.
 const (
 	DefaultMemory = 512 << 20
 	DefaultCPU    = 20 * time.Second
@@ -196,7 +196,7 @@ func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
 	return &validator{cmd: cmd, in: in, out: bufio.NewReader(out), bounds: b}, nil
 }
 
-// end lets the process end and removes what is left of it.
+// end waits for the process to end and removes its files.
 func (p *validator) end() {
 	_ = p.in.Close() // which tells it to end
 	go func() { _ = p.cmd.Wait() }()

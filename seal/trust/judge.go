@@ -13,7 +13,7 @@ type Status int
 const (
 	Unknown       Status = iota // it cannot be said, and need not be
 	Trusted                     // yes
-	Untrusted                   // it may be sound, but rests on somebody not trusted here, or not any more
+	Untrusted                   // it may be sound, but rests on a party not trusted here, or not any more
 	Contradictory               // it contradicts what is known for certain
 )
 

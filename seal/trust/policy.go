@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Policy says whom a verification trusts. The zero value trusts nobody.
+// Policy says whom a verification trusts. The zero value trusts no one.
 type Policy struct {
-	// Sealers are those who may seal. Empty: nobody.
+	// Sealers are those who may seal. Empty: no one.
 	Sealers []Sealer
 	// Stampers are the authorities under which time-stamp authorities are
 	// trusted. Nil: time-stamps are not confirmed here, which is no reason to
@@ -22,7 +22,7 @@ type Policy struct {
 	RecordKeys map[string]RecordKey
 }
 
-// Sealer is somebody who may seal: exactly one of Certificate, Key and Issuer is
+// Sealer is a party that may seal: exactly one of Certificate, Key and Issuer is
 // set. A certificate or key is pinned: no authority is needed, and none can
 // issue a second one.
 type Sealer struct {

@@ -24,7 +24,7 @@ type RevokedAt struct {
 	Reason int
 }
 
-// The reasons after which what was signed before stays good although nobody
+// The reasons after which what was signed before stays valid although nothing
 // proves when that was (RFC 3161, section 4): the key is not in other hands.
 const (
 	reasonAffiliationChanged = 3

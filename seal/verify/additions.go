@@ -7,7 +7,7 @@ import (
 	"countersign/seal/pdf"
 )
 
-// How additions look. Nothing rests on it: it is a hint for people.
+// What additions look like. The verdict does not depend on it: it is a hint for people.
 const (
 	additionAnnotations = "annotations"
 	additionForm        = "form"

@@ -38,7 +38,7 @@ type digests struct {
 }
 
 // hashFile reads the file once, however many signatures cover it: what they
-// cover begins alike, so that it is hashed once, too. The original lies in bytes
+// cover begins alike, so that it is hashed once, too. The original is bytes
 // from … to. done, if not nil, is a beginning that was read before.
 func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}

@@ -38,7 +38,7 @@ type evidence struct {
 	Covers     int64 // where the increment ends
 }
 
-// statement is an authority's word about a certificate; one of OCSP and CRL is
+// statement is an authority's revocation status of a certificate; one of OCSP and CRL is
 // set. Its signature was checked.
 type statement struct {
 	Certificate, Issuer *x509.Certificate
@@ -113,7 +113,7 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 }
 
 // addRevocation adds what is known about revocation. embedded says that
-// somebody looked for it before.
+// a statement was looked for before.
 func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)

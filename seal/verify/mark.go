@@ -50,7 +50,7 @@ func (m SealMark) Begin(name, reason pdf.Value, date string) string {
 		"/Name " + string(name) + "\n/Reason " + string(reason) + "\n/M(" + date + ")\n" + docMDP
 }
 
-// signatureDict is a seal's signature dictionary as it stands in a file.
+// signatureDict is a seal's signature dictionary as read from a file.
 type signatureDict struct {
 	SealMark
 	object      int   // its number

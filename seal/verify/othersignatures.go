@@ -12,7 +12,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// maxOthers bounds how many signatures of others are told of.
+// maxOthers bounds how many signatures of others are reported.
 const maxOthers = 32
 
 // otherSignatures lists the signatures in a file that carries no seal. None of

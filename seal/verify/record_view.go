@@ -12,7 +12,7 @@ import (
 // from anywhere else in the file.
 type Record struct {
 	// Confirmed says that the report's verdict is valid. Otherwise it is
-	// untrusted: the record is sound, but whoever sealed it may have written anything.
+	// untrusted: the record is sound, but its sealer is not trusted and may have written anything.
 	Confirmed bool   `json:"confirmed"`
 	Service   string `json:"service"`            // the installation's name
 	SealedBy  string `json:"sealedBy"`           // who holds the seal's certificate

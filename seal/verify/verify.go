@@ -23,7 +23,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// Options say whom to trust. The zero value trusts nobody: a sound
+// Options say whom to trust. The zero value trusts no one: a sound
 // document is then reported as "untrusted", not as broken.
 type Options struct {
 	Trust trust.Policy

@@ -2,7 +2,7 @@
 // or anything that speaks S3, Google Cloud Storage among them.
 //
 // A file is written to a temporary place first and appears under its key only
-// when it is whole, so that nobody ever sees a truncated one.
+// when it is complete, so that no reader ever sees a truncated one.
 package blob
 
 import (
@@ -106,7 +106,7 @@ func OpenDir(root string) (Store, error) {
 // abandonedAfter is the age of a temporary file whose process must have died.
 const abandonedAfter = 24 * time.Hour
 
-// removeAbandoned removes abandoned temporary files. Their age is told by the clock of the
+// removeAbandoned removes abandoned temporary files. Their age is measured by the clock of the
 // file system that they are on.
 func (d *dir) removeAbandoned() error {
 	entries, err := os.ReadDir(d.tmp())
@@ -257,7 +257,7 @@ func (d *dir) Walk(ctx context.Context, prefix string, visit func(Entry) error) 
 
 func (d *dir) Check(ctx context.Context) error { return check(ctx, d) }
 
-// check proves that a store takes, gives back and deletes a file.
+// check proves that a store writes, reads and deletes a file.
 func check(ctx context.Context, s Store) error {
 	f, err := s.Temp()
 	if err != nil {

@@ -51,7 +51,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp makes a file that nobody else can find, and that no crash leaves behind:
+// Temp makes a file without a name, which no crash leaves behind:
 // it holds what is not encrypted yet.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {

@@ -30,7 +30,7 @@ func Encrypts(s Store) bool {
 }
 
 // OpenRecorded opens a file of s and compares all of it with its record before
-// it returns: nobody reads what was put in its place. The error of a file that
+// it returns: a file put in its place is never read. The error of a file that
 // is not the one recorded is ErrAltered or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
@@ -143,7 +143,7 @@ func (r *Reader) Open(ctx context.Context, rec Record) (*Content, error) {
 	return r.content(s), nil
 }
 
-// lookup finds a file that is open. One that somebody wrote to since is not it.
+// lookup finds a file that is open. One that was written to since does not match.
 func (r *Reader) lookup(rec Record) *sharedFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +175,7 @@ func (r *Reader) remember(rec Record, s *sharedFile) {
 	})
 }
 
-// release lets go of a file, which is closed when nobody reads it. The caller holds mu.
+// release drops a reference to a file, which is closed with the last one. The caller holds mu.
 func (r *Reader) release(rec Record) {
 	s := r.kept[rec]
 	delete(r.kept, rec)

@@ -129,7 +129,7 @@ func (s *server) readyLine() string {
 	return line + " namespaces=" + strings.Join(s.opts.namespaces, ",")
 }
 
-// startUI starts the Web UI where nobody finds it, and the guard on its port.
+// startUI starts the Web UI on a private port, and the guard in front of it.
 func (s *server) startUI(ctx context.Context, p *ports) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", hostPort(s.opts.ip, p.ui))
@@ -230,7 +230,7 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 		dynamicconfig.MatchingEnableFairness.Key():      true,
 		// Attributes that a client adds can be used at once.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
-		// A server on one's own machine calls nobody.
+		// A development server makes no outgoing calls.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}
 	lower := make(map[dynamicconfig.Key]any, len(overrides))

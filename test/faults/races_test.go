@@ -162,7 +162,7 @@ func TestLastTwoSigners(t *testing.T) {
 }
 
 // TestPurgeDownload downloads a document while it is purged: whoever is let in
-// gets the whole file, and after the first 410 nobody is.
+// gets the whole file, and after the first 410 no one is.
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

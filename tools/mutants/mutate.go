@@ -247,7 +247,7 @@ func (m *mutator) walk(root ast.Node) {
 	})
 }
 
-// guard leaves out an if that ends what goes on: its condition is never true.
+// guard leaves out an if that returns: its condition is never true.
 func (m *mutator) guard(n *ast.IfStmt) {
 	if n.Else != nil || len(n.Body.List) == 0 {
 		return
