@@ -27,31 +27,39 @@ type bench struct {
 	program  string            // countersign with all changes in it
 	binaries map[string]string // test binary by package
 	wanted   *regexp.Regexp    // only tests that match
+	cache    string            // the directory where explorations are kept; "": none are
 	jobs     int
 	own      bool // only the tests of the changed package
 	runs     atomic.Int64
 
 	mu      sync.Mutex
 	tests   map[string][]exploredTest // by package
+	noticed map[string]map[string]int // how many changes of a file a test noticed: by file, and by package and test
 	failing int                       // tests that fail without any change
 }
 
 // exploredTest is what is known of a test after it ran once alone.
 type exploredTest struct {
-	name    string
-	took    time.Duration
-	reached map[int]bool // changes
+	Name    string
+	Took    time.Duration
+	Reached []int // changes, in order
+}
+
+func (t exploredTest) reaches(n int) bool {
+	_, found := slices.BinarySearch(t.Reached, n)
+	return found
 }
 
 const (
-	patience  = 5 * time.Minute  // tests hang that take longer by this than ten times what they took alone
-	batchTime = 20 * time.Second // tests that one process runs, by what they took alone
+	patience   = 5 * time.Minute  // tests hang that take longer by this than ten times what they took alone
+	firstBatch = 2 * time.Second  // tests that the first process runs for a change, by what they took alone; each next one twice as many
+	batchTime  = 20 * time.Second // and at most these
 )
 
 // build compiles what the chosen changes need, and notes which tests reach them.
 func (b *bench) build(ctx context.Context, chosen []mutation) error {
 	b.program = filepath.Join(b.dir, "countersign")
-	if err := command(ctx, "go", "build", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
+	if err := command(ctx, "go", "build", "-buildvcs=false", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
 		return err
 	}
 	temporal, err := filepath.Abs("bin/countersign-temporal") // it is looked for beside the program
@@ -97,7 +105,8 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explore runs each test of a package alone and notes the changes that it reaches and how long it takes.
+// explore runs each test of a package alone and notes the changes that it reaches and how long it takes, unless
+// it did so before with the very same code.
 func (b *bench) explore(ctx context.Context, pkg string) error {
 	list := exec.CommandContext(ctx, b.binaries[pkg], "-test.list", "^Test") //nolint:gosec // built above
 	list.Dir = pkg
@@ -105,22 +114,36 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	if err != nil {
 		return fmt.Errorf("tests of %s: %w", pkg, err)
 	}
-	fmt.Printf("%s: which of its tests reach which change …\n", pkg)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(b.jobs)
+	var wanted []string
 	for _, test := range strings.Fields(string(out)) {
-		if !b.wanted.MatchString(test) {
-			continue
+		if b.wanted.MatchString(test) {
+			wanted = append(wanted, test)
 		}
-		group.Go(func() error { return b.exploreTest(ctx, pkg, test) })
+	}
+	file, err := b.cacheFile(pkg, wanted)
+	if err != nil {
+		return err
+	}
+	if b.tests[pkg], err = readExplored(file); err != nil || b.tests[pkg] != nil {
+		return err
+	}
+	fmt.Printf("%s: which of its tests reach which change …\n", pkg)
+	failing := b.failing
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(b.jobs)
+	for _, test := range wanted {
+		group.Go(func() error { return b.exploreTest(inner, pkg, test) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	slices.SortFunc(b.tests[pkg], func(x, y exploredTest) int {
-		return cmp.Or(cmp.Compare(x.took, y.took), cmp.Compare(x.name, y.name))
+		return cmp.Or(cmp.Compare(x.Took, y.Took), cmp.Compare(x.Name, y.Name))
 	})
-	return nil
+	if b.failing > failing {
+		return nil // what fails is tried again next time
+	}
+	return writeExplored(file, b.tests[pkg])
 }
 
 func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
@@ -145,16 +168,17 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 		b.failing++
 		return nil
 	}
-	reached := map[int]bool{}
+	var reached []int
 	lines, _ := os.ReadFile(seen) //nolint:gosec // written by the test
 	for _, line := range bytes.Fields(lines) {
 		if n, err := strconv.Atoi(string(line)); err == nil {
-			reached[n] = true
+			reached = append(reached, n)
 		}
 	}
+	slices.Sort(reached)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tests[pkg] = append(b.tests[pkg], exploredTest{test, took, reached})
+	b.tests[pkg] = append(b.tests[pkg], exploredTest{test, took, slices.Compact(reached)})
 	return nil
 }
 
@@ -212,8 +236,8 @@ func (b *bench) limit(pkg string, tests []string) time.Duration {
 	defer b.mu.Unlock()
 	limit := patience
 	for _, t := range b.tests[pkg] {
-		if slices.Contains(tests, t.name) {
-			limit += 10 * t.took
+		if slices.Contains(tests, t.Name) {
+			limit += 10 * t.Took
 		}
 	}
 	return limit
@@ -222,28 +246,53 @@ func (b *bench) limit(pkg string, tests []string) time.Duration {
 // try returns the test that notices the change; "" if none does.
 func (b *bench) try(ctx context.Context, m mutation) (string, error) {
 	for _, pkg := range b.watchers(m.pkg) {
-		for _, batch := range b.batches(pkg, m.id) {
-			by, err := b.tryBatch(ctx, m, pkg, batch)
-			if by != "" || err != nil {
-				return by, err
+		for _, batch := range b.batches(pkg, m) {
+			test, how, err := b.tryBatch(ctx, m, pkg, batch)
+			if err != nil {
+				return "", err
+			}
+			if test != "" {
+				b.credit(m, pkg, test)
+				return pkg + " " + test + how, nil
 			}
 		}
 	}
 	return "", nil
 }
 
-// batches returns the tests of a package that reach a change, the quickest first.
-func (b *bench) batches(pkg string, n int) [][]string {
+// credit notes that a test noticed a change: it is tried first for others of the same file.
+func (b *bench) credit(m mutation, pkg, test string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.noticed[m.file] == nil {
+		b.noticed[m.file] = map[string]int{}
+	}
+	b.noticed[m.file][pkg+" "+test]++
+}
+
+// batches returns the tests of a package that reach a change: first those that noticed others of its file, then
+// the quickest, and few before many.
+func (b *bench) batches(pkg string, m mutation) [][]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var reaching []exploredTest
+	for _, test := range b.tests[pkg] {
+		if test.reaches(m.id) {
+			reaching = append(reaching, test)
+		}
+	}
+	good := b.noticed[m.file]
+	slices.SortStableFunc(reaching, func(x, y exploredTest) int {
+		return cmp.Compare(good[pkg+" "+y.Name], good[pkg+" "+x.Name])
+	})
 	var out [][]string
 	var batch []string
 	var took time.Duration
-	for _, test := range b.tests[pkg] {
-		if !test.reached[n] {
-			continue
-		}
-		batch, took = append(batch, test.name), took+test.took
-		if took >= batchTime {
-			out, batch, took = append(out, batch), nil, 0
+	limit := firstBatch
+	for _, test := range reaching {
+		batch, took = append(batch, test.Name), took+test.Took
+		if took >= limit {
+			out, batch, took, limit = append(out, batch), nil, 0, min(2*limit, batchTime)
 		}
 	}
 	if len(batch) > 0 {
@@ -254,41 +303,44 @@ func (b *bench) batches(pkg string, n int) [][]string {
 
 // tryBatch returns the test of a batch that notices the change. A failure counts if it comes again, and not without
 // the change: what a loaded machine makes fail, or what does not end in time, says nothing about the change.
-func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (string, error) {
+func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (test, how string, err error) {
 	for len(batch) > 0 {
 		first, err := b.run(ctx, pkg, batch, m.id, "")
 		if err != nil || first.passed {
-			return "", err
+			return "", "", err
 		}
-		suspects := first.failed
-		if len(suspects) == 0 { // it panicked, or ended without saying which test was running
-			suspects = batch
+		suspects := batch // it panicked, or ended without saying which test was running
+		for _, test := range batch {
+			if slices.Contains(first.failed, test) {
+				suspects = []string{test} // one is enough
+				break
+			}
 		}
 		again, err := b.run(ctx, pkg, suspects, m.id, "")
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if !again.passed {
 			without, err := b.run(ctx, pkg, suspects, 0, "")
 			if err != nil {
-				return "", err
+				return "", "", err
 			}
 			if without.passed {
-				name := pkg
+				test = suspects[0]
 				if len(again.failed) > 0 {
-					name += " " + again.failed[0]
+					test = again.failed[0]
 				}
 				if again.timedOut {
-					name += " (it hangs)"
+					how = " (it hangs)"
 				}
-				return name, nil
+				return test, how, nil
 			}
 			fmt.Println("fails without the change as well:", pkg, strings.Join(suspects, " "))
 		}
 		if len(suspects) == len(batch) {
-			return "", nil
+			return "", "", nil
 		}
 		batch = slices.DeleteFunc(slices.Clone(batch), func(test string) bool { return slices.Contains(suspects, test) })
 	}
-	return "", nil
+	return "", "", nil
 }

@@ -10,8 +10,9 @@
 // and the like, a named constant for its neighbour of the same type or for its half, a comparison that is left
 // out of an SQL text, a statement that is left out. Those that the file of accepted changes names, each with the
 // reason why it changes nothing that matters, are not counted. A change is noticed if a test fails or hangs with it, and again,
-// and not without it. The exit status is 1 if fewer than -goal per
-// cent were noticed.
+// and not without it. The exit status is 1 if fewer than -goal per cent were noticed.
+//
+// Which tests reach which changes is found out once and kept in the directory -cache until the code changes.
 package main
 
 import (
@@ -71,6 +72,7 @@ type options struct {
 	run      string
 	jobs     int
 	own      bool
+	cache    string
 }
 
 func main() {
@@ -86,6 +88,7 @@ func main() {
 	flag.StringVar(&o.run, "run", "", "only the tests whose name matches")
 	flag.IntVar(&o.jobs, "jobs", 2, "how many changes to try at once")
 	flag.BoolVar(&o.own, "own", false, "only the tests of the changed package, to see quickly what others must notice")
+	flag.StringVar(&o.cache, "cache", "bin/mutants", "the directory that keeps which tests reach which changes, until their code changes; empty: none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -122,7 +125,10 @@ func run(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	b := &bench{dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, jobs: o.jobs, own: o.own, tests: map[string][]exploredTest{}}
+	b := &bench{
+		dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, cache: o.cache, jobs: o.jobs, own: o.own,
+		tests: map[string][]exploredTest{}, noticed: map[string]map[string]int{},
+	}
 	if err := b.build(ctx, chosen); err != nil {
 		return err
 	}

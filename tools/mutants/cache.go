@@ -1,0 +1,88 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// cacheFile names the file that keeps what is known of a package's tests: by the test binary, the program that it
+// may start, the files below the package, which it may read, and the tests that are wanted. "" if nothing is kept.
+// Should something else have changed that a test reads, it reaches other changes than is known, and a change may
+// survive that would be noticed: never the other way about.
+func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
+	if b.cache == "" {
+		return "", nil
+	}
+	sum := sha256.New()
+	add := func(path string) error {
+		f, err := os.Open(path) //nolint:gosec // ours
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // read only
+		_, _ = io.WriteString(sum, "\x00"+filepath.Base(path)+"\x00")
+		_, err = io.Copy(sum, f)
+		return err
+	}
+	_, _ = io.WriteString(sum, strings.Join(tests, " "))
+	for _, path := range []string{b.binaries[pkg], b.program} {
+		if err := add(path); err != nil {
+			return "", err
+		}
+	}
+	err := filepath.WalkDir(pkg, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return add(path)
+	})
+	if err != nil {
+		return "", err
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")
+	return filepath.Join(b.cache, name+"-"+hex.EncodeToString(sum.Sum(nil))[:16]+".json"), nil
+}
+
+// readExplored returns what a file keeps; nil if there is none.
+func readExplored(file string) ([]exploredTest, error) {
+	if file == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(file) //nolint:gosec // ours
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []exploredTest
+	if err := json.Unmarshal(content, &out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// writeExplored keeps what was found out, in place of what was known of the package's tests before.
+func writeExplored(file string, tests []exploredTest) error {
+	if file == "" {
+		return nil
+	}
+	content, err := json.Marshal(tests)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // not secret
+		return err
+	}
+	if err := os.WriteFile(file+".new", content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
