@@ -126,12 +126,12 @@ func Name(c *x509.Certificate) string {
 	return org + " (" + name + ")"
 }
 
-// maxPrintable bounds a name in a sentence, in characters.
-const maxPrintable = 200
+// maxPrintable bounds a text from outside in a sentence, in characters.
+const maxPrintable = 500
 
 // Printable makes a text from outside fit for a sentence on a terminal or a
-// page: control and formatting characters, which could hide or reorder what
-// stands around them, become U+FFFD.
+// page: control and formatting characters, which could hide or reorder the
+// text around them, become U+FFFD.
 func Printable(s string) string {
 	out := strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"countersign/seal/trust"
 )
 
 // Code names one outcome of one check for programs and translators. It begins
@@ -145,7 +147,7 @@ func valuesOf(v values) map[string]string {
 	for k, x := range v {
 		switch x := x.(type) {
 		case string:
-			out[k] = printable(x)
+			out[k] = trust.Printable(x)
 		case int:
 			out[k] = strconv.Itoa(x)
 		case int64:
@@ -153,31 +155,14 @@ func valuesOf(v values) map[string]string {
 		case time.Time:
 			out[k] = x.UTC().Format(time.RFC3339)
 		case error:
-			out[k] = printable(strings.TrimPrefix(x.Error(), "seal: "))
+			out[k] = trust.Printable(strings.TrimPrefix(x.Error(), "seal: "))
 		case interface{ String() string }:
-			out[k] = printable(x.String())
+			out[k] = trust.Printable(x.String())
 		default:
 			panic("seal: a finding's value of an unexpected type")
 		}
 	}
 	return out
-}
-
-// maxValue bounds a value in a finding, in bytes: it may come from the file.
-const maxValue = 500
-
-// printable makes text from a file fit for a line on a terminal.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if len(s) > maxValue {
-		s = strings.ToValidUTF8(s[:maxValue], "") + "…"
-	}
-	return s
 }
 
 // newFinding returns the finding of a code.

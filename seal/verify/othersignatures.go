@@ -48,10 +48,10 @@ func otherSignature(f *pdf.File, field pdf.Ref, size int64) (OtherSignature, boo
 		return s, false
 	}
 	if name, ok := d.Get("T").Bytes(); ok {
-		s.Field = printable(pdf.DecodeText(name))
+		s.Field = trust.Printable(pdf.DecodeText(name))
 	}
 	format, _ := sig.Get("SubFilter").Name()
-	s.Format = printable(cmp.Or(format, "unknown format"))
+	s.Format = trust.Printable(cmp.Or(format, "unknown format"))
 	if a, err := f.Array(sig.Get("ByteRange")); err == nil && len(a) == 4 {
 		from, ok1 := a[2].Int()
 		n, ok2 := a[3].Int()
@@ -65,7 +65,7 @@ func otherSignature(f *pdf.File, field pdf.Ref, size int64) (OtherSignature, boo
 	}
 	contents, _ := sig.Get("Contents").Bytes()
 	if signed, err := cms.Parse(contents); err == nil {
-		s.By, s.Issuer = printable(trust.Name(signed.Certificate)), printable(signed.Certificate.Issuer.String())
+		s.By, s.Issuer = trust.Printable(trust.Name(signed.Certificate)), trust.Printable(signed.Certificate.Issuer.String())
 		if t, err := cms.ParseToken(contents); err == nil {
 			s.At = &t.Time
 		}

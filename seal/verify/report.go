@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"countersign/seal/trust"
 )
 
 // Status is the outcome of one check.
@@ -191,7 +193,7 @@ func (r *Report) conclude() {
 func (r *Report) summarise() string {
 	switch r.Verdict {
 	case VerdictValid:
-		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", printable(r.SealedBy))
+		return fmt.Sprintf("Sealed by %s, and every byte is as it was sealed or added by this service since.", trust.Printable(r.SealedBy))
 	case VerdictUntrusted:
 		if r.Additions != nil {
 			return "Something was added to what was sealed, which is not trusted here: " + r.firstUntrusted()
