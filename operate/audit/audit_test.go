@@ -243,7 +243,7 @@ func (a *auditFixture) originalFile() string {
 }
 
 func (a *auditFixture) encrypt(key string) {
-	done, err := blob.NewEncrypted(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
+	done, _, err := blob.NewEncrypted(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
 	require.NoError(a.t, err)
 	require.True(a.t, done)
 }

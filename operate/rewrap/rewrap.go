@@ -54,7 +54,7 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 // file changes the key of one file. The record of a document whose file is
 // encrypted by now says so afterwards.
 func (r Rewrapper) file(ctx context.Context, key string) (changed bool, err error) {
-	changed, encrypted, err := r.Blobs.RewrapFile(ctx, key)
+	changed, encrypted, err := r.Blobs.Rewrap(ctx, key)
 	if err == nil && encrypted {
 		err = r.Store.MarkEncrypted(ctx, key)
 	}

@@ -223,14 +223,9 @@ func (w *trackedReader) classify(err error) error {
 func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 
 // Rewrap encrypts the data key of a file with the newest master key, and encrypts a
-// file that is not yet. It reports whether there was anything to do.
-func (s *Encrypted) Rewrap(ctx context.Context, key string) (bool, error) {
-	anew, _, err := s.RewrapFile(ctx, key)
-	return anew, err
-}
-
-// RewrapFile is Rewrap that also reports whether the file is encrypted by now.
-func (s *Encrypted) RewrapFile(ctx context.Context, key string) (anew, encrypted bool, err error) {
+// file that is not yet. It reports whether it changed the file, and whether the
+// file is encrypted afterwards.
+func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
 		return false, false, err

@@ -121,10 +121,10 @@ func TestRewrap(t *testing.T) {
 	body := raw("f")
 	both := blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)
 	for _, key := range []string{"f", "old"} {
-		done, err := both.Rewrap(t.Context(), key)
+		done, _, err := both.Rewrap(t.Context(), key)
 		require.NoError(t, err)
 		assert.True(t, done)
-		done, err = both.Rewrap(t.Context(), key)
+		done, _, err = both.Rewrap(t.Context(), key)
 		require.NoError(t, err)
 		assert.False(t, done, "once is enough")
 	}

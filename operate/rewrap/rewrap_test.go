@@ -1,0 +1,146 @@
+package rewrap_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/operate/rewrap"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// masterKeys are keys of 32 equal bytes: the first encrypts, all decrypt.
+func masterKeys(t *testing.T, fill ...byte) *vault.Vault {
+	t.Helper()
+	var keys []string
+	for _, b := range fill {
+		keys = append(keys, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)))
+	}
+	v, err := vault.New(strings.Join(keys, ","))
+	require.NoError(t, err)
+	return v
+}
+
+func openStore(t *testing.T, url string, clock *testkit.Clock, v *vault.Vault) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{
+		URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: clock.Now,
+		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func keepFile(t *testing.T, b blob.Store, key string) {
+	t.Helper()
+	f, err := b.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.WriteString("content of " + key)
+	require.NoError(t, err)
+	require.NoError(t, b.Keep(t.Context(), f, key))
+}
+
+func readFile(t *testing.T, b blob.Store, key string) (string, error) {
+	t.Helper()
+	f, err := b.Open(t.Context(), key)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	return string(content), err
+}
+
+// draft stores an envelope whose document's file is under key; encrypted says how the file was kept.
+func draft(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
+	t.Helper()
+	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me"})
+	require.NoError(t, err)
+	key = fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New())
+	sum := sha256.Sum256([]byte("content of " + key))
+	_, err = e.AddDocument(act, models.DocumentInput{
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len("content of " + key)), Count: 1,
+		Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key, Encrypted: encrypted,
+	}, 9)
+	require.NoError(t, err)
+	require.NoError(t, s.Create(t.Context(), e))
+	return e, key
+}
+
+// TestRun: once everything is encrypted with the new master key, the former one is
+// not needed: not for the database, not for files of documents and anchors. A file that
+// was kept in plain is encrypted, too, and its document's record says so.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			files, err := blob.OpenDir(t.TempDir())
+			require.NoError(t, err)
+
+			former := openStore(t, url, clock, masterKeys(t, 1))
+			_, err = former.Migrate(ctx)
+			require.NoError(t, err)
+			app, _, err := former.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			_, err = former.CreateUser(ctx, app.ID, "clerk@staff.example", "Clerk", "correct horse battery", models.RoleViewer)
+			require.NoError(t, err)
+			_, encryptedKey := draft(t, former, clock, app.ID, true)
+			plain, plainKey := draft(t, former, clock, app.ID, false)
+			const anchor, other = "anchors/00000001-ab.txt", "check/1.part"
+			formerFiles := blob.NewEncrypted(files, masterKeys(t, 1), true)
+			for _, key := range []string{encryptedKey, anchor, other} {
+				keepFile(t, formerFiles, key)
+			}
+			keepFile(t, files, plainKey)
+
+			both := masterKeys(t, 2, 1)
+			r := rewrap.Rewrapper{Store: openStore(t, url, clock, both), Blobs: blob.NewEncrypted(files, both, true)}
+			n, err := r.Run(ctx)
+			require.NoError(t, err)
+			assert.Positive(t, n.Secrets, "the client secret")
+			assert.Positive(t, n.Rows, "the user's address")
+			assert.Equal(t, 3, n.AllFiles)
+			n, err = r.Run(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, rewrap.Result{AllFiles: 3}, n, "nothing is left to do")
+
+			newFiles, newStore := blob.NewEncrypted(files, masterKeys(t, 2), true), openStore(t, url, clock, masterKeys(t, 2))
+			for _, key := range []string{encryptedKey, anchor} {
+				content, err := readFile(t, newFiles, key)
+				require.NoError(t, err)
+				assert.Equal(t, "content of "+key, content)
+				_, err = readFile(t, formerFiles, key)
+				require.Error(t, err, "with the former key alone")
+			}
+			got, err := newStore.Envelope(ctx, app.ID, plain.ID)
+			require.NoError(t, err)
+			assert.True(t, got.Documents[0].Encrypted, "its file was kept in plain before")
+			content, err := readFile(t, newFiles, plainKey)
+			require.NoError(t, err)
+			assert.Equal(t, "content of "+plainKey, content)
+
+			// A file that cannot be decrypted ends the run with its name, and no other key is tried.
+			_, err = rewrap.Rewrapper{Store: newStore, Blobs: blob.NewEncrypted(files, masterKeys(t, 3), true)}.Run(ctx)
+			require.ErrorIs(t, err, vault.ErrUnknownKey)
+			require.ErrorContains(t, err, "change the key of ")
+		})
+	}
+}
