@@ -176,7 +176,7 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	}
 	d := e.Document(f.DocumentID)
 	switch {
-	case d != nil && d.Kind == DocumentOriginal:
+	case d != nil:
 		if ok {
 			f.normalize(p, path, d)
 		}
@@ -198,7 +198,7 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 		f.Y = ph - f.Y - f.H
 		f.Origin = OriginTopLeft
 	}
-	if f.X < -edgeTolerance || f.Y < -edgeTolerance || f.X+f.W > pw+edgeTolerance || f.Y+f.H > ph+edgeTolerance {
+	if f.Y < -edgeTolerance || f.X+f.W > pw+edgeTolerance || f.Y+f.H > ph+edgeTolerance {
 		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
 			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
 	}
@@ -220,13 +220,13 @@ func (e *Envelope) resolveSigner(ref string) *Signer {
 }
 
 // signerIndex is the index that ref gives, or that of the one signer who has
-// that address; -1 if there is none.
+// that address; negative if there is none.
 func signerIndex(ref string, emails []string) int {
 	if i, err := strconv.Atoi(ref); err == nil {
-		if i >= 0 && i < len(emails) {
-			return i
+		if i >= len(emails) {
+			return -1
 		}
-		return -1
+		return i
 	}
 	found := -1
 	for i, email := range emails {

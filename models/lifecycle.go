@@ -253,7 +253,7 @@ func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) 
 		return ErrPurged
 	}
 	if s := e.Signer(recipient); s != nil {
-		if last, ok := s.Downloads[document]; ok && act.At.Sub(last).Abs() < DownloadWindow {
+		if act.At.Sub(s.Downloads[document]).Abs() < DownloadWindow {
 			return nil
 		}
 		s.Downloads = maps.Clone(s.Downloads) // the loaded one is what the row is compared with

@@ -52,7 +52,6 @@ func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) erro
 		return nil
 	}
 	at := act.At
-	e.transition(ActionFailSealing)
 	if e.SealingProblem == nil {
 		e.SealingProblemAt = &at
 	}

@@ -82,7 +82,6 @@ var ErrValuesChanged = Refuse(KindConflict, "values_changed",
 // recordShown notes what s was shown when signing: what the request names, which
 // must be all that there is, or what the link was given last.
 func (e *Envelope) recordShown(s *Signer, named *string) error {
-	s.ShownConfirmed = false
 	if named == nil {
 		return nil
 	}

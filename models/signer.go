@@ -182,10 +182,7 @@ func (s *Signer) MaskedPhone() string {
 
 // openGroup issues links to the lowest routing group that has not signed.
 func (e *Envelope) openGroup(act ActionContext) {
-	group, ok := e.awaitedOrder()
-	if !ok {
-		return
-	}
+	group, _ := e.awaitedOrder() // 0 where all have signed: no group has that number
 	for _, s := range e.Signers {
 		if s.RoutingOrder == group && s.Status == SignerPending {
 			s.Status = SignerSent
@@ -198,7 +195,11 @@ func (e *Envelope) openGroup(act ActionContext) {
 func (e *Envelope) awaitedOrder() (int, bool) {
 	group, ok := 0, false
 	for _, s := range e.Signers {
-		if s.Status != SignerSigned && (!ok || s.RoutingOrder < group) {
+		switch {
+		case s.Status == SignerSigned:
+		case ok:
+			group = min(group, s.RoutingOrder)
+		default:
 			group, ok = s.RoutingOrder, true
 		}
 	}
@@ -250,8 +251,7 @@ func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 // CheckEmail notes at path what is wrong with an e-mail address.
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
-	_, domain, _ := strings.Cut(s, "@")
-	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) || domain == "" {
+	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) {
 		p.Add(path, "must be an e-mail address")
 	}
 }

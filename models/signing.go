@@ -220,6 +220,9 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 		action = ActionSignLast
 	}
 	e.transition(action)
+	for i := range values {
+		values[i].CreatedAt = at
+	}
 	e.Values = append(e.Values, values...)
 	e.rememberSignature(s, values, sub.FontLabel, at)
 	s.ValuesHash = valuesHash(values)

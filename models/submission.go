@@ -138,7 +138,7 @@ func (f *Field) value(p Problems, path string, in FieldSubmission) (string, bool
 		if checked {
 			return "true", true
 		}
-		return "false", ok && text != ""
+		return "false", text != ""
 	case FieldDate:
 		CheckText(p, path, text, 0, maxDateValue)
 		if text != "" && !isDate(text) {
@@ -181,9 +181,6 @@ func isDate(s string) bool {
 
 // rememberSignature remembers the signature for the person's next envelope.
 func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
-	for i := range values {
-		values[i].CreatedAt = at
-	}
 	if s.AuthMethod == AuthNone {
 		return
 	}

@@ -1,0 +1,125 @@
+package models_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestWhenAReminderIsDue: one interval after the last mail that asked the signer
+// to sign, whether it went out or was given up.
+func TestWhenAReminderIsDue(t *testing.T) {
+	t.Parallel()
+	const interval = 48 * time.Hour
+	e := sent(t, nil, models.AuthNone, 1, 1)
+	s, other := e.Signers[0], e.Signers[1]
+	hour := func(n int) *time.Time { at := start.Add(time.Duration(n) * time.Hour); return &at }
+	mail := func(of *models.Signer, kind models.MailKind, sent, failed *time.Time) models.Mail {
+		return models.Mail{SignerID: of.ID, Kind: kind, SentAt: sent, FailedAt: failed}
+	}
+	invited := mail(s, models.MailInvitation, hour(1), nil)
+	for name, c := range map[string]struct {
+		mails []models.Mail
+		after *time.Time // the interval counts from here
+	}{
+		"no mail yet":              {nil, hour(0)},
+		"invited":                  {[]models.Mail{invited}, hour(1)},
+		"invitation on its way":    {[]models.Mail{mail(s, models.MailInvitation, nil, nil)}, hour(0)},
+		"reminded":                 {[]models.Mail{invited, mail(s, models.MailReminder, hour(50), nil)}, hour(50)},
+		"the newest counts":        {[]models.Mail{mail(s, models.MailReminder, hour(50), nil), invited}, hour(50)},
+		"reminder given up":        {[]models.Mail{invited, mail(s, models.MailReminder, nil, hour(51))}, hour(51)},
+		"another signer's":         {[]models.Mail{invited, mail(other, models.MailReminder, hour(50), nil)}, hour(1)},
+		"a notice to the tenant":   {[]models.Mail{invited, mail(s, models.MailNotice, hour(50), nil)}, hour(1)},
+		"news of the end":          {[]models.Mail{invited, mail(s, models.MailClosed, hour(50), nil)}, hour(1)},
+		"sent after it was failed": {[]models.Mail{mail(s, models.MailInvitation, hour(3), hour(9))}, hour(3)},
+	} {
+		at := e.ReminderAt(s, c.mails, interval)
+		require.NotNil(t, at, name)
+		assert.Equal(t, c.after.Add(interval), *at, name)
+	}
+	assert.NotNil(t, e.ReminderAt(s, nil, 1))
+	for _, none := range []time.Duration{0, -1} {
+		assert.Nil(t, e.ReminderAt(s, nil, none))
+	}
+
+	// The earliest of the awaited ones.
+	later := []models.Mail{mail(s, models.MailReminder, hour(30), nil), mail(other, models.MailReminder, hour(20), nil)}
+	assert.Equal(t, hour(20).Add(interval), *e.NextReminder(later, interval))
+	later[0].SentAt, later[1].SentAt = hour(20), hour(30)
+	assert.Equal(t, hour(20).Add(interval), *e.NextReminder(later, interval))
+	assert.Nil(t, e.NextReminder(later, 0))
+
+	// Who is not awaited gets none.
+	signs(t, e, 0, start)
+	assert.Nil(t, e.ReminderAt(s, nil, interval))
+	assert.NotNil(t, e.ReminderAt(other, nil, interval))
+	other.LinkIssuedAt = nil
+	assert.Nil(t, e.ReminderAt(other, nil, interval), "nobody asked them")
+	other.LinkIssuedAt = hour(0)
+	require.NoError(t, e.Void(act(start), nil))
+	assert.Nil(t, e.ReminderAt(other, nil, interval), "the envelope is closed")
+}
+
+// TestRemindersAreCounted: those to the signer that went out or were given up.
+func TestRemindersAreCounted(t *testing.T) {
+	t.Parallel()
+	id, at := uuid.New(), start
+	mails := []models.Mail{
+		{SignerID: id, Kind: models.MailInvitation, SentAt: &at},
+		{SignerID: id, Kind: models.MailClosed, SentAt: &at},
+		{SignerID: id, Kind: models.MailReminder, SentAt: &at},
+		{SignerID: id, Kind: models.MailReminder, FailedAt: &at},
+		{SignerID: id, Kind: models.MailReminder},
+		{SignerID: uuid.New(), Kind: models.MailReminder, SentAt: &at},
+	}
+	assert.Equal(t, 2, models.RemindersSettled(mails, id))
+}
+
+// TestSinceWhenAGroupIsAwaited: since the envelope was sent, or the group before
+// it had signed.
+func TestSinceWhenAGroupIsAwaited(t *testing.T) {
+	t.Parallel()
+	assert.True(t, draft(t, nil, models.AuthNone, 1).OpenSince().IsZero())
+	e := sent(t, nil, models.AuthNone, 1, 1, 2, 2)
+	assert.Equal(t, start, e.OpenSince())
+	first, second, third := start.Add(2*time.Hour), start.Add(time.Hour), start.Add(3*time.Hour)
+	signs(t, e, 0, first)
+	assert.Equal(t, start, e.OpenSince(), "the group is still awaited")
+	signs(t, e, 1, second)
+	assert.Equal(t, first, e.OpenSince(), "the last of the group before")
+	signs(t, e, 2, third)
+	assert.Equal(t, first, e.OpenSince(), "of the same group")
+	signs(t, e, 3, third)
+	assert.Equal(t, start, e.OpenSince(), "nobody is awaited")
+}
+
+// TestTheLowestGroupIsAwaited: whatever order the signers were added in.
+func TestTheLowestGroupIsAwaited(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 3, 1, 2)
+	assert.Equal(t, models.SignerPending, e.Signers[0].Status)
+	assert.Equal(t, models.SignerSent, e.Signers[1].Status)
+	assert.Equal(t, models.SignerPending, e.Signers[2].Status)
+	e = sent(t, nil, models.AuthNone, 1, 3, 2)
+	assert.Equal(t, models.SignerSent, e.Signers[0].Status)
+	assert.Equal(t, models.SignerPending, e.Signers[1].Status)
+}
+
+// TestTheFirstLinkToBeReplaced is that of whoever was asked first.
+func TestTheFirstLinkToBeReplaced(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1, 1, 2)
+	due := start.Add(models.LinkLifetime - models.RenewBefore)
+	require.NoError(t, e.RenewLink(act(start.Add(time.Hour)), e.Signers[0].ID))
+	assert.Equal(t, due, *e.NextRenewal())
+	require.NoError(t, e.RenewLink(act(start.Add(2*time.Hour)), e.Signers[1].ID))
+	assert.Equal(t, due.Add(time.Hour), *e.NextRenewal())
+	assert.Nil(t, e.RenewLinkAt(e.Signers[2]), "not asked yet")
+	e.Signers[0].LinkExpiresAt = nil
+	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
+}
