@@ -2,6 +2,7 @@ package prepare_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,17 +38,9 @@ func shared() []byte {
 // without removes the tags of a file.
 func without(t *testing.T, b []byte) ([]byte, []prepare.Change) {
 	t.Helper()
-	f := open(t, b)
-	tags, err := prepare.FindTags(t.Context(), f)
+	r, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
 	require.NoError(t, err)
-	w, err := pdf.NewIncrement(f)
-	require.NoError(t, err)
-	changes, err := prepare.RemoveTags(t.Context(), f, w, tags)
-	require.NoError(t, err)
-	_, root, err := f.Catalog()
-	require.NoError(t, err)
-	require.NoError(t, w.Finish(root, nil, []byte("0123456789abcdef")))
-	return append(bytes.Clone(b), w.Bytes()...), changes
+	return append(bytes.Clone(b), r.Appended...), r.Changes
 }
 
 // glyphs returns what all pages show, without what the tags do.
@@ -108,21 +101,4 @@ func TestRemoveTags(t *testing.T) {
 	require.Contains(t, string(text), "Hello you")
 	out, err := exec.CommandContext(t.Context(), "qpdf", "--check", name).CombinedOutput()
 	require.NoError(t, err, string(out))
-}
-
-// TestRemoveTagsRefuses: a form that sets a tag in two ways is an error that prints it.
-func TestRemoveTagsRefuses(t *testing.T) {
-	t.Parallel()
-	at := pagetext.Position{Form: pdf.Ref{Num: 6}, Start: 1, End: 9, Length: 1, Advance: 500}
-	other := at
-	other.Advance = 600
-	f := open(t, shared())
-	w, err := pdf.NewIncrement(f)
-	require.NoError(t, err)
-	_, err = prepare.RemoveTags(t.Context(), f, w, []prepare.FoundTag{
-		{Text: "{{a}}", Place: prepare.Place{Page: 1}, Glyphs: []pagetext.Position{at}},
-		{Text: "{{a}}", Place: prepare.Place{Page: 2}, Glyphs: []pagetext.Position{other}},
-	})
-	require.ErrorIs(t, err, prepare.ErrFormUses)
-	require.ErrorContains(t, err, `"{{a}}" on page 2`)
 }

@@ -1,0 +1,213 @@
+package prepare_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/prepare/pagetext"
+	"countersign/prepare/revision1"
+	"countersign/seal/pdf"
+)
+
+func revision(t *testing.T, b []byte, opt prepare.Options) *prepare.Revision {
+	t.Helper()
+	r, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), opt)
+	require.NoError(t, err)
+	return r
+}
+
+// active has every kind of active content, as objects of their own and within others.
+func active() []byte {
+	stream := func(s string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s) }
+	return assemble([]string{
+		"<</Type/Catalog/Pages 2 0 R/OpenAction 6 0 R/AA<</WC<</S/JavaScript/JS(a)>>>>/AcroForm 10 0 R/Names<</JavaScript<</Names[(a)7 0 R(b)<</S/JavaScript/JS(b)>>]>>/Dests 12 0 R>>>>",
+		"<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2/MediaBox[0 0 600 800]/Resources<</Font<</F1 5 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 8 0 R/Annots[9 0 R 11 0 R<</Type/Annot/Subtype/Link/Rect[9 9 50 50]/A<</S/Launch/F(x.exe)>>>>]/AA<</O 6 0 R>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 8 0 R/Annots[13 0 R]>>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		"<</S/#4aavaScript/JS(app.alert\\(1\\))>>",
+		"<</S/JavaScript/JS(c)>>",
+		stream("BT /F1 12 Tf 72 700 Td (Text) Tj ET"),
+		"<</Type/Annot/Subtype/Link/Rect[10 10 60 60]/A<</S/GoTo/D[4 0 R/Fit]/Next[<</S/SubmitForm/F(http://a.example)>><</S/GoTo/D[3 0 R/Fit]>>]>>>>",
+		"<</Fields[11 0 R]/XFA[(a)(b)]>>",
+		"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[100 500 200 520]/A<</S/ImportData/F(a.fdf)>>>>",
+		"<<>>",
+		"<</Type/Annot/Subtype/Link/Rect[10 10 60 60]/A<</S/URI/URI(https://a.example/JavaScript)>>>>",
+	})
+}
+
+// TestActiveContent: scripts and actions leave and are counted where they are;
+// links and pages stay.
+func TestActiveContent(t *testing.T) {
+	t.Parallel()
+	b := active()
+	r := revision(t, b, prepare.Options{})
+	require.Equal(t, []prepare.Change{
+		{Kind: revision1.ActionsRemoved, Count: 1},
+		{Kind: revision1.ActionsRemoved, Page: 1, Count: 1},
+		{Kind: revision1.ImportRemoved, Page: 1, Count: 1},
+		{Kind: revision1.JavaScriptRemoved, Count: 3},
+		{Kind: revision1.LaunchRemoved, Page: 1, Count: 1},
+		{Kind: revision1.SubmitRemoved, Page: 1, Count: 1},
+		{Kind: revision1.XFARemoved, Count: 1},
+	}, r.Changes)
+	result := append(bytes.Clone(b), r.Appended...)
+	f := open(t, result)
+	require.NoError(t, f.Objects(func(o pdf.Object) error {
+		return o.Value.Dicts(func(d pdf.Dict, _ string) error {
+			require.Nil(t, d.Get("AA"), "object %d", o.Ref.Num)
+			require.Nil(t, d.Get("XFA"))
+			name, _ := d.Get("S").Name()
+			require.NotContains(t, []string{"JavaScript", "Launch", "SubmitForm", "ImportData"}, name, "object %d", o.Ref.Num)
+			return nil
+		})
+	}))
+	o, err := f.Object(pdf.Ref{Num: 9})
+	require.NoError(t, err)
+	require.Equal(t, 2, bytes.Count(o.Value, []byte("/GoTo")), "%s", o.Value)
+	cat, _, err := f.Catalog()
+	require.NoError(t, err)
+	require.Contains(t, string(cat.Get("Names")), "/Dests")
+	require.NotContains(t, string(cat.Get("Names")), "JavaScript")
+	require.Empty(t, revision(t, result, prepare.Options{}).Appended, "nothing is left to take out")
+	require.Empty(t, revision(t, b, prepare.Options{ActiveContent: prepare.ActiveRefuse}).Appended)
+	rendersAlike(t, b, result)
+}
+
+// TestNothingToPrepare: a document without anything of this kind has no revision.
+func TestNothingToPrepare(t *testing.T) {
+	t.Parallel()
+	r := revision(t, assemble([]string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]>>", "<</Type/Page/Parent 2 0 R>>",
+	}), prepare.Options{Tags: prepare.TagsDetect, Form: prepare.FormImport})
+	require.Empty(t, r.Appended)
+	require.Empty(t, r.Changes)
+}
+
+// TestFormImport: widgets and the form leave, other annotations and the page's text stay.
+func TestFormImport(t *testing.T) {
+	t.Parallel()
+	objects := everyKind()
+	objects[2] = "<</Type/Page/Parent 2 0 R/Annots 18 0 R>>"
+	for len(objects) < 17 {
+		objects = append(objects, "null")
+	}
+	objects = append(objects[:17], "[5 0 R 19 0 R 6 0 R]", "<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/URI/URI(https://a.example)>>>>")
+	b := assemble(objects)
+	r := revision(t, b, prepare.Options{Form: prepare.FormImport, ActiveContent: prepare.ActiveRefuse})
+	require.Equal(t, []prepare.Change{{Kind: revision1.FormImported, Page: 1, Count: 2}}, r.Changes)
+	require.Len(t, r.Fields, 2)
+	require.Equal(t, "name", r.Fields[0].Name)
+	f := open(t, append(bytes.Clone(b), r.Appended...))
+	cat, _, err := f.Catalog()
+	require.NoError(t, err)
+	require.Nil(t, cat.Get("AcroForm"))
+	left, err := prepare.ReadForm(t.Context(), f)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	_, err = f.Walk(func(p *pdf.Page) error {
+		require.Equal(t, "[19 0 R]", string(p.Dict.Get("Annots")))
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// TestReplacementTexts: the structure element that reads a tag aloud loses that text, others keep theirs.
+func TestReplacementTexts(t *testing.T) {
+	t.Parallel()
+	content := "/P<</MCID 0/ActualText(Sign {{a}})>>BDC BT /F1 12 Tf 72 700 Td (Sign {{a}}) Tj ET EMC"
+	b := assemble([]string{
+		"<</Type/Catalog/Pages 2 0 R/StructTreeRoot 6 0 R>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 5 0 R/StructParents 0>>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
+		"<</Type/StructTreeRoot/K[7 0 R 8 0 R]/ParentTree<</Nums[0[7 0 R]]>>>>",
+		"<</Type/StructElem/S/P/P 6 0 R/K 0/Pg 3 0 R/Alt(Sign {{ a }})/ActualText<FEFF007B007B0061007D007D>>>",
+		"<</Type/StructElem/S/P/P 6 0 R/Alt(A picture)>>",
+	})
+	r := revision(t, b, prepare.Options{Tags: prepare.TagsDetect})
+	require.Equal(t, []int{7}, r.Plan.Texts)
+	result := append(bytes.Clone(b), r.Appended...)
+	f := open(t, result)
+	o, err := f.Object(pdf.Ref{Num: 7})
+	require.NoError(t, err)
+	require.NotContains(t, string(o.Value), "Alt")
+	require.NotContains(t, string(o.Value), "ActualText")
+	o, err = f.Object(pdf.Ref{Num: 8})
+	require.NoError(t, err)
+	require.Contains(t, string(o.Value), "A picture")
+	require.NotContains(t, string(r.Appended), "{{a}}")
+}
+
+// TestTagInPropertyList: a tag whose text stands in a property list too is refused, with its text and page.
+func TestTagInPropertyList(t *testing.T) {
+	t.Parallel()
+	content := "/Span/MC0 BDC BT /F1 12 Tf 72 700 Td ({{a}}) Tj ET EMC"
+	b := assemble([]string{
+		"<</Type/Catalog/Pages 2 0 R>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>/Properties<</MC0<</X 1>>>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 5 0 R>>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
+	})
+	_, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
+	var tag *prepare.TagError
+	require.ErrorAs(t, err, &tag)
+	require.Equal(t, "{{a}}", tag.Text)
+	require.Equal(t, 1, tag.Page)
+	require.ErrorIs(t, err, pagetext.ErrReplacedText)
+}
+
+// TestPrepareEnds: a context that is over ends it.
+func TestPrepareEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := active()
+	_, err := prepare.Prepare(ctx, open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// rendersAlike requires that two renderers show each page of two revisions alike.
+func rendersAlike(t *testing.T, before, after []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, b := range map[string][]byte{"before": before, "after": after} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".pdf"), b, 0o600))
+	}
+	out, err := exec.CommandContext(t.Context(), "qpdf", "--check", filepath.Join(dir, "after.pdf")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	for name, command := range map[string][]string{
+		"poppler": {"pdftoppm", "-q", "-r", "50", "IN.pdf", "OUT"}, "mupdf": {"mutool", "draw", "-q", "-r", "50", "-o", "OUT-%d.ppm", "IN.pdf"},
+	} {
+		pictures := make(map[string][][]byte)
+		for _, file := range []string{"before", "after"} {
+			var args []string
+			for _, a := range command {
+				a = string(bytes.ReplaceAll([]byte(a), []byte("IN"), []byte(filepath.Join(dir, file))))
+				args = append(args, string(bytes.ReplaceAll([]byte(a), []byte("OUT"), []byte(filepath.Join(dir, name+"-"+file)))))
+			}
+			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput() //nolint:gosec // a renderer
+			require.NoError(t, err, string(out))
+			pages, err := filepath.Glob(filepath.Join(dir, name+"-"+file+"-*.ppm"))
+			require.NoError(t, err)
+			require.NotEmpty(t, pages)
+			for _, p := range pages {
+				b, err := os.ReadFile(p) //nolint:gosec // in our own folder
+				require.NoError(t, err)
+				pictures[file] = append(pictures[file], b)
+			}
+		}
+		require.Equal(t, pictures["before"], pictures["after"], name)
+	}
+}

@@ -1,0 +1,194 @@
+package revision1
+
+import (
+	"bytes"
+
+	"countersign/seal/pdf"
+)
+
+// catalog takes the form, its XFA, the scripts of the document and the action at
+// its opening out of the catalog (7.7.2).
+func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
+	touched := false
+	if w.plan.Form && d.Get("AcroForm") != nil {
+		d.Delete("AcroForm")
+		touched = true
+	}
+	if w.plan.Active {
+		form, err := w.dict(d.Get("AcroForm"))
+		if err != nil {
+			return err
+		}
+		if form.Get("XFA") != nil {
+			w.count(XFARemoved, 0, 1)
+			form = form.Clone()
+			form.Delete("XFA")
+			touched = w.set(&d, "AcroForm", form) || touched
+		}
+		names, err := w.dict(d.Get("Names"))
+		if err != nil {
+			return err
+		}
+		if scripts := names.Get("JavaScript"); scripts != nil {
+			c := cleaner{w: w} // what stands in objects of its own is counted there
+			if _, err := c.clean(scripts, 0); err != nil {
+				return err
+			}
+			names = names.Clone()
+			names.Delete("JavaScript")
+			touched = w.set(&d, "Names", names) || touched
+		}
+	}
+	if touched {
+		w.changed[root] = bytes.Clone(d.Value())
+	}
+	return nil
+}
+
+// set writes an entry of the catalog anew, as the object that it refers to if it
+// does; it tells whether the catalog itself changes.
+func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
+	if ref, ok := catalog.Get(key).Ref(); ok {
+		w.changed[ref] = bytes.Clone(d.Value())
+		return false
+	}
+	catalog.Set(key, bytes.Clone(d.Value()))
+	return true
+}
+
+// active takes actions out of every object.
+func (w *writer) active() error {
+	if !w.plan.Active {
+		return nil
+	}
+	count := 0
+	return w.f.Objects(func(o pdf.Object) error {
+		if count++; count%64 == 0 && w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		v, ok := w.changed[o.Ref]
+		if !ok {
+			v = o.Value
+		}
+		if !mayBeActive(v) {
+			return nil
+		}
+		c := cleaner{w: w, page: w.pageOf[o.Ref]}
+		clean, err := c.clean(v, 0)
+		if err != nil || !c.touched {
+			return err
+		}
+		if o.IsStream() && w.streams[o.Ref] == nil {
+			return nil // no stream is an action, and none is written anew for one in its dictionary
+		}
+		w.changed[o.Ref] = bytes.Clone(clean)
+		return nil
+	})
+}
+
+// mayBeActive tells quickly that an object holds no action that leaves.
+func mayBeActive(v pdf.Value) bool {
+	for _, word := range []string{"JavaScript", "Launch", "SubmitForm", "ImportData", "/AA", "/JS", "#"} {
+		if bytes.Contains(v, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
+func actionKind(d pdf.Dict) string {
+	if d.Get("Type").IsName("StructElem") {
+		return ""
+	}
+	kind, _ := d.Get("S").Name()
+	switch kind {
+	case "JavaScript":
+		return JavaScriptRemoved
+	case "Launch":
+		return LaunchRemoved
+	case "SubmitForm":
+		return SubmitRemoved
+	case "ImportData":
+		return ImportRemoved
+	case "Rendition":
+		if d.Get("JS") != nil {
+			return JavaScriptRemoved
+		}
+	}
+	return ""
+}
+
+// cleaner takes actions out of one object.
+type cleaner struct {
+	w       *writer
+	page    int
+	touched bool
+}
+
+// clean returns v without actions that leave: null in place of one.
+func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
+	if depth > pdf.MaxDepth {
+		return nil, pdf.ErrLimit
+	}
+	switch {
+	case v.IsDict():
+		d, err := v.Dict()
+		if err != nil {
+			return nil, err
+		}
+		if kind := actionKind(d); kind != "" {
+			c.w.count(kind, c.page, 1)
+			c.touched = true
+			return pdf.Value("null"), nil
+		}
+		return c.dict(v, d, depth)
+	case v.IsArray():
+		list, err := v.Array()
+		if err != nil {
+			return nil, err
+		}
+		touched := false
+		for i, e := range list {
+			clean, err := c.clean(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if !bytes.Equal(clean, e) {
+				list[i], touched = clean, true
+			}
+		}
+		if touched {
+			return pdf.JoinArray(list), nil
+		}
+	}
+	return v, nil
+}
+
+func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
+	out, touched := make(pdf.Dict, 0, len(d)), false
+	for _, e := range d {
+		if e.Key == "AA" && !e.Value.IsNull() { // additional actions (12.6.3)
+			c.w.count(ActionsRemoved, c.page, 1)
+			touched = true
+			continue
+		}
+		clean, err := c.clean(e.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(clean, e.Value) {
+			touched = true
+			if clean.IsNull() {
+				continue
+			}
+			e.Value = clean
+		}
+		out = append(out, e)
+	}
+	if !touched {
+		return v, nil
+	}
+	c.touched = true
+	return out.Value(), nil
+}

@@ -1,0 +1,326 @@
+// Package revision1 writes an appended prepared revision: an incremental update
+// (ISO 32000-2 7.5.6) that takes things out of a PDF and adds nothing to what it
+// shows. Section numbers refer to ISO 32000-2:2020.
+//
+// It is frozen: who verifies a sealed document writes its prepared revision again
+// and compares, for decades. Nothing is compressed, because no library repeats its
+// compression for so long. Another format is another package; vectors hold this one.
+package revision1
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"countersign/prepare/pagetext"
+	"countersign/seal/pdf"
+)
+
+// Version is the number of this format in seal records.
+const Version = 1
+
+// Plan says what a revision takes out.
+type Plan struct {
+	// Active takes out scripts, actions that start, send or import something,
+	// additional actions, and XFA beside a form.
+	Active bool `json:"activeContent,omitempty"`
+	// Form takes out the interactive form and its widgets.
+	Form bool `json:"form,omitempty"`
+	// Cuts are glyphs that content streams lose, of pages first, then of forms.
+	Cuts []Cut `json:"cuts,omitempty"`
+	// Texts are the numbers of structure elements that lose their replacement texts (14.9).
+	Texts []int `json:"texts,omitempty"`
+}
+
+// Cut is what the content of a page, or of a form XObject, loses.
+type Cut struct {
+	Page int `json:"page,omitempty"` // from 1
+	Form int `json:"form,omitempty"` // number of the object, where Page is 0
+	Tags int `json:"tags,omitempty"` // how many tags the page loses, those in forms included
+	// Codes are runs of character codes: where their string begins in the decoded
+	// content, where in the string they begin, how many bytes they are, and how far
+	// they move on, in thousandths of the font's size.
+	Codes [][4]float64 `json:"codes,omitempty"`
+}
+
+// Change is something that a revision takes out, in numbers.
+type Change struct {
+	Kind   string `json:"kind"`
+	Page   int    `json:"page,omitempty"` // from 1; 0: no page
+	Count  int    `json:"count"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// The kinds of changes.
+const (
+	TagsRemoved       = "tags_removed"
+	FormImported      = "form_imported"
+	JavaScriptRemoved = "javascript_removed"
+	LaunchRemoved     = "launch_removed"
+	SubmitRemoved     = "submit_form_removed"
+	ImportRemoved     = "import_data_removed"
+	ActionsRemoved    = "additional_actions_removed"
+	XFARemoved        = "xfa_removed"
+)
+
+// MaxSize bounds the length of a revision, in bytes.
+const MaxSize = 24 << 20
+
+// ErrPlan says that a plan does not fit its file.
+var ErrPlan = errors.New("prepare: the plan does not fit the document")
+
+// Write returns the bytes that follow the file, none if the plan takes nothing out
+// of it, and what they take out, by kind and page. sha256 is the file's. It fails
+// with ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit, the context's error, or one
+// of reading the file.
+func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
+	w := &writer{
+		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
+		pageOf: make(map[pdf.Ref]int), counts: make(map[Change]int),
+	}
+	catalog, root, err := f.Catalog()
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.out, err = pdf.NewIncrement(f); err != nil {
+		return nil, nil, err
+	}
+	scan, err := f.ReferenceScan()
+	if err != nil {
+		return nil, nil, err
+	}
+	mentioned, err := scan.Find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := w.out.DefineUndefined(mentioned); err != nil {
+		return nil, nil, err
+	}
+	for _, step := range []func() error{w.pages, w.forms, w.texts, func() error { return w.catalog(catalog.Clone(), root) }, w.active} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(w.changed) == 0 && len(w.streams) == 0 {
+		return nil, nil, nil
+	}
+	refs := slices.AppendSeq(slices.Collect(maps.Keys(w.changed)), maps.Keys(w.streams))
+	slices.SortFunc(refs, func(a, b pdf.Ref) int { return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Gen, b.Gen)) })
+	for _, ref := range slices.Compact(refs) {
+		if data, ok := w.streams[ref]; ok {
+			w.putStream(ref, w.changed[ref], data)
+		} else {
+			w.out.Put(ref, w.changed[ref])
+		}
+		if len(w.out.Bytes()) > MaxSize {
+			return nil, nil, fmt.Errorf("%w: the prepared revision has more than %d MB", pdf.ErrLimit, MaxSize>>20)
+		}
+	}
+	if err := w.out.Finish(root, nil, hash[:16]); err != nil {
+		return nil, nil, err
+	}
+	return w.out.Bytes(), w.changes(), nil
+}
+
+// writer collects what a revision writes anew.
+type writer struct {
+	ctx     context.Context //nolint:containedctx // of one call
+	f       *pdf.File
+	out     *pdf.Increment
+	plan    Plan
+	changed map[pdf.Ref]pdf.Value
+	streams map[pdf.Ref][]byte // by the streams' references
+	pageOf  map[pdf.Ref]int    // of pages, annotations and their actions
+	counts  map[Change]int     // with a Count of 0
+	done    int                // cuts of pages
+}
+
+func (w *writer) count(kind string, page, n int) {
+	if n > 0 {
+		w.counts[Change{Kind: kind, Page: page}] += n
+	}
+}
+
+func (w *writer) changes() []Change {
+	out := make([]Change, 0, len(w.counts))
+	for c, n := range w.counts {
+		c.Count = n
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Page, b.Page)) })
+	return out
+}
+
+// putStream writes a stream as it is, uncompressed.
+func (w *writer) putStream(ref pdf.Ref, dict pdf.Value, data []byte) {
+	d, _ := dict.Dict() // none of a new stream
+	d = d.Clone()
+	for _, key := range []string{"Filter", "DecodeParms", "DL"} {
+		d.Delete(key)
+	}
+	d.Set("Length", pdf.Value(strconv.Itoa(len(data))))
+	w.out.Begin(ref)
+	w.out.Append(d.Value())
+	w.out.AppendString("\nstream\n")
+	w.out.Append(data)
+	w.out.AppendString("\nendstream")
+	w.out.End()
+}
+
+// cut applies the cuts of one content stream.
+func (c Cut) apply(content []byte) ([]byte, error) {
+	glyphs := make([]pagetext.Position, 0, len(c.Codes))
+	for _, n := range c.Codes {
+		glyphs = append(glyphs, pagetext.Position{Start: int(n[0]), Code: int(n[1]), Length: int(n[2]), Advance: n[3]})
+	}
+	return pagetext.Remove(content, glyphs)
+}
+
+// pages takes out of pages what the plan says, and notes where annotations are.
+func (w *writer) pages() error {
+	reader := pagetext.NewReader(w.f)
+	_, err := w.f.Walk(func(p *pdf.Page) error {
+		d, page, touched := p.Dict.Clone(), p.Index+1, false
+		w.pageOf[p.Ref] = page
+		if cuts := w.plan.Cuts[w.done:]; len(cuts) > 0 && cuts[0].Page == page {
+			w.done++
+			w.count(TagsRemoved, page, cuts[0].Tags)
+			if len(cuts[0].Codes) > 0 {
+				content, err := reader.Content(p)
+				if err != nil {
+					return err
+				}
+				if content, err = cuts[0].apply(content); err != nil {
+					return fmt.Errorf("page %d: %w", page, err)
+				}
+				ref := w.out.Reserve()
+				w.streams[ref] = content
+				d.Set("Contents", ref.Value())
+				touched = true
+			}
+		}
+		if w.plan.Form || w.plan.Active {
+			rest, widgets, err := w.annotations(d.Get("Annots"), page)
+			if err != nil {
+				return err
+			}
+			if w.plan.Form && widgets > 0 {
+				w.count(FormImported, page, widgets)
+				d.Set("Annots", pdf.JoinArray(rest))
+				touched = true
+			}
+		}
+		if touched {
+			w.changed[p.Ref] = bytes.Clone(d.Value())
+		}
+		return w.ctx.Err()
+	})
+	return err
+}
+
+// annotations notes which annotations are on a page, with their actions, and
+// returns those that are no widgets, and how many are.
+func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets int, err error) {
+	v, err = w.f.Resolve(v)
+	if err != nil || !v.IsArray() {
+		return nil, 0, err
+	}
+	list, err := v.Array()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, a := range list {
+		d, err := w.dict(a)
+		if err != nil {
+			return nil, 0, err
+		}
+		if ref, ok := a.Ref(); ok && w.plan.Active {
+			w.note(ref, page)
+			for _, key := range []string{"A", "PA", "AA"} {
+				if ref, ok := d.Get(key).Ref(); ok {
+					w.note(ref, page)
+				}
+			}
+			actions, err := w.dict(d.Get("AA"))
+			if err != nil {
+				return nil, 0, err
+			}
+			for _, e := range actions {
+				if ref, ok := e.Value.Ref(); ok {
+					w.note(ref, page)
+				}
+			}
+		}
+		if d.Get("Subtype").IsName("Widget") {
+			widgets++
+			continue
+		}
+		rest = append(rest, a)
+	}
+	return rest, widgets, nil
+}
+
+func (w *writer) note(ref pdf.Ref, page int) {
+	if w.pageOf[ref] == 0 {
+		w.pageOf[ref] = page
+	}
+}
+
+// dict returns the dictionary that v is or refers to, nil if it is none.
+func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
+	v, err := w.f.Resolve(v)
+	if err != nil || !v.IsDict() {
+		return nil, err
+	}
+	return v.Dict()
+}
+
+// forms takes glyphs out of form XObjects.
+func (w *writer) forms() error {
+	for _, c := range w.plan.Cuts[w.done:] {
+		ref := pdf.Ref{Num: c.Form}
+		o, err := w.f.Object(ref)
+		if err != nil {
+			return err
+		}
+		if c.Page != 0 || !o.IsStream() || w.streams[ref] != nil {
+			return fmt.Errorf("%w: cut of page %d, object %d", ErrPlan, c.Page, c.Form)
+		}
+		content, err := w.f.StreamData(o)
+		if err != nil {
+			return fmt.Errorf("form %d: %w", c.Form, err)
+		}
+		if content, err = c.apply(content); err != nil {
+			return fmt.Errorf("form %d: %w", c.Form, err)
+		}
+		w.streams[ref], w.changed[ref] = content, bytes.Clone(o.Value)
+	}
+	return nil
+}
+
+// texts takes replacement texts out of structure elements.
+func (w *writer) texts() error {
+	for _, num := range w.plan.Texts {
+		ref := pdf.Ref{Num: num}
+		o, err := w.f.Object(ref)
+		if err != nil {
+			return err
+		}
+		d, err := o.Value.Dict()
+		if err != nil || o.IsStream() {
+			return fmt.Errorf("%w: object %d", ErrPlan, num)
+		}
+		d = d.Clone()
+		for _, key := range []string{"ActualText", "Alt", "E"} {
+			d.Delete(key)
+		}
+		w.changed[ref] = bytes.Clone(d.Value())
+	}
+	return nil
+}
