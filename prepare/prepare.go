@@ -144,7 +144,9 @@ func cuts(tags []FoundTag) ([]revision1.Cut, error) {
 
 // runs joins codes that follow one another in a string.
 func runs(glyphs []pagetext.Position) [][4]float64 {
-	slices.SortFunc(glyphs, func(a, b pagetext.Position) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Code, b.Code)) })
+	slices.SortFunc(glyphs, func(a, b pagetext.Position) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Code, b.Code))
+	})
 	glyphs = slices.Compact(glyphs)
 	var out [][4]float64
 	for _, g := range glyphs {

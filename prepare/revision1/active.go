@@ -96,6 +96,20 @@ func mayBeActive(v pdf.Value) bool {
 	return false
 }
 
+// IsActive reports whether an object holds something that a revision without active
+// content leaves out.
+func IsActive(v pdf.Value) (bool, error) {
+	if !mayBeActive(v) {
+		return false, nil
+	}
+	active := false
+	err := v.Dicts(func(d pdf.Dict, _ string) error {
+		active = active || actionKind(d) != "" || !d.Get("AA").IsNull()
+		return nil
+	})
+	return active, err
+}
+
 // actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
 func actionKind(d pdf.Dict) string {
 	if d.Get("Type").IsName("StructElem") {

@@ -63,12 +63,18 @@ type PageSize struct {
 // Admit examines an uploaded PDF. The error is a *refusal.Error when the file is at
 // fault: what Admit lets through can be sealed.
 func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
+	return admit(ctx, r, size, lim, false)
+}
+
+// admit is Admit that, if it is to look for all active content, fails with
+// errActiveContent where preparing the PDF takes some out.
+func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActive bool) (Info, error) {
 	if size > lim.MaxBytes {
 		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
 	}
 	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
 	defer cancel()
-	info, err := examine(reading, r, size, lim)
+	info, err := examine(reading, r, size, lim, findActive)
 	if err != nil {
 		return Info{}, refusalOf(err)
 	}
@@ -132,7 +138,7 @@ func safeText(s string) string {
 }
 
 // examine reads the file with our own reader, which later writes the seal.
-func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
+func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActive bool) (Info, error) {
 	if err := checkEnds(r, size); err != nil {
 		return Info{}, err
 	}
@@ -142,20 +148,21 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, 
 	if err != nil {
 		return Info{}, err
 	}
-	if !f.Trailer().Get("Encrypt").IsNull() {
-		return Info{}, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first.")
-	}
-	if err := checkForm(f); err != nil {
+	if err := checkEncryption(f); err != nil {
 		return Info{}, err
 	}
 	signed, err := verify.IsSigned(f)
 	if err != nil {
 		return Info{}, err
 	}
+	if err := checkForm(f, findActive, signed); err != nil {
+		return Info{}, err
+	}
 	if resembles, err := verify.ResemblesSeal(ctx, r, size, signed); err != nil || resembles {
 		return Info{}, cmp.Or(err, error(refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")))
 	}
 	n := newInspector(f, lim, signed)
+	n.findActive = findActive
 	if err := n.checkDocument(); err != nil {
 		return Info{}, err
 	}
@@ -199,24 +206,37 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkForm refuses XFA forms: their content is not in the pages.
-func checkForm(f *pdf.File) error {
+// checkEncryption refuses a PDF that is encrypted.
+func checkEncryption(f *pdf.File) error {
+	if f.Trailer().Get("Encrypt").IsNull() {
+		return nil
+	}
+	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first.")
+}
+
+// checkForm refuses XFA forms, whose content is not in the pages. If findActive,
+// one beside a form that is complete without it is active content.
+func checkForm(f *pdf.File, findActive, signed bool) error {
 	cat, _, err := f.Catalog()
 	if err != nil {
 		return err
 	}
-	form, err := f.Resolve(cat.Get("AcroForm"))
+	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
 	}
-	if form.IsDict() {
-		d, err := form.Dict()
-		if err != nil {
-			return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
-		}
-		if !d.Get("XFA").IsNull() {
-			return refusal.New(refusal.PDFXFA, "The PDF holds an XFA form. Print it into a new PDF first.")
-		}
+	if form.Get("XFA").IsNull() {
+		return nil
 	}
-	return nil
+	fields, err := pdf.ArrayIn(f, form.Get("Fields"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
+	}
+	switch {
+	case !findActive || len(fields) == 0 || cat.Get("NeedsRendering").Bool():
+		return refusal.New(refusal.PDFXFA, "The PDF holds an XFA form. Print it into a new PDF first.")
+	case signed:
+		return errDocumentSigned("an XFA form")
+	}
+	return errActiveContent
 }

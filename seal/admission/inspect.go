@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"countersign/prepare/revision1"
 	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
@@ -35,14 +36,16 @@ const (
 
 // inspector looks at every object of an upload once.
 type inspector struct {
-	f        *pdf.File
-	lim      Limits
-	signed   bool
-	contents map[pdf.Ref]bool // of pages; true: it is a stream
-	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
-	budget   int64            // bytes of content whose text may still be looked at
-	warnings map[string]*Warning
-	streams  []extent // of object streams
+	f      *pdf.File
+	lim    Limits
+	signed bool
+	// findActive says that active content of every kind ends the inspection.
+	findActive bool
+	contents   map[pdf.Ref]bool // of pages; true: it is a stream
+	info       map[pdf.Ref]bool // document information (14.3.3), which no page shows
+	budget     int64            // bytes of content whose text may still be looked at
+	warnings   map[string]*Warning
+	streams    []extent // of object streams
 }
 
 type extent struct{ start, end int64 }
@@ -85,7 +88,7 @@ func (n *inspector) objects(ctx context.Context) error {
 		}
 		if err := n.object(o); err != nil {
 			var r *refusal.Error
-			if errors.As(err, &r) || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) {
+			if errors.As(err, &r) || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || errors.Is(err, errActiveContent) {
 				return err
 			}
 			return fmt.Errorf("%w: object %d: %w", pdf.ErrDamaged, o.Ref.Num, err)
@@ -110,7 +113,7 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(o pdf.Object) error {
-	if err := activeContent(o.Value); err != nil {
+	if err := n.activeContent(o); err != nil {
 		return err
 	}
 	if o.IsStream() {
@@ -126,8 +129,28 @@ func (n *inspector) object(o pdf.Object) error {
 	})
 }
 
-// activeContent refuses actions that would run something.
-func activeContent(v pdf.Value) error {
+// activeContent finds actions that would run something. A signed PDF keeps the rest.
+func (n *inspector) activeContent(o pdf.Object) error {
+	err := runsSomething(o.Value)
+	switch {
+	case !n.findActive:
+		return err
+	case n.signed && err != nil:
+		return errDocumentSigned("active content")
+	case n.signed:
+		return nil
+	case err != nil:
+		return errActiveContent
+	}
+	active, err := revision1.IsActive(o.Value)
+	if err == nil && active && !o.IsStream() {
+		return errActiveContent
+	}
+	return err
+}
+
+// runsSomething refuses actions that would run something.
+func runsSomething(v pdf.Value) error {
 	if !bytes.Contains(v, []byte("JavaScript")) && !bytes.Contains(v, []byte("Launch")) && bytes.IndexByte(v, '#') < 0 {
 		return nil
 	}

@@ -32,6 +32,8 @@ const (
 	PDFTooManyPages = "pdf_too_many_pages"
 	PDFTooComplex   = "pdf_too_complex"
 	PDFAmbiguous    = "pdf_ambiguous"
+	DocumentSigned  = "document_signed"
+	TextTag         = "text_tag_invalid"
 	PDFAttachment   = "pdf_attachment_name"
 	GlyphMissing    = "glyph_missing"
 	TextTooLong     = "text_too_long"

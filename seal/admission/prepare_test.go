@@ -1,0 +1,106 @@
+package admission_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+)
+
+// file makes a PDF with one page and what else it is given.
+func file(catalog, page string, more ...string) []byte {
+	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature;x}} here) Tj ET"
+	if !strings.Contains(page, "TAG") {
+		content = "BT /F1 12 Tf 72 700 Td (Sign {{signature}} here) Tj ET"
+	}
+	objects := append([]string{
+		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 5 0 R" + strings.ReplaceAll(page, "TAG", "") + ">>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
+	}, more...)
+	var b, table bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	for i, o := range objects {
+		fmt.Fprintf(&table, "%010d 00000 n \n", b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	start := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, start)
+	return b.Bytes()
+}
+
+// TestAdmitPrepared: by default active content leaves and is listed; refused on
+// request, and where somebody has signed; tags and forms are left alone unless asked for.
+func TestAdmitPrepared(t *testing.T) {
+	t.Parallel()
+	const (
+		script = "/OpenAction<</S/JavaScript/JS(a)>>"
+		signed = "/AcroForm<</Fields[6 0 R]/SigFlags 3>>"
+		form   = "/AcroForm<</Fields[6 0 R]>>"
+		sig    = "<</Type/Annot/Subtype/Widget/FT/Sig/T(s)/Rect[0 0 0 0]/F 2/V<</Type/Sig/ByteRange[0 1 2 3]/Contents<00>>>>>"
+		widget = "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[100 500 200 520]>>"
+	)
+	tags, forms, refuse := prepare.Options{Tags: prepare.TagsDetect}, prepare.Options{Form: prepare.FormImport}, prepare.Options{ActiveContent: prepare.ActiveRefuse}
+	for name, c := range map[string]struct {
+		file []byte
+		opt  prepare.Options
+		want string // code of the refusal, or kinds of changes
+	}{
+		"plain":                      {file("", ""), prepare.Options{}, ""},
+		"script":                     {file(script, ""), prepare.Options{}, "javascript_removed"},
+		"script refused":             {file(script, ""), refuse, "!" + refusal.PDFJavaScript},
+		"launch refused":             {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + refusal.PDFLaunch},
+		"additional actions":         {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), prepare.Options{}, "additional_actions_removed"},
+		"additional actions, as is":  {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, ""},
+		"a layer of that name":       {file("/X/JavaScript", ""), prepare.Options{}, "!" + refusal.PDFJavaScript},
+		"XFA beside a form":          {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "xfa_removed"},
+		"XFA refused":                {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + refusal.PDFXFA},
+		"XFA alone":                  {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + refusal.PDFXFA},
+		"XFA alone, with tags":       {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + refusal.PDFXFA},
+		"dynamic XFA":                {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + refusal.PDFXFA},
+		"tags":                       {file("", ""), tags, "tags_removed"},
+		"a wrong tag":                {file("", "TAG"), tags, "!" + refusal.TextTag},
+		"form":                       {file(form, "/Annots[6 0 R]", widget), forms, "form_imported"},
+		"form kept":                  {file(form, "/Annots[6 0 R]", widget), prepare.Options{}, ""},
+		"everything":                 {file(form+script, "/Annots[6 0 R]", widget), prepare.Options{Tags: prepare.TagsDetect, Form: prepare.FormImport}, "form_imported javascript_removed tags_removed"},
+		"signed":                     {file(signed, "/Annots[6 0 R]", sig), prepare.Options{}, ""},
+		"signed, with tags":          {file(signed, "/Annots[6 0 R]", sig), tags, "!" + refusal.DocumentSigned},
+		"signed, with a script":      {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
+		"signed, script, form":       {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + refusal.DocumentSigned},
+		"signed, script, refused":    {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + refusal.PDFJavaScript},
+		"signed, additional actions": {file(signed, "/Annots[6 0 R]/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>", sig), prepare.Options{}, ""},
+		"usage rights, with tags":    {file("/Perms<</UR3<</Type/Sig>>>>", ""), tags, "!" + refusal.DocumentSigned},
+		"not a PDF":                  {[]byte("hello"), tags, "!" + refusal.NotAPDF},
+		"too large":                  {make([]byte, 26<<20), tags, "!" + refusal.PDFTooLarge},
+	} {
+		info, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(c.file), int64(len(c.file)), sha256.Sum256(c.file), admission.DefaultLimits(), c.opt)
+		if code, ok := strings.CutPrefix(c.want, "!"); ok {
+			var r *refusal.Error
+			require.ErrorAs(t, err, &r, name)
+			require.Equal(t, code, r.Code, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, info.Pages, 1, name)
+		var kinds []string
+		if rev != nil {
+			require.NotEmpty(t, rev.Appended, name)
+			for _, change := range rev.Changes {
+				kinds = append(kinds, change.Kind)
+			}
+			whole := append(bytes.Clone(c.file), rev.Appended...)
+			_, err := admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), admission.DefaultLimits())
+			require.NoError(t, err, name)
+		}
+		require.Equal(t, c.want, strings.Join(kinds, " "), name)
+	}
+}
