@@ -154,6 +154,9 @@ func (c *certificate) drawClosing() {
 	if c.embedded {
 		s = c.say.OriginalAttached
 	}
+	if c.job.Prepared != nil {
+		s = c.prepared(s)
+	}
 	p := c.page()
 	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s+" "+fmt.Sprintf(c.say.Explained, c.service))
 	if c.job.VerifyURL != "" {

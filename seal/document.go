@@ -123,6 +123,10 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	perms.Set("DocMDP", sig.Value())
 	catalog.Set("Perms", perms.Value())
 
+	attached, err := a.attachUpload(catalog)
+	if err != nil {
+		return err
+	}
 	m := newManifest(a.job, a.cfg.ServiceName, a.file == nil)
 	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
 	a.record, err = manifest.Sign(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
@@ -134,7 +138,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
-	attached := []attachment{{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef}}
+	attached = append(attached, attachment{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef})
 	if original != nil {
 		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))

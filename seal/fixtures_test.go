@@ -103,8 +103,8 @@ const (
 	jomoID     = "c6b8b2ef-7b64-4d2f-8a4c-1d9e3f5a7b21"
 )
 
-// job is a two-signer envelope over the original.
-func job(t testing.TB, original []byte) seal.Job {
+// job is a two-signer envelope over the original; more is what else happened to it.
+func job(t testing.TB, original []byte, more ...map[string]any) seal.Job {
 	t.Helper()
 	sum := sha256.Sum256(original)
 	hash := hex.EncodeToString(sum[:])
@@ -119,9 +119,14 @@ func job(t testing.TB, original []byte) seal.Job {
 	}
 	pages := pagesOf(original)
 	ada, jomo := "signer:"+adaID, "signer:"+jomoID
-	events, head := chain(t,
+	all := []map[string]any{
 		event("envelope.created", "app:demo", -90, "203.0.113.7", nil),
 		event("document.added", "app:demo", -90, "203.0.113.7", map[string]any{"documentId": documentID, "sha256": hash, "pageCount": pages, "order": 1}),
+	}
+	for _, detail := range more {
+		all = append(all, event("document.prepared", "app:demo", -90, "203.0.113.7", detail))
+	}
+	all = append(all,
 		event("envelope.sent", "app:demo", -89, "203.0.113.7", nil),
 		event("invitation.sent", "system", -89, "", map[string]any{"channel": "email"}),
 		event("signer.viewed", ada, -60, "198.51.100.23", nil),
@@ -134,6 +139,7 @@ func job(t testing.TB, original []byte) seal.Job {
 		event("consent.given", jomo, -29, "2001:db8:85a3::8a2e:370:7334", nil),
 		event("signer.signed", jomo, -28, "2001:db8:85a3::8a2e:370:7334", nil),
 	)
+	events, head := chain(t, all...)
 	return seal.Job{
 		Original: bytes.NewReader(original), Size: int64(len(original)), OriginalSHA256: hash,
 		Envelope: seal.Envelope{

@@ -22,9 +22,10 @@ const (
 
 // Job is one document to seal, with the record of how it was signed.
 type Job struct {
-	Original       io.ReaderAt // the uploaded PDF
+	Original       io.ReaderAt // the uploaded PDF, or the prepared one
 	Size           int64       // its length in bytes
-	OriginalSHA256 string      // lower-case hex; checked while streaming
+	OriginalSHA256 string      // of the uploaded PDF, lower-case hex; checked while streaming
+	Prepared       *Prepared   // nil: people read what was uploaded
 	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
 	Envelope       Envelope
 	Document       Document   // the one that Original holds
@@ -40,6 +41,23 @@ type Job struct {
 	SealedAt  time.Time
 }
 
+// Prepared says that something was taken out of the uploaded PDF before people read
+// it. Job.Original is then the file without it.
+type Prepared struct {
+	manifest.Prepared
+
+	UploadSize int64       // bytes of the uploaded PDF
+	Upload     io.ReaderAt // the uploaded PDF, needed if the file was rewritten
+}
+
+// sha256 is the hash of the file that is sealed.
+func (j *Job) sha256() string {
+	if j.Prepared != nil {
+		return j.Prepared.SHA256
+	}
+	return j.OriginalSHA256
+}
+
 // Envelope is what the documents were sent in.
 type Envelope struct {
 	ID, TenantID, Subject string
@@ -52,6 +70,7 @@ type Envelope struct {
 type Document struct {
 	ID, Name, SHA256 string // SHA256 of the original, lower-case hex
 	Order, PageCount int    // both from 1
+	PreparedSHA256   string // of the prepared file, if there is one
 }
 
 // Value is what a signer put into a field.

@@ -24,11 +24,19 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	if embedded {
 		m.Original.As = "embedded"
 	}
+	if p := job.Prepared; p != nil {
+		m.Original.Size = p.UploadSize
+		if p.As == manifest.Rewritten {
+			m.Original.As = "attached"
+		}
+		own := p.Prepared
+		m.Original.Prepared = &own
+	}
 	if m.Audit.Events == nil {
 		m.Audit.Events = []json.RawMessage{}
 	}
 	for _, d := range job.Documents {
-		m.All = append(m.All, manifest.File{ID: d.ID, Name: d.Name, Order: d.Order, SHA256: d.SHA256, PageCount: d.PageCount})
+		m.All = append(m.All, manifest.File{ID: d.ID, Name: d.Name, Order: d.Order, SHA256: d.SHA256, PageCount: d.PageCount, PreparedSHA256: d.PreparedSHA256})
 	}
 	for _, s := range job.Signers {
 		m.Signers = append(m.Signers, manifest.Signer{

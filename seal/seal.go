@@ -165,6 +165,9 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	var original *pdf.Ref
 	var head []byte
 	var mentions *pdf.ReferenceScan
+	if signed && job.Prepared != nil {
+		return Result{}, errors.New("seal: a signed file was prepared")
+	}
 	if signed {
 		w := pdf.NewDocument()
 		ref := w.Reserve()
@@ -225,7 +228,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if err := <-hashed; err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
-	if hex.EncodeToString(c.done.Original) != job.OriginalSHA256 {
+	if hex.EncodeToString(c.done.Original) != job.sha256() {
 		return Result{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
 	}
 	c.done.Record = <-record
@@ -238,6 +241,10 @@ func (j *Job) validate() error {
 		return errors.New("seal: no original")
 	case len(j.OriginalSHA256) != 2*sha256.Size || strings.ToLower(j.OriginalSHA256) != j.OriginalSHA256:
 		return errors.New("seal: the original's hash is not lower-case hex of SHA-256")
+	case j.Prepared != nil && (len(j.Prepared.SHA256) != 2*sha256.Size || j.Prepared.Size != j.Size || j.Prepared.UploadSize <= 0):
+		return errors.New("seal: the prepared file is not described")
+	case j.Prepared != nil && j.Prepared.As == manifest.Rewritten && j.Prepared.Upload == nil:
+		return errors.New("seal: no original beside the rewritten file")
 	case j.Envelope.ID == "" || j.SealedAt.IsZero():
 		return errors.New("seal: envelope and time are needed")
 	}

@@ -52,6 +52,7 @@ var arabic = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "أُنشئ المظروف",
 		"document.added":       "أُضيف مستند",
+		"document.prepared":    "هُيّئ المستند للقراءة",
 		"signer.added":         "أُضيف موقّع",
 		"field.added":          "وُضع حقل",
 		"envelope.sent":        "أُرسل المظروف للتوقيع",
@@ -93,6 +94,19 @@ var arabic = Text{
 	HowToVerify:         "كيف يُتحقق من هذا المستند",
 	BeginsWithOriginal:  "يبدأ ملف PDF هذا بالملف الأصلي كما هو تمامًا، ويتبعه كل ما أُضيف.",
 	OriginalAttached:    "الملف الأصلي مرفق بملف PDF هذا كما هو تمامًا باسم original.pdf.",
+	OriginalProtected:   "كان الملف الأصلي محميًا بكلمة مرور، وهو مرفق بملف PDF هذا كما هو تمامًا.",
+	Prepared:            "قبل قراءته أزالت الخدمة منه: %s. بصمة SHA-256 للمستند الذي قُرئ ووُقّع: \u200e%s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "وسوم نصية",
+		"form_imported":              "حقول نموذج",
+		"javascript_removed":         "نصوص برمجية",
+		"launch_removed":             "إجراءات تشغّل برامج",
+		"submit_form_removed":        "إجراءات ترسل بيانات",
+		"import_data_removed":        "إجراءات تستورد بيانات",
+		"additional_actions_removed": "إجراءات تلقائية",
+		"xfa_removed":                "نموذج XFA",
+		"password_removed":           "كلمة مرور",
+	},
 	Explained: "يحمل الملف توقيعًا رقميًا يغطيه كاملًا، فتُظهر قارئات PDF أي تغيير لاحق. ويحوي المرفق seal.json هذا السجل موقّعًا من \u200e%s " +
 		"مع سلسلة التدقيق كاملة: بصمة كل حدث تشمل الحدث الذي قبله. والختم ختم الخدمة، ويشهد بما فعله الموقّعون ومتى.",
 	Online: "للتحقق عبر الإنترنت: \u200e%s",

@@ -50,6 +50,7 @@ var german = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "Vorgang angelegt",
 		"document.added":       "Dokument hinzugefügt",
+		"document.prepared":    "Dokument zum Lesen vorbereitet",
 		"signer.added":         "Unterzeichnende Person hinzugefügt",
 		"field.added":          "Feld platziert",
 		"envelope.sent":        "Zur Unterschrift versandt",
@@ -92,6 +93,19 @@ var german = Text{
 	HowToVerify:         "So wird dieses Dokument geprüft",
 	BeginsWithOriginal:  "Dieses PDF beginnt mit der Originaldatei, Byte für Byte; alles Hinzugefügte folgt danach.",
 	OriginalAttached:    "Die Originaldatei ist diesem PDF Byte für Byte als original.pdf angehängt.",
+	OriginalProtected:   "Die Originaldatei war durch ein Passwort geschützt. Sie ist diesem PDF Byte für Byte angehängt.",
+	Prepared:            "Bevor es gelesen wurde, entfernte der Dienst daraus: %s. SHA-256 des gelesenen und unterzeichneten Dokuments: %s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "Textmarken",
+		"form_imported":              "Formularfelder",
+		"javascript_removed":         "Skripte",
+		"launch_removed":             "Aktionen, die Programme starten",
+		"submit_form_removed":        "Aktionen, die Daten senden",
+		"import_data_removed":        "Aktionen, die Daten importieren",
+		"additional_actions_removed": "automatische Aktionen",
+		"xfa_removed":                "XFA-Formular",
+		"password_removed":           "Passwort",
+	},
 	Explained: "Eine digitale Signatur deckt die ganze Datei ab, sodass PDF-Programme jede spätere Änderung anzeigen. Der Anhang seal.json enthält " +
 		"diesen Nachweis, signiert von %s, mit der vollständigen Prüfkette: Der Hash jedes Ereignisses deckt das vorige ab. " +
 		"Das Siegel ist das des Dienstes; es bezeugt, was die Unterzeichnenden wann getan haben.",

@@ -50,6 +50,7 @@ var english = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "Envelope created",
 		"document.added":       "Document added",
+		"document.prepared":    "Document prepared for reading",
 		"signer.added":         "Signer added",
 		"field.added":          "Field placed",
 		"envelope.sent":        "Envelope sent for signature",
@@ -92,6 +93,19 @@ var english = Text{
 	HowToVerify:         "How to verify this document",
 	BeginsWithOriginal:  "This PDF begins with the original file, byte for byte; everything that was added follows it.",
 	OriginalAttached:    "The original file is attached to this PDF, byte for byte, as original.pdf.",
+	OriginalProtected:   "The original file was protected by a password. It is attached to this PDF, byte for byte.",
+	Prepared:            "Before it was read, the service took out of it: %s. SHA-256 of the document that was read and signed: %s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "text tags",
+		"form_imported":              "form fields",
+		"javascript_removed":         "scripts",
+		"launch_removed":             "actions that start programs",
+		"submit_form_removed":        "actions that send data",
+		"import_data_removed":        "actions that import data",
+		"additional_actions_removed": "automatic actions",
+		"xfa_removed":                "XFA form",
+		"password_removed":           "password",
+	},
 	Explained: "It carries a digital signature that covers the whole file, so that any later change is shown by PDF readers. The attachment seal.json holds " +
 		"this record, signed by %s, with the complete audit chain: the hash of each event covers the one before it. " +
 		"The seal is that of the service; it attests what the signers did and when.",

@@ -50,6 +50,7 @@ var spanish = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "Sobre creado",
 		"document.added":       "Documento añadido",
+		"document.prepared":    "Documento preparado para su lectura",
 		"signer.added":         "Firmante añadido",
 		"field.added":          "Campo colocado",
 		"envelope.sent":        "Sobre enviado para firmar",
@@ -92,6 +93,19 @@ var spanish = Text{
 	HowToVerify:         "Cómo verificar este documento",
 	BeginsWithOriginal:  "Este PDF comienza con el archivo original, byte a byte; todo lo añadido viene después.",
 	OriginalAttached:    "El archivo original se adjunta a este PDF, byte a byte, como original.pdf.",
+	OriginalProtected:   "El archivo original estaba protegido con una contraseña. Se adjunta a este PDF, byte a byte.",
+	Prepared:            "Antes de su lectura, el servicio retiró de él: %s. SHA-256 del documento leído y firmado: %s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "etiquetas de texto",
+		"form_imported":              "campos de formulario",
+		"javascript_removed":         "scripts",
+		"launch_removed":             "acciones que inician programas",
+		"submit_form_removed":        "acciones que envían datos",
+		"import_data_removed":        "acciones que importan datos",
+		"additional_actions_removed": "acciones automáticas",
+		"xfa_removed":                "formulario XFA",
+		"password_removed":           "contraseña",
+	},
 	Explained: "Una firma digital cubre todo el archivo, de modo que los lectores de PDF muestran cualquier cambio posterior. El adjunto seal.json contiene " +
 		"este registro, firmado por %s, con la cadena de auditoría completa: el hash de cada evento cubre el anterior. " +
 		"El sello es el del servicio; da fe de lo que hicieron los firmantes y cuándo.",

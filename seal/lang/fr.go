@@ -50,6 +50,7 @@ var french = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "Enveloppe créée",
 		"document.added":       "Document ajouté",
+		"document.prepared":    "Document préparé pour la lecture",
 		"signer.added":         "Signataire ajouté",
 		"field.added":          "Champ placé",
 		"envelope.sent":        "Enveloppe envoyée pour signature",
@@ -92,6 +93,19 @@ var french = Text{
 	HowToVerify:         "Comment vérifier ce document",
 	BeginsWithOriginal:  "Ce PDF commence par le fichier original, octet pour octet ; tous les ajouts le suivent.",
 	OriginalAttached:    "Le fichier original est joint à ce PDF, octet pour octet, sous le nom original.pdf.",
+	OriginalProtected:   "Le fichier original était protégé par un mot de passe. Il est joint à ce PDF, octet pour octet.",
+	Prepared:            "Avant la lecture, le service en a retiré : %s. SHA-256 du document lu et signé : %s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "balises de texte",
+		"form_imported":              "champs de formulaire",
+		"javascript_removed":         "scripts",
+		"launch_removed":             "actions qui lancent des programmes",
+		"submit_form_removed":        "actions qui envoient des données",
+		"import_data_removed":        "actions qui importent des données",
+		"additional_actions_removed": "actions automatiques",
+		"xfa_removed":                "formulaire XFA",
+		"password_removed":           "mot de passe",
+	},
 	Explained: "Une signature numérique couvre tout le fichier : les lecteurs PDF signalent toute modification ultérieure. La pièce jointe seal.json contient " +
 		"ce relevé, signé par %s, avec la chaîne d’audit complète : l’empreinte de chaque événement couvre le précédent. " +
 		"Le sceau est celui du service ; il atteste ce que les signataires ont fait et quand.",

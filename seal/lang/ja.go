@@ -50,6 +50,7 @@ var japanese = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "エンベロープを作成",
 		"document.added":       "文書を追加",
+		"document.prepared":    "閲覧用に文書を準備",
 		"signer.added":         "署名者を追加",
 		"field.added":          "項目を配置",
 		"envelope.sent":        "署名依頼を送信",
@@ -91,6 +92,19 @@ var japanese = Text{
 	HowToVerify:         "この文書の検証方法",
 	BeginsWithOriginal:  "この PDF は原本のファイルとバイト単位で同じ内容で始まり、追加分はすべてその後に続きます。",
 	OriginalAttached:    "原本のファイルは original.pdf として、バイト単位で同じまま添付されています。",
+	OriginalProtected:   "原本のファイルはパスワードで保護されていました。この PDF にバイト単位で同じまま添付されています。",
+	Prepared:            "閲覧の前に、本サービスが次のものを取り除きました：%s。閲覧され署名された文書の SHA-256：%s。",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "テキストタグ",
+		"form_imported":              "フォーム欄",
+		"javascript_removed":         "スクリプト",
+		"launch_removed":             "プログラムを起動する動作",
+		"submit_form_removed":        "データを送信する動作",
+		"import_data_removed":        "データを取り込む動作",
+		"additional_actions_removed": "自動の動作",
+		"xfa_removed":                "XFA フォーム",
+		"password_removed":           "パスワード",
+	},
 	Explained: "ファイル全体を対象とする電子署名があり、後の変更は PDF 閲覧ソフトに表示されます。添付の seal.json にはこの記録が %s の署名付きで、" +
 		"監査チェーン全体とともに入っています。各記録のハッシュは直前の記録を含みます。封印は本サービスのもので、署名者がいつ何をしたかを証明します。",
 	Online: "オンラインでの確認：%s",

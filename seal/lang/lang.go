@@ -75,6 +75,9 @@ type Text struct {
 	HowToVerify         string
 	BeginsWithOriginal  string
 	OriginalAttached    string
+	OriginalProtected   string
+	Prepared            string // what was taken out, hash of the document
+	PreparedKinds       map[string]string
 	Explained           string // service
 	Online              string // address
 

@@ -50,6 +50,7 @@ var portuguese = Text{
 	EventNames: map[string]string{
 		"envelope.created":     "Envelope criado",
 		"document.added":       "Documento adicionado",
+		"document.prepared":    "Documento preparado para leitura",
 		"signer.added":         "Signatário adicionado",
 		"field.added":          "Campo colocado",
 		"envelope.sent":        "Envelope enviado para assinatura",
@@ -92,6 +93,19 @@ var portuguese = Text{
 	HowToVerify:         "Como verificar este documento",
 	BeginsWithOriginal:  "Este PDF começa com o ficheiro original, byte a byte; tudo o que foi acrescentado vem depois.",
 	OriginalAttached:    "O ficheiro original está anexado a este PDF, byte a byte, como original.pdf.",
+	OriginalProtected:   "O ficheiro original estava protegido por palavra-passe. Está anexado a este PDF, byte a byte.",
+	Prepared:            "Antes da leitura, o serviço retirou dele: %s. SHA-256 do documento lido e assinado: %s.",
+	PreparedKinds: map[string]string{
+		"tags_removed":               "etiquetas de texto",
+		"form_imported":              "campos de formulário",
+		"javascript_removed":         "scripts",
+		"launch_removed":             "ações que iniciam programas",
+		"submit_form_removed":        "ações que enviam dados",
+		"import_data_removed":        "ações que importam dados",
+		"additional_actions_removed": "ações automáticas",
+		"xfa_removed":                "formulário XFA",
+		"password_removed":           "palavra-passe",
+	},
 	Explained: "Uma assinatura digital cobre todo o ficheiro, pelo que os leitores de PDF mostram qualquer alteração posterior. O anexo seal.json contém " +
 		"este registo, assinado por %s, com a cadeia de auditoria completa: o hash de cada evento cobre o anterior. " +
 		"O selo é o do serviço; atesta o que os signatários fizeram e quando.",

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,6 +38,9 @@ func (m *Manifest) Check() error {
 				return fmt.Errorf("how many pages the original has")
 			}
 		}
+		if err := m.checkPrepared(d); err != nil {
+			return err
+		}
 		hashes += d.SHA256
 	}
 	if own != 1 {
@@ -65,9 +69,27 @@ type event struct {
 	} `json:"detail"`
 }
 
+// checkPrepared compares what is said of a document's prepared file in two places.
+func (m *Manifest) checkPrepared(d File) error {
+	if d.ID != m.Document {
+		return nil
+	}
+	prepared := ""
+	if p := m.Original.Prepared; p != nil {
+		prepared = p.SHA256
+		if p.SHA256 == "" || p.SHA256 == m.Original.SHA256 {
+			return fmt.Errorf("the prepared file's hash")
+		}
+	}
+	if d.PreparedSHA256 != prepared {
+		return fmt.Errorf("the prepared file of the document")
+	}
+	return nil
+}
+
 // checkEvents compares documents and signers with what the audit chain says of them.
 func (m *Manifest) checkEvents() error {
-	added, signed := 0, map[string]time.Time{}
+	added, signed, prepared := 0, map[string]time.Time{}, map[string]string{}
 	for i, raw := range m.Audit.Events {
 		var ev event
 		if err := json.Unmarshal(raw, &ev); err != nil {
@@ -82,6 +104,9 @@ func (m *Manifest) checkEvents() error {
 			if ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
 				return fmt.Errorf("document %d is not the one that was added", added)
 			}
+			delete(prepared, d.ID)
+		case "document.prepared":
+			prepared[ev.Detail.DocumentID] = ev.Detail.SHA256
 		case "signer.signed":
 			id, ok := strings.CutPrefix(ev.Actor, "signer:")
 			if _, twice := signed[id]; !ok || twice {
@@ -92,6 +117,15 @@ func (m *Manifest) checkEvents() error {
 	}
 	if added != len(m.All) {
 		return fmt.Errorf("%d documents were added, but it names %d", added, len(m.All))
+	}
+	for _, d := range m.All {
+		if want := cmp.Or(d.PreparedSHA256, d.SHA256); cmp.Or(prepared[d.ID], d.SHA256) != want {
+			return fmt.Errorf("document %d was prepared as another file", d.Order)
+		}
+		delete(prepared, d.ID)
+	}
+	if len(prepared) > 0 {
+		return fmt.Errorf("a document was prepared that it does not name")
 	}
 	for _, s := range m.Signers {
 		at, ok := signed[s.ID]

@@ -56,7 +56,12 @@ type Placement struct {
 	Size   int64  `json:"size"`
 	// As is "prefix" (the file begins with the original's bytes) or
 	// "embedded" (it is the attachment named original.pdf).
+	// With Prepared, "prefix" means that the original's bytes are those of the
+	// prepared file at first, and "attached" that it is an attachment of its own.
 	As string `json:"as"`
+	// Prepared is the file that people read and that was sealed, where something was
+	// taken out of the original before.
+	Prepared *Prepared `json:"prepared,omitempty"`
 }
 
 // Envelope is the envelope.
@@ -77,6 +82,8 @@ type File struct {
 	Order     int    `json:"order"`
 	SHA256    string `json:"sha256"`
 	PageCount int    `json:"pageCount"`
+	// PreparedSHA256 is that of the prepared file, if there is one.
+	PreparedSHA256 string `json:"preparedSha256,omitempty"`
 }
 
 // Signer is one signer.

@@ -103,6 +103,9 @@ var findings = []finding{
 	{"manifest_key.other", Failed, "The record was signed with another key than the one published as \"{kid}\"."},
 
 	{"original.found", Passed, "Bytes {from} to {to} are the original, SHA-256 {sha256}."},
+	{"original.prepared", Passed, "Bytes {from} to {to} take out of it, before it was read, what the record lists: they were written again and are the same."},
+	{"original.rewritten", Passed, "The original was opened with a password; it is attached as {name}, SHA-256 {sha256}."},
+	{"original.prepared_otherwise", Failed, "The document was not made of the original as the seal record says: {reason}."},
 	{"original.missing", Failed, "The original cannot be told from what was added: {reason}."},
 	{"original.changed", Failed, "The original inside the file is not the one that the seal record names."},
 

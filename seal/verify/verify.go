@@ -317,12 +317,15 @@ func (e *examiner) checkSignature(context.Context) error {
 	return nil
 }
 
-func (e *examiner) checkOriginal(context.Context) error {
+func (e *examiner) checkOriginal(ctx context.Context) error {
 	if e.record == nil {
 		e.add("original.missing", values{"reason": "the seal record is missing"})
 		return nil
 	}
 	m := e.record.manifest.Original
+	if m.Prepared != nil {
+		return e.checkPrepared(ctx, m)
+	}
 	as := "prefix"
 	if e.seal.From > 0 {
 		as = "embedded"

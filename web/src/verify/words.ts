@@ -51,7 +51,7 @@ export const findingTexts: Record<string, VerifyKey> = {
   "certificate.trusted": "sealerKnown", "certificate.untrusted": "sealerUnknown", "certificate.not_valid_then": "sealerThen",
   "manifest.signed": "recordSound", "manifest.missing": "recordWrong", "manifest.malformed": "recordWrong", "manifest.contradiction": "recordContradicts",
   "manifest_key.published": "keyKnown", "manifest_key.covered": "keyKnown", "manifest_key.unknown": "keyUnknown", "manifest_key.not_covered": "keyUnknown", "manifest_key.other": "keyOther", "manifest_key.revoked_here": "keyRevoked",
-  "original.found": "originalThere", "original.missing": "originalWrong", "original.changed": "originalWrong",
+  "original.found": "originalThere", "original.prepared": "originalThere", "original.rewritten": "originalThere", "original.prepared_otherwise": "originalWrong", "original.missing": "originalWrong", "original.changed": "originalWrong",
   "audit_chain.complete": "chainComplete", "audit_chain.missing": "chainBroken", "audit_chain.broken": "chainBroken",
   "recorded.same": "recordedSame", "recorded.earlier": "recordedEarlier", "recorded.other": "recordedOther", "recorded.unknown": "recordedNone",
 };

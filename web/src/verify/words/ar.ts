@@ -105,7 +105,7 @@ export const ar: VerifyWords = {
   recordedOther: "لدى هذه الخدمة سجل آخر لهذا المغلف.",
   recordedNone: "ليس لدى هذه الخدمة سجل لهذا المغلف.",
 
-  e_envelope_created: "أُعدّ", e_document_added: "أُضيف مستند", e_signer_added: "أُضيف موقّع", e_field_added: "وُضع حقل", e_envelope_sent: "أُرسل للتوقيع",
+  e_envelope_created: "أُعدّ", e_document_added: "أُضيف مستند", e_document_prepared: "هُيّئ المستند للقراءة", e_signer_added: "أُضيف موقّع", e_field_added: "وُضع حقل", e_envelope_sent: "أُرسل للتوقيع",
   e_invitation_sent: "أُرسلت الدعوة", e_invitation_failed: "تعذّر تسليم الدعوة", e_reminder_sent: "أُرسل تذكير", e_link_renewed: "أُرسل رابط جديد", e_signer_viewed: "فُتح الرابط",
   e_otp_requested: "طُلب الرمز", e_otp_verified: "تأكد الرمز", e_signer_otp_failed: "رمز خاطئ ثلاث مرات", e_consent_given: "وافق على التوقيع إلكترونيًا", e_page_viewed: "شوهدت الصفحة {page}",
   e_signer_signed: "وقّع", e_signer_declined: "رفض", e_envelope_declined: "أُغلق: رُفض", e_envelope_voided: "سُحب", e_envelope_expired: "انتهت المهلة",

@@ -105,7 +105,7 @@ export const de: VerifyWords = {
   recordedOther: "Dieser Dienst hat zu diesem Umschlag andere Aufzeichnungen.",
   recordedNone: "Dieser Dienst hat zu diesem Umschlag keine Aufzeichnungen.",
 
-  e_envelope_created: "Vorbereitet", e_document_added: "Dokument hinzugefügt", e_signer_added: "Unterzeichner hinzugefügt", e_field_added: "Feld platziert", e_envelope_sent: "Zur Unterschrift gesendet",
+  e_envelope_created: "Vorbereitet", e_document_added: "Dokument hinzugefügt", e_document_prepared: "Dokument zum Lesen vorbereitet", e_signer_added: "Unterzeichner hinzugefügt", e_field_added: "Feld platziert", e_envelope_sent: "Zur Unterschrift gesendet",
   e_invitation_sent: "Einladung gesendet", e_invitation_failed: "Einladung nicht zustellbar", e_reminder_sent: "Erinnerung gesendet", e_link_renewed: "Neuer Link gesendet", e_signer_viewed: "Link geöffnet",
   e_otp_requested: "Code angefordert", e_otp_verified: "Code bestätigt", e_signer_otp_failed: "Dreimal falscher Code", e_consent_given: "Elektronischer Unterschrift zugestimmt", e_page_viewed: "Seite {page} angesehen",
   e_signer_signed: "Unterschrieben", e_signer_declined: "Abgelehnt", e_envelope_declined: "Geschlossen: abgelehnt", e_envelope_voided: "Zurückgezogen", e_envelope_expired: "Abgelaufen",

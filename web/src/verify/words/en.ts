@@ -108,7 +108,7 @@ export const en = {
   recordedNone: "This service has no record of this envelope.",
 
   // The events of the record
-  e_envelope_created: "Prepared", e_document_added: "Document added", e_signer_added: "Signer added", e_field_added: "Field placed", e_envelope_sent: "Sent for signature",
+  e_envelope_created: "Prepared", e_document_added: "Document added", e_document_prepared: "Document prepared for reading", e_signer_added: "Signer added", e_field_added: "Field placed", e_envelope_sent: "Sent for signature",
   e_invitation_sent: "Invitation sent", e_invitation_failed: "Invitation could not be delivered", e_reminder_sent: "Reminder sent", e_link_renewed: "New link sent", e_signer_viewed: "Link opened",
   e_otp_requested: "Code requested", e_otp_verified: "Code confirmed", e_signer_otp_failed: "Wrong code three times", e_consent_given: "Agreed to sign electronically", e_page_viewed: "Page {page} viewed",
   e_signer_signed: "Signed", e_signer_declined: "Declined", e_envelope_declined: "Closed: declined", e_envelope_voided: "Withdrawn", e_envelope_expired: "Expired",

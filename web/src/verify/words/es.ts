@@ -105,7 +105,7 @@ export const es: VerifyWords = {
   recordedOther: "Este servicio tiene otros datos de este sobre.",
   recordedNone: "Este servicio no tiene datos de este sobre.",
 
-  e_envelope_created: "Preparado", e_document_added: "Documento añadido", e_signer_added: "Firmante añadido", e_field_added: "Campo colocado", e_envelope_sent: "Enviado para firmar",
+  e_envelope_created: "Preparado", e_document_added: "Documento añadido", e_document_prepared: "Documento preparado para su lectura", e_signer_added: "Firmante añadido", e_field_added: "Campo colocado", e_envelope_sent: "Enviado para firmar",
   e_invitation_sent: "Invitación enviada", e_invitation_failed: "No se pudo entregar la invitación", e_reminder_sent: "Recordatorio enviado", e_link_renewed: "Nuevo enlace enviado", e_signer_viewed: "Enlace abierto",
   e_otp_requested: "Código solicitado", e_otp_verified: "Código confirmado", e_signer_otp_failed: "Código erróneo tres veces", e_consent_given: "Aceptó firmar electrónicamente", e_page_viewed: "Página {page} vista",
   e_signer_signed: "Firmado", e_signer_declined: "Rechazado", e_envelope_declined: "Cerrado: rechazado", e_envelope_voided: "Retirado", e_envelope_expired: "Vencido",

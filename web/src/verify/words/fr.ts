@@ -105,7 +105,7 @@ export const fr: VerifyWords = {
   recordedOther: "Ce service a d’autres données sur cette enveloppe.",
   recordedNone: "Ce service n’a aucune donnée sur cette enveloppe.",
 
-  e_envelope_created: "Préparé", e_document_added: "Document ajouté", e_signer_added: "Signataire ajouté", e_field_added: "Champ placé", e_envelope_sent: "Envoyé pour signature",
+  e_envelope_created: "Préparé", e_document_added: "Document ajouté", e_document_prepared: "Document préparé pour la lecture", e_signer_added: "Signataire ajouté", e_field_added: "Champ placé", e_envelope_sent: "Envoyé pour signature",
   e_invitation_sent: "Invitation envoyée", e_invitation_failed: "Invitation non distribuée", e_reminder_sent: "Rappel envoyé", e_link_renewed: "Nouveau lien envoyé", e_signer_viewed: "Lien ouvert",
   e_otp_requested: "Code demandé", e_otp_verified: "Code confirmé", e_signer_otp_failed: "Trois codes faux", e_consent_given: "A accepté de signer électroniquement", e_page_viewed: "Page {page} vue",
   e_signer_signed: "Signé", e_signer_declined: "Refusé", e_envelope_declined: "Clos : refusé", e_envelope_voided: "Retiré", e_envelope_expired: "Expiré",

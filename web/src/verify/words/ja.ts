@@ -105,7 +105,7 @@ export const ja: VerifyWords = {
   recordedOther: "このサービスには、この封筒について別の記録があります。",
   recordedNone: "このサービスには、この封筒の記録がありません。",
 
-  e_envelope_created: "準備", e_document_added: "文書を追加", e_signer_added: "署名者を追加", e_field_added: "欄を配置", e_envelope_sent: "署名のため送信",
+  e_envelope_created: "準備", e_document_added: "文書を追加", e_document_prepared: "閲覧用に文書を準備", e_signer_added: "署名者を追加", e_field_added: "欄を配置", e_envelope_sent: "署名のため送信",
   e_invitation_sent: "招待を送信", e_invitation_failed: "招待を配信できず", e_reminder_sent: "リマインダーを送信", e_link_renewed: "新しいリンクを送信", e_signer_viewed: "リンクを開いた",
   e_otp_requested: "コードを要求", e_otp_verified: "コードを確認", e_signer_otp_failed: "コードを 3 回間違えた", e_consent_given: "電子署名に同意", e_page_viewed: "{page} ページを閲覧",
   e_signer_signed: "署名", e_signer_declined: "辞退", e_envelope_declined: "辞退により終了", e_envelope_voided: "取り下げ", e_envelope_expired: "期限切れ",

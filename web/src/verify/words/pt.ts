@@ -105,7 +105,7 @@ export const pt: VerifyWords = {
   recordedOther: "Este serviço tem outros dados sobre este envelope.",
   recordedNone: "Este serviço não tem dados sobre este envelope.",
 
-  e_envelope_created: "Preparado", e_document_added: "Documento acrescentado", e_signer_added: "Signatário acrescentado", e_field_added: "Campo colocado", e_envelope_sent: "Enviado para assinatura",
+  e_envelope_created: "Preparado", e_document_added: "Documento acrescentado", e_document_prepared: "Documento preparado para leitura", e_signer_added: "Signatário acrescentado", e_field_added: "Campo colocado", e_envelope_sent: "Enviado para assinatura",
   e_invitation_sent: "Convite enviado", e_invitation_failed: "Convite não entregue", e_reminder_sent: "Lembrete enviado", e_link_renewed: "Novo link enviado", e_signer_viewed: "Link aberto",
   e_otp_requested: "Código pedido", e_otp_verified: "Código confirmado", e_signer_otp_failed: "Código errado três vezes", e_consent_given: "Aceitou assinar eletronicamente", e_page_viewed: "Página {page} vista",
   e_signer_signed: "Assinado", e_signer_declined: "Recusado", e_envelope_declined: "Encerrado: recusado", e_envelope_voided: "Retirado", e_envelope_expired: "Expirado",

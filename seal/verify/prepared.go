@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"countersign/prepare/revision1"
+	"countersign/seal/manifest"
+	"countersign/seal/pdf"
+)
+
+var (
+	// errPlaces says that seal and record do not agree about where the original is.
+	errPlaces = errors.New("seal and record do not agree about where it is")
+	// errOtherOriginal says that the original has another hash than the record names.
+	errOtherOriginal = errors.New("the original is another one")
+	// errOtherBytes says that what was appended cannot be written again.
+	errOtherBytes = errors.New("other bytes follow the original than its preparation writes")
+)
+
+// checkPrepared compares the prepared file with what the record says of it, and
+// with the original: what was appended to that is written again.
+func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) error {
+	p := m.Prepared
+	if e.seal.From > 0 || p.Size != e.seal.To || m.Size <= 0 {
+		e.add("original.missing", values{"reason": errPlaces})
+		return nil
+	}
+	if hex.EncodeToString(e.sums.original) != p.SHA256 {
+		e.add("original.changed", nil)
+		return nil
+	}
+	var err error
+	switch {
+	case p.As == manifest.Appended && m.As == "prefix" && p.Writer == revision1.Version && p.Plan != nil && m.Size < p.Size:
+		err = e.reproduce(ctx, m)
+	case p.As == manifest.Rewritten && m.As == "attached" && p.Writer == 0 && p.Plan == nil:
+		err = e.checkAttached(ctx, m)
+	default:
+		err = errPlaces
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errOtherOriginal):
+		e.add("original.changed", nil)
+	case err != nil:
+		e.add("original.prepared_otherwise", values{"reason": err})
+	case p.As == manifest.Rewritten:
+		e.add("original.rewritten", values{"name": p.Name, "sha256": m.SHA256})
+	default:
+		e.add("original.found", values{"from": int64(0), "to": m.Size, "sha256": m.SHA256})
+		e.add("original.prepared", values{"from": m.Size, "to": p.Size})
+	}
+	return nil
+}
+
+// hashRange is the SHA-256 of a part of the file.
+func (e *examiner) hashRange(ctx context.Context, from, size int64) ([sha256.Size]byte, error) {
+	h := sha256.New()
+	err := ReadRange(ctx, e.r, from, from+size, func(_ int64, b []byte) error {
+		h.Write(b)
+		return nil
+	})
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// reproduce writes what was appended to the original again.
+func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
+	hash, err := e.hashRange(ctx, 0, m.Size)
+	if err != nil {
+		return err
+	}
+	if hex.EncodeToString(hash[:]) != m.SHA256 {
+		return errOtherOriginal
+	}
+	f, err := pdf.Open(io.NewSectionReader(e.r, 0, m.Size), m.Size, pdf.DefaultLimits())
+	if err != nil {
+		return fmt.Errorf("the original cannot be read: %w", err)
+	}
+	want, changes, err := revision1.Write(ctx, f, hash, *m.Prepared.Plan)
+	if err != nil {
+		return err
+	}
+	if int64(len(want)) != m.Prepared.Size-m.Size {
+		return errOtherBytes
+	}
+	err = ReadRange(ctx, e.r, m.Size, m.Prepared.Size, func(at int64, b []byte) error {
+		if !bytes.Equal(b, want[at-m.Size:][:len(b)]) {
+			return errOtherBytes
+		}
+		return nil
+	})
+	if err == nil && !slices.Equal(changes, m.Prepared.Changes) {
+		err = errors.New("the record lists other changes")
+	}
+	return err
+}
+
+// checkAttached looks at the original that is attached to a rewritten file.
+func (e *examiner) checkAttached(ctx context.Context, m manifest.Placement) error {
+	o, err := e.seal.file.Object(pdf.Ref{Num: m.Prepared.Attachment})
+	if err != nil {
+		return err
+	}
+	if !o.IsStream() || o.Data < e.seal.To {
+		return errors.New("the original is not attached where the record says")
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return err
+	}
+	size, err := e.seal.file.StreamLength(o)
+	if err != nil {
+		return err
+	}
+	if d.Get("Filter") != nil || size != m.Size || o.Data+size > e.seal.contents {
+		return errors.New("the original is not attached as the seal does")
+	}
+	hash, err := e.hashRange(ctx, o.Data, size)
+	if err == nil && hex.EncodeToString(hash[:]) != m.SHA256 {
+		err = errOtherOriginal
+	}
+	return err
+}
