@@ -1,0 +1,276 @@
+package seal_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// zeroes makes names and numbers the same each time. No signature is compared.
+type zeroes struct{}
+
+func (zeroes) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// TestDrawings compares everything that the seal adds to a document, object by object and operator by operator,
+// with what was looked at and found good when the golden files were written. After a change that is meant, look at
+// the pages, run the test with -update and review the difference.
+func TestDrawings(t *testing.T) {
+	t.Parallel()
+	k := newSealerFixture(t)
+	k.cfg.Rand = zeroes{}
+	s := k.sealer(t)
+	for name, j := range drawnJobs(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			original := make([]byte, j.Size)
+			_, err := j.Original.ReadAt(original, 0)
+			require.NoError(t, err)
+			_, b := sealed(t, s, j)
+			got := dumpAdded(t, b, original)
+			file := filepath.Join("testdata", "drawings", name+".txt")
+			if *update {
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
+				require.NoError(t, os.WriteFile(file, []byte(got), 0o600))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if got == string(want) {
+				return
+			}
+			is, was := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+			for i := range max(len(is), len(was)) {
+				if i >= len(is) || i >= len(was) || is[i] != was[i] {
+					from := max(0, i-5)
+					t.Fatalf("%s differs from line %d on:\nwas\n%s\nis\n%s", file, i+1,
+						strings.Join(was[from:min(len(was), i+8)], "\n"), strings.Join(is[from:min(len(is), i+8)], "\n"))
+				}
+			}
+		})
+	}
+}
+
+// unstable is what depends on keys, or on how well something was compressed.
+var unstable = regexp.MustCompile(`/Chain<[0-9A-F]+>|/ByteRange\[[0-9 ]+\]|/Contents<[0-9A-Fa-f]{200,}>|/Filter ?/FlateDecode\s*|/Length1? [0-9]+\s*|/Size [0-9]+/ModDate`)
+
+// dumpAdded writes the objects that a seal added or wrote anew.
+func dumpAdded(t *testing.T, b, original []byte) string {
+	t.Helper()
+	f := open(t, b)
+	from := int64(0)
+	if bytes.HasPrefix(b, original) {
+		from = int64(len(original))
+	}
+	var nums []int
+	require.NoError(t, f.Changed(from, func(num int) error {
+		nums = append(nums, num)
+		return nil
+	}))
+	slices.Sort(nums)
+	var out strings.Builder
+	for _, num := range slices.Compact(nums) {
+		o, err := f.Newer(num)
+		require.NoError(t, err)
+		if o.Value.IsNull() {
+			fmt.Fprintf(&out, "%d null\n", num)
+			continue
+		}
+		head := unstable.ReplaceAllString(strings.TrimSpace(string(o.Value)), "")
+		fmt.Fprintf(&out, "%d %s\n", num, head)
+		if !o.IsStream() {
+			continue
+		}
+		data, err := f.StreamData(o)
+		require.NoError(t, err)
+		switch {
+		case strings.Contains(head, "jose"):
+			data = withoutEvents(t, data)
+		case bytes.HasPrefix(data, []byte("%PDF")) || !utf8.Valid(data) || bytes.ContainsRune(data, 0) || bytes.Contains(data, []byte("begincmap")):
+			data = fmt.Appendf(nil, "%d bytes, SHA-256 %x", len(data), sha256.Sum256(data))
+		}
+		fmt.Fprintf(&out, "%s\n", data)
+	}
+	return out.String()
+}
+
+// withoutEvents returns the payload of a seal record, without the audit chain, which the job brings.
+func withoutEvents(t *testing.T, jws []byte) []byte {
+	t.Helper()
+	var record struct {
+		Payload string `json:"payload"`
+	}
+	require.NoError(t, json.Unmarshal(jws, &record))
+	payload, err := base64.RawURLEncoding.DecodeString(record.Payload)
+	require.NoError(t, err)
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(payload, &m))
+	delete(m, "audit")
+	out, err := json.Marshal(m)
+	require.NoError(t, err)
+	return out
+}
+
+// drawnJobs are jobs that together draw all that the seal can draw.
+func drawnJobs(t *testing.T) map[string]seal.Job {
+	t.Helper()
+	return map[string]seal.Job{
+		"plain":       job(t, simplePDF(2)),
+		"several":     severalDocuments(t),
+		"embedded":    embeddedJob(t),
+		"covered":     coveredJob(t),
+		"many-events": manyEvents(t),
+		"tagged":      taggedJob(t),
+	}
+}
+
+// severalDocuments is of an envelope with two documents and much that is missing, in a language written from right to left.
+func severalDocuments(t *testing.T) seal.Job {
+	t.Helper()
+	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 842 595]/Rotate 90" + ownResources}}, tree: "/Resources<<>>"}))
+	j.Language, j.VerifyURL, j.Envelope.Subject, j.Document.Name = "ar", "", "", ""
+	other := strings.Repeat("0123456789abcdef", 4)
+	j.Documents = append(j.Documents, seal.Document{ID: "d2", SHA256: other, Order: 2, PageCount: 1})
+	sum := sha256.Sum256([]byte(j.OriginalSHA256 + other))
+	j.Envelope.OriginalHash = fmt.Sprintf("%x", sum)
+	j.Events, j.ChainHead = chain(t,
+		map[string]any{"event": "envelope.created", "actor": "user:7", "timestamp": now},
+		map[string]any{"event": "document.added", "actor": "user:7", "timestamp": now, "detail": map[string]any{"documentId": documentID, "sha256": j.OriginalSHA256, "order": 1}},
+		map[string]any{"event": "document.added", "actor": "user:7", "timestamp": now, "detail": map[string]any{"documentId": "d2", "sha256": other, "order": 2}},
+		map[string]any{"event": "signer.signed", "actor": "signer:" + adaID, "timestamp": now},
+	)
+	j.Signers = j.Signers[:1]
+	ada := &j.Signers[0]
+	ada.SignedAt, ada.ConsentVersion, ada.IP, ada.UserAgent, ada.AuthMethod, ada.Phone = now, "", "", "", "sms_otp", "+4512345678"
+	ada.Shown = &seal.Shown{}
+	for i := range j.Values {
+		j.Values[i].SignerID = adaID
+	}
+	return j
+}
+
+// embeddedJob is of an original that is signed already: nothing is drawn on it.
+func embeddedJob(t *testing.T) seal.Job {
+	t.Helper()
+	j := job(t, classicPDF(layout{
+		catalog: "/AcroForm<</SigFlags 3/Fields[1000 0 R]>>", pages: letterPage(""),
+		objects: []string{"<</FT/Sig/T(Approved)/V 1001 0 R>>", "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/ByteRange[0 100 200 300]/Contents<00>>>"},
+	}))
+	j.Language = "de"
+	j.Values = append(j.Values,
+		seal.Value{FieldID: "f6", SignerID: adaID, Kind: seal.Text, Page: 1, X: 10.5, Y: 20.4, W: 100, H: 40, Text: strings.Repeat("a long entry ", 30)},
+		seal.Value{FieldID: "f7", SignerID: adaID, Kind: seal.Text, Page: 1, X: 10, Y: 20, W: 100, H: 40},
+		seal.Value{FieldID: "f8", SignerID: jomoID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 20, W: 10, H: 10},
+		seal.Value{FieldID: "f9", SignerID: "nobody", Kind: seal.Date, Page: 1, X: 10, Y: 20, W: 10, H: 10, Text: "2026-11-21"},
+	)
+	return j
+}
+
+// coveredJob has values below annotations of every kind, on light and dark grounds.
+func coveredJob(t *testing.T) seal.Job {
+	t.Helper()
+	const dark = "0 0 0 rg 0 0 400 300 re f"
+	const covered = "/MediaBox[0 0 400 300]" + ownResources + "/Annots "
+	original := classicPDF(layout{
+		catalog: "/AcroForm<</NeedAppearances true/Fields[1000 0 R 1001 0 R]>>",
+		pages: []page{
+			{extra: covered + "[1000 0 R 1001 0 R 1002 0 R 1003 0 R 1004 0 R<</Subtype/Widget/F 4/Rect[300 100 390 190]>>]"},
+			{extra: covered + "1005 0 R/Rotate 270", content: dark},
+			{extra: covered + "[1000 0 R]", content: "q BT /F1 9 Tf (x) Tj"},
+			{extra: "/MediaBox[0 0 40 30]/Annots null" + ownResources},
+			{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "q q 1 0 0 1 0 0 cm"},
+		},
+		objects: []string{
+			"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[10 200 100 290]/MK<</BG[0.1]>>>>",
+			"<</Type/Annot/Subtype/Widget/FT/Tx/T(b)/F 704/Rect[100 290 190 200]/MK<</BG[0.9 0.9 0.9]>>>>",
+			"<</Type/Annot/Subtype/Square/F 4/Rect[200 200 290 290]>>",
+			"<</Type/Annot/Subtype/Link/F 4/Rect[300 200 390 290]>>",
+			"<</Type/Annot/Subtype/Square/F 2/Rect[300 200 390 290]>>",
+			"[1002 0 R]",
+		},
+	})
+	j := job(t, original)
+	value := func(page int, x, y float64, v seal.Value) seal.Value {
+		v.FieldID, v.SignerID, v.Page, v.X, v.Y, v.W, v.H = fmt.Sprintf("p%d-%g-%g", page, x, y), adaID, page, x, y, 60, 30
+		return v
+	}
+	signature, text := seal.Value{Kind: seal.Signature, PNG: signaturePNG(t, 60, 40)}, seal.Value{Kind: seal.Text, Text: "Ada, who writes more than fits"}
+	checked := seal.Value{Kind: seal.Checkbox, Checked: true}
+	j.Values = []seal.Value{
+		value(1, 20, 20, signature), value(1, 110, 20, text), value(1, 210, 20, checked), value(1, 310, 20, text), value(1, 310, 120, text),
+		value(1, 20, 120, seal.Value{Kind: seal.Initial}),
+		value(2, 20, 20, checked), value(2, 210, 20, text), value(3, 20, 20, text), value(3, 20, 200, checked), value(4, 0, 0, text), value(4, 2, 2, checked),
+	}
+	return j
+}
+
+// manyEvents fills several pages of the certificate.
+func manyEvents(t *testing.T) seal.Job {
+	t.Helper()
+	j := job(t, simplePDF(1))
+	j.Envelope.Subject = strings.Repeat("A subject that takes more than two lines of the page. ", 6)
+	events := []map[string]any{
+		{"event": "envelope.created", "actor": "app:demo"},
+		{"event": "document.added", "actor": "app:demo", "detail": map[string]any{"documentId": documentID, "sha256": j.OriginalSHA256, "order": 1}},
+	}
+	for _, d := range []map[string]any{
+		{"page": 1}, {"page": 2, "dwellMs": 999}, {"page": 2, "dwellMs": 1000}, {"page": 0, "dwellMs": 61000}, {"page": -1}, {"page": "x"}, nil, {"page": 3, "dwellMs": -5}, {"page": 1e9},
+	} {
+		events = append(events, map[string]any{"event": "page_viewed", "actor": "signer:" + adaID, "detail": d, "ip": "2001:db8:85a3:1111:2222:8a2e:370:7334"})
+	}
+	for _, e := range []string{"invitation.sent", "invitation.failed", "reminder.sent", "otp.requested", "unknown.event"} {
+		for _, channel := range []any{"email", "sms", "pigeon", nil} {
+			events = append(events, map[string]any{"event": e, "actor": "somebody", "detail": map[string]any{"channel": channel}})
+		}
+	}
+	for range 20 {
+		events = append(events, map[string]any{"event": "signer.viewed", "actor": "signer:" + jomoID})
+	}
+	events = append(events, map[string]any{"event": "signer.signed", "actor": "signer:" + adaID}, map[string]any{"event": "signer.signed", "actor": "signer:" + jomoID})
+	for i := range 6 {
+		s := j.Signers[i%2]
+		s.ID, s.Name, s.AuthMethod = fmt.Sprintf("extra-%d", i), fmt.Sprintf("Signer number %d with a name that is long enough to take two lines of the certificate", i), "other"
+		s.Email = fmt.Sprintf("a.very.long.address.that.takes.more.than.one.line.number.%d@a.rather.long.host.name.example.org", i)
+		s.ConsentAt, s.SignedAt = time.Time{}, now
+		s.Shown = &seal.Shown{Signers: []string{adaID, "gone"}}
+		j.Signers = append(j.Signers, s)
+		events = append(events, map[string]any{"event": "signer.signed", "actor": "signer:" + s.ID})
+	}
+	for i := range events {
+		events[i]["timestamp"] = now.Add(time.Duration(i) * time.Second)
+	}
+	j.Signers[0].SignedAt, j.Signers[1].SignedAt = now.Add(51*time.Second), now.Add(52*time.Second)
+	for i := range 6 {
+		j.Signers[2+i].SignedAt = now.Add(time.Duration(53+i) * time.Second)
+	}
+	j.Events, j.ChainHead = chain(t, events...)
+	return j
+}
+
+// taggedJob continues a structure tree.
+func taggedJob(t *testing.T) seal.Job {
+	t.Helper()
+	return job(t, classicPDF(layout{
+		catalog: "/MarkInfo<</Marked true>>/StructTreeRoot 1000 0 R",
+		pages:   []page{{extra: "/MediaBox[0 0 612 792]/StructParents 0" + ownResources, content: "/P<</MCID 0>>BDC BT /F1 24 Tf 72 700 Td (Page) Tj ET EMC"}},
+		objects: []string{
+			"<</Type/StructTreeRoot/K[1001 0 R]/ParentTree 1003 0 R/ParentTreeNextKey 1>>", "<</Type/StructElem/S/Document/P 1000 0 R/K[1002 0 R]>>",
+			"<</Type/StructElem/S/P/P 1001 0 R/Pg 10 0 R/K 0>>", "<</Nums[0[1002 0 R]]>>",
+		},
+	}))
+}
