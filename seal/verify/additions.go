@@ -32,6 +32,9 @@ func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (ki
 	weight := map[string]int{"": 0, additionSaved: 1, additionAnnotations: 2, additionForm: 3, additionPages: 4, additionSignature: 5}
 	looked := 0
 	err = f.Changed(from, func(num int) error {
+		if num == 0 { // the list of free objects
+			return nil
+		}
 		if looked++; looked > maxObjectsExamined || ctx.Err() != nil {
 			return pdf.ErrLimit
 		}

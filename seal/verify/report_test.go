@@ -1,0 +1,206 @@
+package verify
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func of(code Code) Finding { return newFinding(code, nil) }
+
+// TestConclude: the verdict that several findings come to, in whatever order they were made.
+func TestConclude(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		findings         []Code
+		verdict          Verdict
+		record           bool // is shown
+		confirmed        bool
+		additions        bool // are told
+		summary, failure string
+	}{
+		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada, and every byte", "Sealed by Ada"},
+		"untrusted": {
+			[]Code{"timestamp.untrusted", "certificate.untrusted", "manifest_key.unknown"}, VerdictUntrusted, true, false, true,
+			"Something was added to what was sealed, which is not trusted here: The certificate of", "Something was added",
+		},
+		"altered":               {[]Code{"later_changes.saved"}, VerdictAltered, false, false, true, "something else was added", "From byte"},
+		"altered by its stamp":  {[]Code{"digest.unchanged", "archive_timestamp.untrusted"}, VerdictUntrusted, true, false, true, "A document time-stamp of", ""},
+		"altered and untrusted": {[]Code{"later_changes.form", "certificate.untrusted"}, VerdictUntrusted, true, false, true, "The certificate of", "From byte"},
+		"altered and broken":    {[]Code{"later_changes.form", "digest.changed"}, VerdictBroken, false, false, false, "This is not what was sealed", "The file was changed"},
+		"broken":                {[]Code{"digest.changed", "certificate.untrusted"}, VerdictBroken, false, false, false, "This is not what was sealed", "The file was changed"},
+		"broken, named last":    {[]Code{"certificate.untrusted", "audit_chain.broken"}, VerdictBroken, false, false, false, "This is not what was sealed", "The audit chain is broken"},
+		"no seal":               {[]Code{"signature.none"}, VerdictNotSealed, false, false, false, "This file was not sealed by this service.", ""},
+		"no PDF":                {[]Code{"structure.not_pdf"}, VerdictNotSealed, false, false, false, "This file was not sealed by this service.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := Report{Record: &Record{}, Additions: &Additions{}, SealedBy: "Ada"}
+			for _, c := range tt.findings {
+				r.Findings = append(r.Findings, of(c))
+			}
+			r.conclude()
+			require.Equal(t, tt.verdict, r.Verdict)
+			require.Equal(t, tt.verdict == VerdictValid, r.OK())
+			require.Equal(t, tt.record, r.Record != nil)
+			if tt.record {
+				require.Equal(t, tt.confirmed, r.Record.Confirmed)
+			}
+			require.Equal(t, tt.additions, r.Additions != nil)
+			require.Contains(t, r.Summary, tt.summary)
+			require.Contains(t, r.FirstFailure(), tt.failure)
+		})
+	}
+	alone := Report{Findings: []Finding{of("certificate.untrusted")}}
+	alone.conclude()
+	require.True(t, strings.HasPrefix(alone.Summary, "Sealed and unchanged, but not trusted here: The certificate of"), alone.Summary)
+	others := Report{Findings: []Finding{of("signature.none")}, Signatures: []OtherSignature{{}}}
+	others.conclude()
+	require.Contains(t, others.Summary, "It carries signatures of others")
+	none := Report{Findings: []Finding{of("digest.unchanged")}, Summary: "all is well"}
+	require.Equal(t, "all is well", none.FirstFailure())
+}
+
+// TestFindingsAreInOrder: as the checks are, and of one check in the order in which they were found.
+func TestFindingsAreInOrder(t *testing.T) {
+	t.Parallel()
+	r := Report{}
+	for _, c := range []Code{"recorded.same", "certificate.trusted", "structure.readable", "digest.unchanged"} {
+		r.add(c, nil)
+	}
+	first, second := newFinding("archive_timestamp.untrusted", values{"name": "a"}), newFinding("archive_timestamp.untrusted", values{"name": "b"})
+	r.Findings = append(r.Findings, first, second)
+	r.conclude()
+	var order []string
+	for _, f := range r.Findings {
+		order = append(order, f.Check+f.Values["name"])
+	}
+	require.Equal(t, []string{"structure", "digest", "archive_timestampa", "archive_timestampb", "certificate", "recorded"}, order)
+}
+
+// TestStatusIsTheWorst: of several findings of one check.
+func TestStatusIsTheWorst(t *testing.T) {
+	t.Parallel()
+	absent, passed, untrusted, failed := of("archive_timestamp.absent"), of("archive_timestamp.confirmed"), of("archive_timestamp.untrusted"), of("digest.changed")
+	failed.Check = CheckArchive
+	for name, tt := range map[string]struct {
+		findings []Finding
+		want     Status
+	}{
+		"none":                 {nil, Absent},
+		"of another check":     {[]Finding{of("digest.changed")}, Absent},
+		"absent":               {[]Finding{absent}, Absent},
+		"passed":               {[]Finding{passed}, Passed},
+		"passed after absent":  {[]Finding{absent, passed}, Passed},
+		"absent after passed":  {[]Finding{passed, absent}, Passed},
+		"untrusted, passed":    {[]Finding{untrusted, passed}, Untrusted},
+		"passed, untrusted":    {[]Finding{passed, untrusted}, Untrusted},
+		"failed among others":  {[]Finding{passed, failed, untrusted}, Failed},
+		"failed after another": {[]Finding{untrusted, failed}, Failed},
+	} {
+		require.Equal(t, tt.want, Report{Findings: tt.findings}.Status(CheckArchive), name)
+	}
+	require.True(t, Report{Findings: []Finding{passed, absent}}.Has("archive_timestamp.absent"))
+	require.False(t, Report{Findings: []Finding{passed}}.Has("archive_timestamp.absent"))
+}
+
+// TestWriteText: a line for each finding with its mark, one for each other signature, and the verdict.
+func TestWriteText(t *testing.T) {
+	t.Parallel()
+	r := Report{
+		Findings:   []Finding{of("digest.unchanged"), of("digest.changed"), of("certificate.untrusted"), of("timestamp.absent")},
+		Signatures: []OtherSignature{{Format: "f", Covers: 7}, {Format: "g", By: "Ada", Covers: 9, WholeFile: true}},
+		Summary:    "So it is.",
+	}
+	for verdict, text := range map[Verdict]string{
+		VerdictValid: "VALID", VerdictUntrusted: "NOT TRUSTED HERE", VerdictAltered: "ALTERED", VerdictBroken: "BROKEN", VerdictNotSealed: "NOT SEALED",
+	} {
+		r.Verdict = verdict
+		var b strings.Builder
+		require.NoError(t, r.WriteText(&b))
+		require.Equal(t, "✓ digest             No byte was changed since it was sealed.\n"+
+			"✗ digest             The file was changed after it was sealed.\n"+
+			"? certificate        The certificate of {name} is sound, but neither it nor an authority of it is trusted here.\n"+
+			"– timestamp          No time-stamp authority confirmed the time.\n"+
+			"  Signature (f) by somebody whose certificate cannot be read over its first 7 bytes.\n"+
+			"  Signature (g) by Ada over the whole file.\n"+
+			"\n"+text+": So it is.\n", b.String())
+		for n := range 7 {
+			require.ErrorIs(t, r.WriteText(&failsAfter{n}), errFull, "line %d", n+1)
+		}
+	}
+	require.Equal(t, []Verdict{"not_sealed", "broken", "untrusted", "altered", "valid"}, Verdicts())
+}
+
+var errFull = errors.New("no room")
+
+// failsAfter takes so many writes and no more.
+type failsAfter struct{ n int }
+
+func (f *failsAfter) Write(b []byte) (int, error) {
+	if f.n--; f.n < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// TestValuesOfFindings: each kind of value is written for programs, and times once more for people.
+func TestValuesOfFindings(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
+	f := newFinding("certificate.not_valid_then", values{"from": at, "to": time.Time{}, "at": "now\x00"})
+	require.Equal(t, map[string]string{"from": "2026-01-02T02:04:05Z", "to": "0001-01-01T00:00:00Z", "at": "now "}, f.Values)
+	require.Equal(t, "The certificate was valid from 2026-01-02 02:04:05 UTC to –, which does not cover now .", f.Detail)
+	require.Equal(t, map[string]string{"a": "-3", "b": "4", "c": "bad\u00a0", "d": "two", "e": "1h0m0s"},
+		valuesOf(values{"a": -3, "b": int64(4), "c": "bad\u00a0", "d": errors.New("seal: two"), "e": time.Hour}))
+	require.Nil(t, valuesOf(values{}))
+	require.Panics(t, func() { valuesOf(values{"x": 1.5}) })
+	require.Panics(t, func() { newFinding("no.such", nil) })
+	require.Empty(t, sentenceOf("no.such"))
+	require.Len(t, Codes(), len(findings))
+	require.Equal(t, Code("structure.readable"), Codes()[0])
+}
+
+// TestPrintable: what would move the cursor, break the line or turn the text around is a blank; all next to it stays.
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for _, r := range []rune{0, '\n', 0x1f, 0x7f, 0x80, 0x9f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069} {
+		require.Equal(t, "a b", printable("a"+string(r)+"b"), "%U", r)
+	}
+	for _, r := range []rune{' ', '!', '~', 0xa0, 0xa1, 0x2027, 0x202f, 0x2065, 0x206a} {
+		require.Equal(t, "a"+string(r)+"b", printable("a"+string(r)+"b"), "%U", r)
+	}
+	require.Equal(t, "a?b", printable("a\xffb"))
+	exactly := strings.Repeat("x", maxValue)
+	require.Equal(t, exactly, printable(exactly))
+	require.Equal(t, exactly+"…", printable(exactly+"y"))
+	require.Equal(t, strings.Repeat("x", maxValue-1)+"…", printable(strings.Repeat("x", maxValue-1)+"é"), "no half character")
+}
+
+// TestReadRange: pieces follow on one another, and what cannot be read is an error.
+func TestReadRange(t *testing.T) {
+	t.Parallel()
+	data := bytes.Repeat([]byte("0123456789abcdef"), (2*CopyBuffer+32)/16)
+	for _, c := range [][2]int64{{0, int64(len(data))}, {5, 6}, {1, CopyBuffer + 1}, {1, CopyBuffer + 2}, {7, 7}, {9, 3}} {
+		var got []byte
+		next, pieces := c[0], int64(0)
+		require.NoError(t, ReadRange(t.Context(), bytes.NewReader(data), c[0], c[1], func(at int64, b []byte) error {
+			require.Equal(t, next, at)
+			require.LessOrEqual(t, len(b), CopyBuffer)
+			next, got, pieces = at+int64(len(b)), append(got, b...), pieces+1
+			return nil
+		}))
+		require.Equal(t, string(data[c[0]:max(c[0], c[1])]), string(got))
+		require.Equal(t, (max(0, c[1]-c[0])+CopyBuffer-1)/CopyBuffer, pieces)
+	}
+	none := func(int64, []byte) error { return nil }
+	require.ErrorIs(t, ReadRange(t.Context(), bytes.NewReader(data), 0, int64(len(data))+1, none), io.ErrUnexpectedEOF)
+	require.ErrorIs(t, ReadRange(t.Context(), bytes.NewReader(data), 0, 9, func(int64, []byte) error { return errFull }), errFull)
+	require.NoError(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 0))
+	require.ErrorIs(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 1), io.ErrUnexpectedEOF)
+}
