@@ -6,6 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -136,6 +139,9 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 		"covered":     coveredJob(t),
 		"many-events": manyEvents(t),
 		"tagged":      taggedJob(t),
+		"grounds":     groundsJob(t),
+		"texts":       textsJob(t),
+		"pictures":    picturesJob(t),
 	}
 }
 
@@ -273,4 +279,108 @@ func taggedJob(t *testing.T) seal.Job {
 			"<</Type/StructElem/S/P/P 1001 0 R/Pg 10 0 R/K 0>>", "<</Nums[0[1002 0 R]]>>",
 		},
 	}))
+}
+
+// groundsJob has values above form fields with every kind of background, and annotations that cover nothing.
+func groundsJob(t *testing.T) seal.Job {
+	t.Helper()
+	var l layout
+	var values []seal.Value
+	annots := ""
+	for i, look := range []string{
+		"/MK<</BG[0.54]>>", "/MK<</BG[0.55]>>", "/MK<</BG[0.56]>>", "/MK<</BG[1 0 0]>>", "/MK<</BG[0 1 0]>>", "/MK<</BG[0 0 1]>>", "/MK<</BG[0 0 0 1]>>",
+		"/MK<</BG[0 0 0 0]>>", "/MK<</BG[1 0 1 0]>>", "/MK<</BG[]>>", "/MK<</BG 5>>", "/MK<<>>", "", "/F 2", "/F 32", "/F 710", "/F 64", "/F 704", "/F 128", "/F 512",
+		"/Subtype/Square", "/Subtype/Popup", "/Subtype/Link", "/Rect[0 0 9]", "/Rect 7",
+	} {
+		x, y := float64(10+75*(i%5)), float64(10+40*(i/5))
+		object := "<</Type/Annot" + look
+		if !strings.Contains(look, "/Subtype") {
+			object += "/Subtype/Widget"
+		}
+		if !strings.Contains(look, "/Rect") {
+			object += fmt.Sprintf("/Rect[%g %g %g %g]", x+60, 300-y-30, x, 300-y)
+		}
+		l.objects = append(l.objects, object+">>")
+		annots += fmt.Sprintf("%d 0 R ", 1000+i)
+		values = append(values, seal.Value{FieldID: fmt.Sprint(i), SignerID: adaID, Kind: seal.Date, Page: 1, X: x + 5, Y: y + 5, W: 50, H: 20, Text: "2026-11-21"})
+	}
+	l.pages = []page{{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots[" + annots + "null]"}, {extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots[1000 0 R 1020 0 R]"}}
+	values = append(values, seal.Value{FieldID: "again", SignerID: adaID, Kind: seal.Checkbox, Checked: true, Page: 2, X: 10, Y: 10, W: 20, H: 30})
+	j := job(t, classicPDF(l))
+	j.Values = values
+	return j
+}
+
+// textsJob has fields in which text stands on one line, is broken into lines, or shrinks.
+func textsJob(t *testing.T) seal.Job {
+	t.Helper()
+	j := job(t, classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 612 792]" + ownResources, content: "q"}, {extra: "/MediaBox[0 0 605 792]" + ownResources}, {extra: "/MediaBox[0 0 34 34]/UserUnit 2" + ownResources}}}))
+	j.Values = nil
+	y := 10.0
+	for i, c := range []struct {
+		text string
+		w, h float64
+	}{
+		{"short", 100, 30},
+		{"short", 100, 9.6},
+		{"short", 100, 9.5},
+		{"a text that does not fit on one line of this field", 100, 30},
+		{"a text that does not fit on one line of this field", 100, 9.7},
+		{"a text that does not fit on one line of this field", 100, 9.6},
+		{"a text that does not fit on one line of this field", 60, 9.5},
+		{strings.Repeat("a text that does not fit at all ", 20), 60, 20},
+		{"two\nlines", 100, 40},
+		{"three\nshort\nlines", 50, 20},
+		{"i", 3, 40},
+		{"unbreakable-and-long-word-without-blanks", 40, 60},
+	} {
+		j.Values = append(j.Values, seal.Value{FieldID: fmt.Sprint(i), SignerID: adaID, Kind: seal.Text, Page: 1, X: 72, Y: y, W: c.w, H: c.h, Text: c.text})
+		y += c.h + 5
+	}
+	for i, c := range [][2]float64{{20, 10}, {10, 20}, {3, 3}} {
+		j.Values = append(j.Values, seal.Value{FieldID: fmt.Sprint("c", i), SignerID: adaID, Kind: seal.Checkbox, Checked: true, Page: 2, X: 72, Y: 40 * float64(i), W: c[0], H: c[1]})
+	}
+	return j
+}
+
+// picturesJob has pictures of each kind that is embedded in its own way, and more than are prepared ahead.
+func picturesJob(t *testing.T) seal.Job {
+	t.Helper()
+	j := job(t, simplePDF(1))
+	j.Values = nil
+	encode := func(img image.Image) []byte {
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, img))
+		return b.Bytes()
+	}
+	fill := func(w, h int, at func(x, y int) color.NRGBA) []byte {
+		img := image.NewNRGBA(image.Rect(0, 0, w, h))
+		for y := range h {
+			for x := range w {
+				img.SetNRGBA(x, y, at(x, y))
+			}
+		}
+		return encode(img)
+	}
+	grey16 := image.NewGray16(image.Rect(0, 0, 5, 3))
+	grey16.SetGray16(2, 1, color.Gray16{Y: 0x8040})
+	palette := image.NewPaletted(image.Rect(0, 0, 6, 2), color.Palette{color.NRGBA{1, 2, 3, 255}, color.NRGBA{9, 8, 7, 100}, color.NRGBA{}})
+	palette.Pix[3], palette.Pix[7] = 1, 2
+	for i, b := range [][]byte{
+		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }), //nolint:gosec // a few pixels, also below
+		fill(8, 4, func(int, int) color.NRGBA { return color.NRGBA{10, 20, 30, 255} }),
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), uint8(255 - y)} }), //nolint:gosec // as above
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), 255} }),            //nolint:gosec // as above
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, uint8(x * 40)} }),       //nolint:gosec // as above
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, 255} }),                 //nolint:gosec // as above
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), 200, 255} }),                 //nolint:gosec // as above
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{200, uint8(x), uint8(x), 255} }),                 //nolint:gosec // as above
+		encode(grey16), encode(palette),
+		fill(40, 2, func(int, int) color.NRGBA { return color.NRGBA{A: 255} }), fill(2, 40, func(int, int) color.NRGBA { return color.NRGBA{B: 5, A: 255} }),
+		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }), //nolint:gosec // as above
+	} {
+		j.Values = append(j.Values, seal.Value{FieldID: fmt.Sprint(i), SignerID: adaID, Kind: seal.Signature, Page: 1, X: 72, Y: 10 + 40*float64(i), W: 100, H: 30, PNG: b})
+	}
+	j.Values[3].SignerID, j.Values[4].SignerID = jomoID, jomoID
+	return j
 }
