@@ -154,8 +154,8 @@ func TestValuesOfFindings(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
 	f := newFinding("certificate.not_valid_then", values{"from": at, "to": time.Time{}, "at": "now\x00"})
-	require.Equal(t, map[string]string{"from": "2026-01-02T02:04:05Z", "to": "0001-01-01T00:00:00Z", "at": "now "}, f.Values)
-	require.Equal(t, "The certificate was valid from 2026-01-02 02:04:05 UTC to –, which does not cover now .", f.Detail)
+	require.Equal(t, map[string]string{"from": "2026-01-02T02:04:05Z", "to": "0001-01-01T00:00:00Z", "at": "now\ufffd"}, f.Values)
+	require.Equal(t, "The certificate was valid from 2026-01-02 02:04:05 UTC to –, which does not cover now\ufffd.", f.Detail)
 	require.Equal(t, map[string]string{"a": "-3", "b": "4", "c": "bad\u00a0", "d": "two", "e": "1h0m0s"},
 		valuesOf(values{"a": -3, "b": int64(4), "c": "bad\u00a0", "d": errors.New("seal: two"), "e": time.Hour}))
 	require.Nil(t, valuesOf(values{}))
@@ -164,22 +164,6 @@ func TestValuesOfFindings(t *testing.T) {
 	require.Empty(t, sentenceOf("no.such"))
 	require.Len(t, Codes(), len(findings))
 	require.Equal(t, Code("structure.readable"), Codes()[0])
-}
-
-// TestPrintable: what would move the cursor, break the line or turn the text around is a blank; all next to it stays.
-func TestPrintable(t *testing.T) {
-	t.Parallel()
-	for _, r := range []rune{0, '\n', 0x1f, 0x7f, 0x80, 0x9f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069} {
-		require.Equal(t, "a b", printable("a"+string(r)+"b"), "%U", r)
-	}
-	for _, r := range []rune{' ', '!', '~', 0xa0, 0xa1, 0x2027, 0x202f, 0x2065, 0x206a} {
-		require.Equal(t, "a"+string(r)+"b", printable("a"+string(r)+"b"), "%U", r)
-	}
-	require.Equal(t, "a?b", printable("a\xffb"))
-	exactly := strings.Repeat("x", maxValue)
-	require.Equal(t, exactly, printable(exactly))
-	require.Equal(t, exactly+"…", printable(exactly+"y"))
-	require.Equal(t, strings.Repeat("x", maxValue-1)+"…", printable(strings.Repeat("x", maxValue-1)+"é"), "no half character")
 }
 
 // TestReadRange: pieces follow on one another, and what cannot be read is an error.
