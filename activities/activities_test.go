@@ -39,9 +39,14 @@ type fakeMailer struct {
 	after error // the mail is taken, and yet an error comes back
 	// refuse is an address that is refused for good.
 	refuse string
+	// meanwhile happens while the mail goes out; nil: nothing.
+	meanwhile func()
 }
 
 func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
+	if p.meanwhile != nil {
+		p.meanwhile()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fail != nil {
@@ -64,6 +69,8 @@ type fakeSealer struct {
 	n    int
 	fail error
 	last seal.Job
+	// meanwhile happens while a document is sealed; nil: nothing.
+	meanwhile func()
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -71,6 +78,9 @@ func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.
 }
 
 func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.Result, error) {
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {

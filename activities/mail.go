@@ -174,8 +174,9 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 		return "", err
 	}
 	for _, ev := range events {
-		if r, ok := ev.Detail["reason"].(string); ok && (ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided) {
-			return r, nil
+		if ev.Name == models.EventSignerDeclined || ev.Name == models.EventEnvelopeVoided {
+			why, _ := ev.Detail["reason"].(string) // "": none was given
+			return why, nil
 		}
 	}
 	return "", nil

@@ -165,8 +165,8 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	return d, nil
 }
 
-// finite reports whether v is a number that can be a coordinate.
-func finite(v float64) bool { return !math.IsNaN(v) && math.Abs(v) <= 1e6 }
+// finite reports whether v is a number that can be a coordinate, which NaN is not.
+func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 
 // FileName is the name of the file that people get: the envelope's subject where
 // there is one, numbered and with the document's own name behind it where there are
@@ -213,8 +213,6 @@ func fileStem(text string, most int) string {
 	if n := len(clean) - len(".pdf"); n >= 0 && strings.EqualFold(clean[n:], ".pdf") {
 		clean = clean[:n]
 	}
-	if r := []rune(clean); len(r) > most {
-		clean = string(r[:most])
-	}
-	return strings.Trim(clean, " .")
+	r := []rune(clean)
+	return strings.Trim(string(r[:min(len(r), most)]), " .")
 }

@@ -249,6 +249,10 @@ func TestATimestampChangesTheHash(t *testing.T) {
 	assert.False(t, d.TimestampPending)
 	assert.Equal(t, until, *d.TimestampedUntil)
 	assert.Equal(t, models.Detail{"sealedDocumentId": d.ID.String(), "sha256Before": "11", "sha256": "22", "documentHashFinal": "22"}, newest(e).Detail)
+
+	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentSealed, SHA256: "33", Order: 2})
+	require.NoError(t, e.Timestamped(act(start), e.Sealed()[1].ID, "33", models.SealedFile{SHA256: "44"}))
+	assert.Equal(t, sha256Hex("2244"), *e.HashFinal)
 }
 
 // TestADeadlineThatIsTakenBack: nothing is left of it when the envelope is sent.

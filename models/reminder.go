@@ -67,9 +67,9 @@ func (e *Envelope) OpenSince() time.Time {
 	if e.SentAt != nil {
 		since = e.SentAt.UTC()
 	}
-	group, ok := e.awaitedOrder()
+	group, _ := e.awaitedOrder() // 0 where all have signed: no group is lower
 	for _, s := range e.Signers {
-		if ok && s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
+		if s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
 			since = s.SignedAt.UTC()
 		}
 	}

@@ -96,6 +96,8 @@ func TestSinceWhenAGroupIsAwaited(t *testing.T) {
 	assert.Equal(t, first, e.OpenSince(), "of the same group")
 	signs(t, e, 3, third)
 	assert.Equal(t, start, e.OpenSince(), "nobody is awaited")
+	e.Signers[0].SignedAt, e.Signers[3].Status = nil, models.SignerSent
+	assert.Equal(t, second, e.OpenSince(), "a time that is not known counts for nothing")
 }
 
 // TestTheLowestGroupIsAwaited: whatever order the signers were added in.

@@ -185,7 +185,7 @@ func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *
 		return
 	}
 	for _, f := range e.Fields {
-		if f.Type != FieldSignature || f.SignerID != s.ID {
+		if f.Type != FieldSignature {
 			continue
 		}
 		for _, v := range values {

@@ -1,0 +1,56 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"countersign/activities"
+)
+
+// TestActivitiesAreHandedBack: one that is under way when the worker stops is
+// ended after its grace and given back; one that fails by itself fails as it is,
+// and one that ends in time ends well.
+func TestActivitiesAreHandedBack(t *testing.T) {
+	t.Parallel()
+	run := func(stop chan struct{}, work func(context.Context) error) error {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: 50 * time.Millisecond}}})
+		env.SetWorkerStopChannel(stop)
+		env.RegisterActivityWithOptions(work, activity.RegisterOptions{Name: "Work"})
+		_, err := env.ExecuteActivity("Work")
+		return err
+	}
+	var failed *sdktemporal.ApplicationError
+	require.ErrorAs(t, run(make(chan struct{}), func(context.Context) error { return errors.New("disk full") }), &failed)
+	assert.Contains(t, failed.Error(), "disk full")
+	assert.NotEqual(t, "HandedBack", failed.Type())
+
+	stop := make(chan struct{})
+	close(stop)
+	require.NoError(t, run(stop, func(context.Context) error { return nil }))
+	began := time.Now()
+	err := run(stop, func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, "HandedBack", failed.Type())
+	assert.False(t, failed.NonRetryable())
+	assert.Positive(t, failed.NextRetryDelay())
+	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond, "it had its grace")
+
+	// Who fails within the grace has failed.
+	require.ErrorAs(t, run(stop, func(context.Context) error { return errors.New("disk full") }), &failed)
+	assert.NotEqual(t, "HandedBack", failed.Type())
+}

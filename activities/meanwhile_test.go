@@ -1,0 +1,207 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/seal/refusal"
+	"countersign/store"
+	"countersign/temporal"
+	"countersign/webhook"
+)
+
+// void closes an envelope, as its sender may at any moment.
+func (env *fakeEnv) void(e *models.Envelope) {
+	env.t.Helper()
+	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
+}
+
+// mail is what is on record of the first signer's mail of a kind.
+func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
+	env.t.Helper()
+	mails, err := env.Store.Mails(env.t.Context(), e.ID)
+	require.NoError(env.t, err)
+	for _, m := range mails {
+		if m.Kind == kind && m.SignerID == e.Signers[0].ID {
+			return m
+		}
+	}
+	require.Fail(env.t, "no such mail", kind)
+	return models.Mail{}
+}
+
+// TestClosedWhileAMailGoesOut: the mail is on record as sent, the trail of the
+// closed envelope says nothing of it, and it is no error.
+func TestClosedWhileAMailGoesOut(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		e, in := env.sent("a@example.com")
+		env.mails.meanwhile = func() { env.void(e) }
+		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		assert.NotNil(env.t, env.mail(e, models.MailInvitation).SentAt)
+		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
+
+		// An address that is refused meanwhile is no error either.
+		e, in = env.sent("a@example.com")
+		env.mails.refuse = "a@example.com"
+		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
+		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
+
+		// Who asks for another's invitation gets nothing.
+		env.mails.meanwhile = nil
+		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: uuid.New()}))
+		assert.Len(env.t, env.mails.mails, 1)
+	})
+}
+
+// TestClosedBetweenTwoReminders: the second signer's link is not replaced, and
+// nothing more is sent.
+func TestClosedBetweenTwoReminders(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.change(e, func(e *models.Envelope) error { // it has no deadline
+			e.ExpiresAt = nil
+			for _, s := range e.Signers {
+				until := s.LinkIssuedAt.Add(models.LinkLifetime)
+				s.LinkExpiresAt = &until
+			}
+			return nil
+		})
+		env.clock.Add(models.LinkLifetime - models.RenewBefore)
+		env.mails.meanwhile = func() {
+			env.mails.meanwhile = nil
+			env.void(e)
+		}
+		assert.NotNil(env.t, env.reminded(in), "as it was when the reminders were begun")
+		assert.Len(env.t, env.mails.mails, 1)
+	})
+}
+
+// TestClosedWhileSealingFails: an operator was first, and the failure is told as
+// it is.
+func TestClosedWhileSealingFails(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.change(e, func(e *models.Envelope) error { return e.SealingFailed(env.act(), models.SealingFailing) })
+		env.sealer.fail = refusal.New(refusal.GlyphMissing, "no glyph")
+		env.sealer.meanwhile = func() {
+			env.change(e, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "lost") })
+		}
+		_, err := env.env.ExecuteActivity(env.Seal, in)
+		var failed *sdktemporal.ApplicationError
+		require.ErrorAs(env.t, err, &failed)
+		assert.Equal(env.t, string(models.SealingRefused), failed.Type())
+		assert.Equal(env.t, models.SealingFailing, env.problem(e.ID))
+	})
+}
+
+// TestAStoppedWorkerBlamesNobody: an activity that was cut off says nothing of the
+// document or the endpoint.
+func TestAStoppedWorkerBlamesNobody(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		ctx, stop := context.WithCancel(env.t.Context())
+		env.sealer.fail, env.sealer.meanwhile = refusal.New(refusal.GlyphMissing, "no glyph"), stop
+		_, err := env.Seal(ctx, in)
+		var refused *refusal.Error
+		require.ErrorAs(env.t, err, &refused)
+		require.NotErrorIs(env.t, err, context.Canceled, "nothing else was tried")
+		assert.Empty(env.t, env.problem(e.ID))
+
+		to := env.withWebhook()
+		d := to.ping()
+		ctx, stop = context.WithCancel(env.t.Context())
+		env.Webhooks = cutOff(stop)
+		err = env.Deliver(ctx, activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 3)})
+		require.Equal(env.t, context.Canceled, err)
+		_, attempts := to.state(d)
+		assert.Zero(env.t, attempts)
+	})
+}
+
+// cutOff is an endpoint whose answer comes too late.
+type cutOff func()
+
+func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
+	stop()
+	return webhook.Result{Err: errors.New("cut off")}
+}
+
+// TestWhatIsNotDueIsTriedAgain: a purge before its time is, as clocks differ; one
+// of an envelope that is not there is not.
+func TestWhatIsNotDueIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		_, in := env.sent("a@example.com")
+		purge := func(in temporal.EnvelopeInput) *sdktemporal.ApplicationError {
+			_, err := env.env.ExecuteActivity(env.Purge, in)
+			var failed *sdktemporal.ApplicationError
+			require.ErrorAs(env.t, err, &failed)
+			return failed
+		}
+		assert.False(env.t, purge(in).NonRetryable())
+		in.EnvelopeID = uuid.New()
+		assert.True(env.t, purge(in).NonRetryable())
+		for name, activity := range map[string]any{"plan": env.LoadPlan, "retention": env.LoadRetention, "seal": env.Seal, "closing": env.SendClosing, "copies": env.SendCopies, "renew": env.RenewLinks, "remind": env.Remind} {
+			_, err := env.env.ExecuteActivity(activity, in)
+			var failed *sdktemporal.ApplicationError
+			require.ErrorAs(env.t, err, &failed, name)
+			assert.True(env.t, failed.NonRetryable(), name)
+			assert.Equal(env.t, "not_found", failed.Type(), name)
+		}
+	})
+}
+
+// TestOnlyRefusalsAreFinal: what may go away by itself is tried again.
+func TestOnlyRefusalsAreFinal(t *testing.T) {
+	t.Parallel()
+	var failed *sdktemporal.ApplicationError
+	require.ErrorAs(t, activities.NonRetryable(models.ErrNotFound), &failed)
+	assert.True(t, failed.NonRetryable())
+	assert.Equal(t, "not_found", failed.Type())
+	for _, err := range []error{nil, errors.New("disk full"), models.Refuse(models.KindUnavailable, "later", "Later.")} {
+		assert.Equal(t, err, activities.NonRetryable(err))
+	}
+}
+
+// anchorer makes an anchor.
+type anchorer struct{ err error }
+
+func (a anchorer) Run(context.Context) (*store.Anchor, error) {
+	return &store.Anchor{Number: 7, Entries: 3}, a.err
+}
+
+// TestAnchorsAreReported: their number, and how much they cover; a worker without
+// an authority says so.
+func TestAnchorsAreReported(t *testing.T) {
+	t.Parallel()
+	_, err := (&activities.Activities{}).AnchorAudit(t.Context())
+	require.ErrorContains(t, err, "COUNTERSIGN_TSA_ANCHOR")
+	onBoth(t, func(env *fakeEnv) {
+		env.Anchors = anchorer{}
+		made, err := env.env.ExecuteActivity(env.AnchorAudit)
+		require.NoError(env.t, err)
+		var result activities.AnchorResult
+		require.NoError(env.t, made.Get(&result))
+		assert.Equal(env.t, activities.AnchorResult{Number: 7, Entries: 3}, result)
+		env.Anchors = anchorer{errors.New("the authority does not answer")}
+		_, err = env.env.ExecuteActivity(env.AnchorAudit)
+		require.ErrorContains(env.t, err, "the authority does not answer")
+	})
+}

@@ -1,0 +1,151 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/notify"
+	"countersign/seal/refusal"
+)
+
+// TestInvitationsSayWhatIsToBeSigned: subject, message and documents.
+func TestInvitationsSayWhatIsToBeSigned(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		subject, message := "Lease of the mill", "Please by Friday."
+		env.change(e, func(e *models.Envelope) error {
+			e.Subject, e.Message = &subject, &message
+			return nil
+		})
+		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.Len(env.t, env.mails.mails, 1)
+		m := env.mails.mails[0]
+		assert.Contains(env.t, m.Subject, subject)
+		assert.Contains(env.t, m.Text, message)
+		assert.Contains(env.t, m.Text, "Lease of the mill (1).pdf")
+		assert.Contains(env.t, m.Text, "Lease of the mill (2).pdf")
+		assert.Equal(env.t, notify.Address{Name: "Name", Email: "a@example.com"}, m.To)
+	})
+}
+
+// TestOnlyWhoIsAwaitedIsInvited: neither who comes later nor who has signed.
+func TestOnlyWhoIsAwaitedIsInvited(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com", "c@example.com")
+		env.signAll(&models.Envelope{ID: e.ID, Signers: e.Signers[:1], Fields: e.Fields})
+		for i, want := range []int{0, 1, 1} {
+			require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[i].ID}))
+			assert.Len(env.t, env.mails.mails, want)
+		}
+	})
+}
+
+// failingSMS takes no text message.
+type failingSMS struct{ err error }
+
+func (s failingSMS) Send(context.Context, string, string) error { return s.err }
+
+// TestTextMessagesThatAreRefused: the mail carries the same link, so that it is no
+// error; a provider that is down is one. Who has no phone gets none.
+func TestTextMessagesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.SMS = failingSMS{errors.New("provider is down")}
+		e, in := env.sent("a@example.com", "b@example.com")
+		number := "+442079460958"
+		env.change(e, func(e *models.Envelope) error {
+			e.Signers[0].Phone = &number
+			return nil
+		})
+		invite := func(i int) error {
+			return env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[i].ID})
+		}
+		require.NoError(env.t, invite(1))
+		require.ErrorContains(env.t, invite(0), "provider is down")
+		env.SMS = failingSMS{&notify.PermanentError{Err: errors.New("no such number")}}
+		require.NoError(env.t, invite(0))
+		env.SMS = failingSMS{errors.New("not asked again")}
+		require.NoError(env.t, invite(0), "it was given up")
+		assert.Len(env.t, env.mails.mails, 2, "each was mailed once")
+	})
+}
+
+// TestTheTenantsAddressMayBeRefused: what it would have been told of is done all
+// the same.
+func TestTheTenantsAddressMayBeRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx, own := env.t.Context(), "office@acme.example"
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil)
+			return err
+		})
+		env.mails.refuse = own
+		require.NoError(env.t, env.SendClosing(ctx, in))
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
+		assert.NotNil(env.t, env.mail(e, models.MailNotice).FailedAt)
+	})
+}
+
+// TestNobodyIsRemindedOfWhatIsKept: of files that are kept for ever, and of an
+// address that is refused it is no error.
+func TestNobodyIsRemindedOfWhatIsKept(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx, days := env.t.Context(), 30
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 7}))
+		assert.Empty(env.t, env.mails.mails)
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in = env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.mails.refuse = "a@example.com"
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 7}))
+		assert.NotNil(env.t, env.mail(e, models.MailDeletion).FailedAt)
+	})
+}
+
+// TestFailuresOfSealing: one that may go away is tried again on the ordinary
+// schedule, and one that cannot be recorded says so.
+func TestFailuresOfSealing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.clock.Add(models.SealingGracePeriod)
+		env.sealer.fail = errors.New("time-stamp authority is down")
+		_, err := env.env.ExecuteActivity(env.Seal, in)
+		var failed *sdktemporal.ApplicationError
+		require.ErrorAs(env.t, err, &failed)
+		assert.Zero(env.t, failed.NextRetryDelay())
+		assert.NotEqual(env.t, string(models.SealingFailing), failed.Type())
+		assert.Equal(env.t, models.SealingFailing, env.problem(e.ID))
+
+		env.sealer.fail = refusal.New(refusal.GlyphMissing, "no glyph")
+		env.sealer.meanwhile = func() {
+			db, err := env.Store.DB()
+			require.NoError(env.t, err)
+			_, err = db.ExecContext(env.t.Context(), "ALTER TABLE audit_events RENAME TO elsewhere")
+			require.NoError(env.t, err)
+		}
+		_, err = env.Seal(env.t.Context(), in)
+		require.ErrorContains(env.t, err, "no glyph")
+		require.ErrorContains(env.t, err, "change envelope", "both are told")
+		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRefused))
+	})
+}
