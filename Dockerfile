@@ -11,6 +11,7 @@ RUN npm run build
 FROM golang:1.26-alpine AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY clients/go/go.mod clients/go/go.sum clients/go/
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 COPY --from=web /src/dist web/dist

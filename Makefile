@@ -76,7 +76,7 @@ clean: ## Remove what was built (data/ stays)
 # Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
 # COUNTERSIGN_TEST_TEMPORAL) is a private one.
 .PHONY: test
-test: setup build $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
+test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
 	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
 		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
 
@@ -104,6 +104,7 @@ lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-depl
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools/deploycheck && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
+	cd clients/go && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	$(TOOLS)/workflowcheck ./workflows/...
 
 .PHONY: fmt
@@ -155,9 +156,23 @@ histories: $(TOOLS)/testenv ## Record the workflows' histories anew, on a real T
 	rm -rf workflows/testdata/histories/$(HISTORIES)
 	$(TOOLS)/testenv $(GO) test ./workflows -run TestFreshHistoriesReplay -count=1 -record '$(HISTORIES)'
 
+CLIENTS_NODE := clients/typescript/node_modules/.package-lock.json
+
 .PHONY: clients
-clients: ## Generate Go and TypeScript clients from the contract and compile them
-	test/clients/check.sh
+clients: $(TOOLS)/oapi-codegen $(TOOLS)/oasdiff $(CLIENTS_NODE) ## Check and build the client libraries: generated code, broken promises, tests
+	clients/check.sh
+
+.PHONY: generate-clients
+generate-clients: $(TOOLS)/oapi-codegen ## Generate the Go client from the contract
+	clients/check.sh --generate
+
+$(CLIENTS_NODE): clients/typescript/package-lock.json
+	npm --prefix clients/typescript install --no-save --no-audit --no-fund
+	@touch $@
+
+$(BIN)/.clients: $(CLIENTS_NODE) api/openapi.yaml $(wildcard clients/typescript/src/*.ts)
+	npm --prefix clients/typescript run --silent build
+	@mkdir -p $(BIN) && touch $@
 
 ##### Measure
 
@@ -216,6 +231,12 @@ $(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
 
 $(TOOLS)/composecheck: $(TOOLS_SOURCES) $(wildcard tools/composecheck/*.go)
 	$(GO) -C tools build -o $(CURDIR)/$@ ./composecheck
+
+$(TOOLS)/oapi-codegen: tools/contract/go.mod tools/contract/go.sum
+	$(GO) -C tools/contract build -o $(CURDIR)/$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+
+$(TOOLS)/oasdiff: tools/contract/go.mod tools/contract/go.sum
+	$(GO) -C tools/contract build -o $(CURDIR)/$@ github.com/oasdiff/oasdiff
 
 .PHONY: $(TOOLS)/testenv
 $(TOOLS)/testenv:

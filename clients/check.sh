@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Holds the client libraries against the contract: the generated Go code is that of the contract of today, nothing that
+# published clients use has changed, both libraries build, and their tests pass. With --generate it writes the code.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools=${TOOLS:-$PWD/bin/tools}
+
+generate() { # generate <file>
+  (cd clients/go/api && "$tools/oapi-codegen" -config config.yaml ../../../api/openapi.yaml >"$1")
+}
+
+if [ "${1:-}" = --generate ]; then
+  generate client.gen.go
+  exit
+fi
+
+fresh=$(mktemp)
+trap 'rm -f "$fresh"' EXIT
+generate "$fresh"
+cmp -s "$fresh" clients/go/api/client.gen.go || { echo 'clients/go/api/client.gen.go is not of this contract: run "make generate-clients"' >&2; exit 1; }
+"$tools/oasdiff" breaking --fail-on ERR --severity-levels clients/contract-levels.txt clients/published.yaml api/openapi.yaml >"$fresh" ||
+  { cat "$fresh" >&2; echo 'this change of the contract breaks the clients that are published' >&2; exit 1; }
+go -C clients/go vet ./...
+go -C clients/go test ./...
+npm --prefix clients/typescript run --silent build
+npm --prefix clients/typescript run --silent test >"$fresh" || { cat "$fresh" >&2; exit 1; }
+grep -E '^# (tests|pass|fail|skipped) ' "$fresh"

@@ -1,0 +1,92 @@
+// Package countersign is a client of the Countersign API: it gets and renews the
+// access token, repeats what failed on the way under the same idempotency key,
+// and makes every refusal an *Error. The calls themselves are generated from the
+// API's contract (Client.API); the methods of Client are those that most
+// applications need.
+package countersign
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"countersign/clients/go/api"
+)
+
+// Client calls the API for one application. It may be used by many goroutines.
+type Client struct {
+	// API has every call of the contract, with this client's token, repeats and errors.
+	API *api.ClientWithResponses
+
+	transport *transport
+}
+
+// Option changes how a client works.
+type Option func(*transport)
+
+// WithHTTPClient makes the client send through c instead of its own HTTP client.
+func WithHTTPClient(c *http.Client) Option {
+	return func(t *transport) { t.http = c }
+}
+
+// WithRetries sets how often a request is repeated that was lost, was one too
+// many for the rate limit or met a server that was not ready: 4 times unless set.
+func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
+
+// WithUserAgent sets the User-Agent; the audit trail keeps it.
+func WithUserAgent(name string) Option { return func(t *transport) { t.userAgent = name } }
+
+// New makes a client for the application that clientID and clientSecret belong to.
+// address is that of the service, such as https://sign.example.com. Nothing is
+// sent before the first call.
+func New(address, clientID, clientSecret string, options ...Option) (*Client, error) {
+	base, err := parseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	if clientID == "" || clientSecret == "" {
+		return nil, errors.New("countersign: client id and client secret are required")
+	}
+	t := &transport{
+		base: base, clientID: clientID, clientSecret: clientSecret, retries: 4, userAgent: "countersign-go", now: time.Now, //nolint:forbidigo // the client's own clock
+		http: &http.Client{Transport: newHTTPTransport()},
+	}
+	for _, o := range options {
+		o(t)
+	}
+	own := *t.http
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a redirect would carry the secret elsewhere
+	t.http = &own
+	calls, err := api.NewClientWithResponses(base, api.WithHTTPClient(t))
+	if err != nil {
+		return nil, fmt.Errorf("countersign: %w", err)
+	}
+	return &Client{API: calls, transport: t}, nil
+}
+
+// Address is the service's address, without a slash at its end.
+func (c *Client) Address() string { return c.transport.base }
+
+func parseAddress(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return "", fmt.Errorf("countersign: %q is not the address of a service, such as https://sign.example.com", address)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("countersign: the address of the service has no user, query or fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+func newHTTPTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.ResponseHeaderTimeout = 2 * time.Minute // sealing and large uploads take their time
+	return t
+}

@@ -1,0 +1,313 @@
+package countersign
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/clients/go/api"
+)
+
+func standardSignature(secret, id, stamp string, body []byte) string {
+	return base64.StdEncoding.EncodeToString(mac(standardKey(secret), id, ".", stamp, ".", string(body)))
+}
+
+// fakeService answers as scripted, after the token.
+type fakeService struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	tokens  int
+	expires int
+	calls   []call
+	answers []answer // one after the other; the last one for ever
+}
+
+type call struct {
+	method, path, key, token string
+	body                     []byte
+}
+
+type answer struct {
+	status int
+	header map[string]string
+	body   string
+	lose   bool // the request is worked on, and its answer lost
+}
+
+func newFakeService(t *testing.T, answers ...answer) *fakeService {
+	t.Helper()
+	f := &fakeService{expires: 3600, answers: answers}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.URL.Path == "/oauth/token" {
+		f.tokens++
+		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": fmt.Sprint("token-", f.tokens), "token_type": "Bearer", "expires_in": f.expires})
+		return
+	}
+	f.calls = append(f.calls, call{r.Method, r.URL.Path, r.Header.Get(keyHeader), r.Header.Get("Authorization"), body})
+	a := f.answers[min(len(f.calls), len(f.answers))-1]
+	if a.lose {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	for k, v := range a.header {
+		w.Header().Set(k, v)
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// seen are the calls so far.
+func (f *fakeService) seen() []call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+func (f *fakeService) client(t *testing.T, options ...Option) *Client {
+	t.Helper()
+	c, err := New(f.URL+"/", "id", "secret", options...)
+	require.NoError(t, err)
+	return c
+}
+
+const envelopeJSON = `{"id":"0199d7a0-0000-7000-8000-000000000001","status":"draft"}`
+
+func problemJSON(code string) string {
+	return fmt.Sprintf(`{"error":%q,"message":"No.","details":null,"errors":{"signers[0].email":["is not an address"]}}`, code)
+}
+
+func TestARepeatKeepsTheKey(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{lose: true}, answer{status: 503, body: problemJSON("unavailable")}, answer{status: 409, body: problemJSON("idempotency_in_flight")}, answer{status: 201, body: envelopeJSON})
+	c := f.client(t)
+	e, err := c.Create(t.Context(), EnvelopeRequest{TenantID: "acme"})
+	require.NoError(t, err)
+	require.Equal(t, "0199d7a0-0000-7000-8000-000000000001", e.ID.String())
+	require.Len(t, f.seen(), 4)
+	for _, got := range f.seen() {
+		require.NotEmpty(t, got.key)
+		require.Equal(t, f.seen()[0], got, "the same request, key and body")
+	}
+	_, err = c.Create(t.Context(), EnvelopeRequest{TenantID: "acme"})
+	require.NoError(t, err)
+	require.NotEqual(t, f.seen()[0].key, f.seen()[4].key, "another request has another key")
+	require.Equal(t, 1, f.tokens)
+}
+
+func TestRefusalsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 402, 403, 404, 409, 410, 413, 422, 501} {
+		f := newFakeService(t, answer{status: status, body: problemJSON("validation_error"), header: map[string]string{"X-Request-Id": "r1"}})
+		_, err := f.client(t).Create(t.Context(), EnvelopeRequest{})
+		var refused *Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, status, refused.Status)
+		require.Equal(t, "validation_error", refused.Code)
+		require.Equal(t, []string{"is not an address"}, refused.Fields["signers[0].email"])
+		require.Equal(t, "r1", refused.RequestID)
+		require.Contains(t, err.Error(), "signers[0].email is not an address")
+		require.Equal(t, status == 404, IsNotFound(err))
+		require.Len(t, f.seen(), 1)
+	}
+}
+
+func TestRetryAfterIsKeptTo(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{status: 429, body: problemJSON("rate_limited"), header: map[string]string{"Retry-After": "2"}}, answer{status: 200, body: envelopeJSON})
+	start := time.Now()
+	_, err := f.client(t).Envelope(t.Context(), uuid.New())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, time.Since(start), 2*time.Second)
+
+	f = newFakeService(t, answer{status: 429, body: problemJSON("rate_limited"), header: map[string]string{"Retry-After": "3600"}})
+	_, err = f.client(t).Envelope(t.Context(), uuid.New())
+	var refused *Error
+	require.ErrorAs(t, err, &refused, "an hour is not waited")
+	require.Equal(t, time.Hour, refused.RetryAfter)
+	require.Len(t, f.seen(), 1)
+}
+
+func TestRepeatsAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{lose: true})
+	_, err := f.client(t, WithRetries(2)).Envelope(t.Context(), uuid.New())
+	require.Error(t, err)
+	require.LessOrEqual(t, len(f.seen()), 6, "net/http may repeat each once by itself, where a connection was idle before")
+	require.GreaterOrEqual(t, len(f.seen()), 3)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	_, err = f.client(t, WithRetries(1000)).Envelope(ctx, uuid.New())
+	require.Error(t, err)
+}
+
+func TestTokensAreRenewed(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{status: 200, body: envelopeJSON}, answer{status: 401, body: problemJSON("invalid_token")}, answer{status: 200, body: envelopeJSON})
+	c := f.client(t)
+	now := time.Now()
+	c.transport.now = func() time.Time { return now }
+	_, err := c.Envelope(t.Context(), uuid.New())
+	require.NoError(t, err)
+	_, err = c.Envelope(t.Context(), uuid.New())
+	require.NoError(t, err, "a token that is not accepted is replaced, once")
+	require.Equal(t, []string{"Bearer token-1", "Bearer token-1", "Bearer token-2"}, []string{f.seen()[0].token, f.seen()[1].token, f.seen()[2].token})
+	now = now.Add(59 * time.Minute)
+	_, err = c.Envelope(t.Context(), uuid.New())
+	require.NoError(t, err)
+	require.Equal(t, "Bearer token-3", f.seen()[3].token, "before it ends")
+
+	f = newFakeService(t, answer{status: 401, body: problemJSON("invalid_token")})
+	_, err = f.client(t).Envelope(t.Context(), uuid.New())
+	require.Error(t, err)
+	require.Len(t, f.seen(), 2, "not for ever")
+}
+
+func TestOneTokenForAll(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{status: 200, body: envelopeJSON})
+	c := f.client(t)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() { _, _ = c.Envelope(t.Context(), uuid.New()) })
+	}
+	wg.Wait()
+	require.Len(t, f.seen(), 20)
+	require.Equal(t, 1, f.tokens)
+}
+
+func TestUploadsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	pdf := bytes.Repeat([]byte("%PDF-1.7 "), 100_000)
+	done := answer{status: 200, body: `{"documentId":"0199d7a0-0000-7000-8000-000000000001","pageCount":1,"sha256":"00"}`}
+	f := newFakeService(t, answer{lose: true}, done)
+	r := bytes.NewReader(append([]byte("skipped"), pdf...))
+	_, err := r.Seek(7, io.SeekStart)
+	require.NoError(t, err)
+	_, err = f.client(t).Upload(t.Context(), uuid.New(), r)
+	require.NoError(t, err)
+	require.Len(t, f.seen(), 2)
+	require.Equal(t, sha256.Sum256(pdf), sha256.Sum256(f.seen()[1].body), "from where the reader stood")
+
+	f = newFakeService(t, answer{lose: true}, done)
+	_, err = f.client(t).Upload(t.Context(), uuid.New(), io.LimitReader(bytes.NewReader(pdf), int64(len(pdf))))
+	require.Error(t, err, "what can be read once is sent once: a repeat would upload half a file")
+	require.Len(t, f.seen(), 1)
+}
+
+func TestADeletionThatWasLostIsDone(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{lose: true}, answer{status: 404, body: problemJSON("not_found")})
+	_, err := f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+	require.NoError(t, err)
+	f = newFakeService(t, answer{status: 404, body: problemJSON("not_found")})
+	_, err = f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+	require.True(t, IsNotFound(err))
+}
+
+func TestAWrongAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "sign.example.com", "ftp://sign.example.com", "https://", "https://user:pw@sign.example.com", "https://sign.example.com?x=1"} {
+		_, err := New(address, "id", "secret")
+		require.Error(t, err, address)
+	}
+	_, err := New("https://sign.example.com", "", "secret")
+	require.Error(t, err)
+
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "<h1>Not here</h1>")
+	}))
+	defer site.Close()
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
+	_, err = c.Envelope(t.Context(), uuid.New())
+	var refused *Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "unexpected_response", refused.Code)
+	require.Contains(t, err.Error(), "is the address right?")
+}
+
+func TestARedirectGetsNoSecret(t *testing.T) {
+	t.Parallel()
+	var reached []byte
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached, _ = httputil.DumpRequest(r, true) }))
+	defer other.Close()
+	site := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer site.Close()
+	c, err := New(site.URL, "id", "secret", WithHTTPClient(&http.Client{}))
+	require.NoError(t, err)
+	_, err = c.Envelope(t.Context(), uuid.New())
+	require.ErrorContains(t, err, other.URL)
+	require.Empty(t, reached)
+}
+
+func TestListsGoOverPages(t *testing.T) {
+	t.Parallel()
+	page := func(from, to int) answer {
+		var rows []string
+		for i := from; i < to; i++ {
+			rows = append(rows, fmt.Sprintf(`{"id":"0199d7a0-0000-7000-8000-%012d","status":"sent"}`, i))
+		}
+		return answer{status: 200, body: fmt.Sprintf(`{"data":[%s],"total":150,"page":1,"pageSize":100}`, strings.Join(rows, ","))}
+	}
+	f := newFakeService(t, page(0, 100), page(98, 150), answer{status: 500, body: problemJSON("internal_error")})
+	c := f.client(t, WithRetries(0))
+	n := 0
+	for e, err := range c.Envelopes(t.Context(), ListOptions{TenantID: "acme", Status: api.EnvelopeStatusSent}) {
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("0199d7a0-0000-7000-8000-%012d", n), e.ID.String(), "each once, although two moved to the second page")
+		n++
+	}
+	require.Equal(t, 150, n)
+	for _, err := range c.Envelopes(t.Context(), ListOptions{TenantID: "acme"}) {
+		require.Error(t, err)
+		n++
+	}
+	require.Equal(t, 151, n, "an error ends it")
+}
+
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{status: 200, body: strings.Replace(envelopeJSON, "draft", "in_progress", 1)}, answer{status: 200, body: strings.Replace(envelopeJSON, "draft", "completed", 1)})
+	e, err := f.client(t).WaitUntilCompleted(t.Context(), uuid.New())
+	require.NoError(t, err)
+	require.Equal(t, api.EnvelopeStatusCompleted, e.Status)
+
+	f = newFakeService(t, answer{status: 200, body: strings.Replace(envelopeJSON, "draft", "declined", 1)})
+	_, err = f.client(t).WaitUntilCompleted(t.Context(), uuid.New())
+	var ended *EndedError
+	require.ErrorAs(t, err, &ended)
+	require.Equal(t, api.EnvelopeStatusDeclined, ended.Envelope.Status)
+
+	f = newFakeService(t, answer{status: 200, body: envelopeJSON})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = f.client(t).WaitUntilCompleted(ctx, uuid.New())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}

@@ -1,0 +1,225 @@
+package countersign
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/clients/go/api"
+)
+
+type (
+	// Envelope is an envelope with all its parts.
+	Envelope = api.Envelope
+	// EnvelopeRequest describes an envelope that is to be made.
+	EnvelopeRequest = api.EnvelopeRequest
+	// SignerRequest describes one of its signers.
+	SignerRequest = api.SignerRequest
+	// FieldRequest describes one of its fields.
+	FieldRequest = api.FieldRequest
+	// Document tells of a document that was uploaded.
+	Document = api.UploadedDocument
+)
+
+// Kinds of documents.
+const (
+	Original = api.DownloadADocumentParamsKindOriginal
+	Sealed   = api.DownloadADocumentParamsKindSealed
+)
+
+// Create makes a draft. Its documents are uploaded after it.
+func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, error) {
+	res, err := c.API.CreateAnEnvelopeWithResponse(ctx, &api.CreateAnEnvelopeParams{}, e)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON201, res)
+}
+
+// Upload adds a PDF to a draft. What cannot be read twice, such as a pipe, is sent
+// once and not repeated when it is lost; files and bytes are.
+func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
+	body, prepare, err := uploadBody(pdf)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.API.UploadADocumentWithBodyWithResponse(ctx, id, &api.UploadADocumentParams{}, "application/octet-stream", body, prepare)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON200, res)
+}
+
+// uploadBody is the body of an upload, and what makes it known how long it is and
+// how it is read again.
+func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
+	source, ok := r.(interface {
+		io.ReaderAt
+		io.Seeker
+	})
+	if !ok {
+		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil
+	}
+	start, err := source.Seek(0, io.SeekCurrent)
+	if err != nil { // a pipe that calls itself a file
+		return io.NopCloser(r), func(context.Context, *http.Request) error { return nil }, nil //nolint:nilerr // it can be read all the same
+	}
+	end, err := source.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, nil, fmt.Errorf("countersign: find the size of an upload: %w", err)
+	}
+	open := func() io.ReadCloser { return io.NopCloser(io.NewSectionReader(source, start, end-start)) }
+	return open(), func(_ context.Context, req *http.Request) error {
+		req.ContentLength = end - start
+		req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
+		return nil
+	}, nil
+}
+
+// Send invites the first signers of a draft. The answer has the links of those who
+// may sign now; no other call gives them.
+func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
+	req := api.SendRequest{}
+	if message != "" {
+		req.Message = &message
+	}
+	res, err := c.API.SendAnEnvelopeWithResponse(ctx, id, &api.SendAnEnvelopeParams{}, req)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON200, res)
+}
+
+// Envelope reads an envelope with its audit trail.
+func (c *Client) Envelope(ctx context.Context, id uuid.UUID) (*Envelope, error) {
+	res, err := c.API.GetAnEnvelopeWithResponse(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON200, res)
+}
+
+// Void ends an envelope; its links open nothing any more. It cannot be undone.
+func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelope, error) {
+	req := api.ReasonRequest{}
+	if reason != "" {
+		req.Reason = &reason
+	}
+	res, err := c.API.VoidAnEnvelopeWithResponse(ctx, id, &api.VoidAnEnvelopeParams{}, req)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON200, res)
+}
+
+// Remind sends a signer a new link by mail; the one before opens nothing any more.
+func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
+	_, err := c.API.SendASignerANewLinkWithResponse(ctx, id, signer, &api.SendASignerANewLinkParams{})
+	return err
+}
+
+// Download opens the first document of an envelope, as it was uploaded or sealed.
+// The caller closes it.
+func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadADocumentParamsKind) (io.ReadCloser, error) {
+	res, err := c.API.DownloadADocument(ctx, id, &api.DownloadADocumentParams{Kind: &kind})
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// ListOptions say which envelopes are listed.
+type ListOptions struct {
+	TenantID string
+	Status   api.EnvelopeStatus // "": all
+}
+
+// Envelopes lists the envelopes of a tenant, newest first. It reads a page when it
+// comes to it; after an error it ends.
+func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
+	return func(yield func(*Envelope, error) bool) {
+		size := 100
+		seen := map[uuid.UUID]bool{} // what moved to this page while the one before was read
+		for page := 1; ; page++ {
+			params := &api.ListEnvelopesParams{TenantID: o.TenantID, Page: &page, PageSize: &size}
+			if o.Status != "" {
+				params.Status = &o.Status
+			}
+			res, err := c.API.ListEnvelopesWithResponse(ctx, params)
+			if err == nil {
+				_, err = answered(res.JSON200, res)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			current := make(map[uuid.UUID]bool, size)
+			for i := range res.JSON200.Data {
+				e := &res.JSON200.Data[i]
+				current[e.ID] = true
+				if !seen[e.ID] && !yield(e, nil) {
+					return
+				}
+			}
+			if len(res.JSON200.Data) < size {
+				return
+			}
+			seen = current
+		}
+	}
+}
+
+// EndedError says that an envelope ended in another way than was waited for.
+type EndedError struct{ Envelope *Envelope }
+
+// Error names the envelope and how it ended.
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("envelope %s is %s", e.Envelope.ID, e.Envelope.Status)
+}
+
+const (
+	firstPoll = time.Second
+	maxPoll   = 15 * time.Second
+)
+
+// WaitUntilCompleted waits until all have signed and the documents are sealed. It
+// returns an *EndedError if the envelope is declined, voided or expires. How long
+// it waits is the context's to say.
+func (c *Client) WaitUntilCompleted(ctx context.Context, id uuid.UUID) (*Envelope, error) {
+	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
+		e, err := c.Envelope(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		switch e.Status {
+		case api.EnvelopeStatusCompleted:
+			return e, nil
+		case api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
+			return e, &EndedError{Envelope: e}
+		case api.EnvelopeStatusDraft, api.EnvelopeStatusSent, api.EnvelopeStatusInProgress:
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return e, err
+		}
+	}
+}
+
+// response is what the generated calls answer with.
+type response interface {
+	StatusCode() int
+	GetBody() []byte
+}
+
+// answered is the body of an answer, or an error where the answer had none of that kind.
+func answered[T any](body *T, res response) (*T, error) {
+	if body == nil {
+		return nil, &Error{Status: res.StatusCode(), Code: "unexpected_response", Message: fmt.Sprintf("the answer is not JSON: %.100q", bytes.TrimSpace(res.GetBody()))}
+	}
+	return body, nil
+}

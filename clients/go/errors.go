@@ -1,0 +1,80 @@
+package countersign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Error is a refusal by the service.
+type Error struct {
+	Status     int                 // of the HTTP response
+	Code       string              // stable, such as "validation_error"; "unexpected_response" if it was not Countersign that answered
+	Message    string              // for people, in English
+	Fields     map[string][]string // what is wrong with each field, by its JSON path
+	Details    map[string]any
+	RetryAfter time.Duration // 0: the service named no time
+	RequestID  string        // under which the service's log has the rest
+}
+
+// Error tells what was refused and why, one field after the other.
+func (e *Error) Error() string {
+	text := e.Message
+	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+		text += fmt.Sprintf(" %s %s.", name, strings.Join(e.Fields[name], ", "))
+	}
+	return fmt.Sprintf("%s (%d %s)", text, e.Status, e.Code)
+}
+
+// IsNotFound reports whether err says that there is no such thing, or that it
+// belongs to somebody else.
+func IsNotFound(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == http.StatusNotFound
+}
+
+const maxErrorBody = 1 << 20
+
+// refusal reads an answer of 300 or above, and closes it.
+func refusal(res *http.Response, now time.Time) *Error {
+	defer func() { _ = res.Body.Close() }() // read only
+	e := &Error{Status: res.StatusCode, RetryAfter: retryAfter(res.Header, now), RequestID: res.Header.Get("X-Request-Id")}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	var p struct {
+		Error   string              `json:"error"`
+		Message string              `json:"message"`
+		Details map[string]any      `json:"details"`
+		Errors  map[string][]string `json:"errors"`
+	}
+	if err == nil && json.Unmarshal(body, &p) == nil && p.Error != "" {
+		e.Code, e.Message, e.Details, e.Fields = p.Error, p.Message, p.Details, p.Errors
+		return e
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	e.Code = "unexpected_response"
+	e.Message = fmt.Sprintf("%s answered %d %s, which is not how Countersign answers: is the address right?", res.Request.URL.Host, res.StatusCode, kind)
+	if to := res.Header.Get("Location"); to != "" && res.StatusCode < http.StatusBadRequest {
+		e.Message = fmt.Sprintf("%s refers to %s: is that the address of the service?", res.Request.URL.Host, to)
+	}
+	return e
+}
+
+// retryAfter reads Retry-After, in seconds or as a time.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := h.Get("Retry-After")
+	if secs, err := strconv.Atoi(v); err == nil {
+		return max(0, time.Duration(secs)*time.Second)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,193 @@
+package countersign
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	keyHeader = "Idempotency-Key"
+	// renewBefore is how long before its end a token is replaced.
+	renewBefore  = time.Minute
+	firstBackoff = 250 * time.Millisecond
+	maxBackoff   = 8 * time.Second
+	// maxRetryAfter is the longest wait that is waited; the rate limit's windows have a minute.
+	maxRetryAfter = 90 * time.Second
+)
+
+// transport sends the requests of the generated calls.
+type transport struct {
+	base, clientID, clientSecret string
+	userAgent                    string
+	retries                      int
+	http                         *http.Client
+	now                          func() time.Time
+
+	mu      sync.Mutex
+	token   string
+	renewAt time.Time
+}
+
+// Do sends a request with a token, and repeats it where that may help. An answer
+// of 300 or above becomes an *Error.
+func (t *transport) Do(req *http.Request) (*http.Response, error) {
+	if t.userAgent != "" {
+		req.Header.Set("User-Agent", t.userAgent)
+	}
+	if req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" {
+		req.Header.Set(keyHeader, rand.Text())
+	}
+	renewed := false
+	for attempt := 0; ; attempt++ {
+		token, err := t.accessToken(req.Context())
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := t.http.Do(req) //nolint:bodyclose,gosec // the caller's body, or closed by refusal; the address is the application's own choice
+		if err == nil && res.StatusCode < http.StatusMultipleChoices {
+			return res, nil
+		}
+		if err == nil {
+			refused := refusal(res, t.now())
+			err = refused
+			if attempt > 0 && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
+				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil // the lost attempt deleted it
+			}
+			if refused.Status == http.StatusUnauthorized && !renewed {
+				renewed = true
+				t.dropToken(token)
+				if rewind(req) {
+					continue
+				}
+			}
+		}
+		wait, again := t.backoff(req.Context(), attempt, err)
+		if !again || !rewind(req) {
+			return nil, err
+		}
+		if waitErr := sleep(req.Context(), wait); waitErr != nil {
+			return nil, err
+		}
+	}
+}
+
+// rewind makes the body readable once more; false: it cannot be.
+func rewind(req *http.Request) bool {
+	if req.Body == nil || req.Body == http.NoBody {
+		return true
+	}
+	if req.GetBody == nil {
+		return false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	req.Body = body
+	return true
+}
+
+// backoff says whether a request that failed with err is sent again, and after
+// which wait. Requests are safe to repeat: POSTs carry a key, and all others come
+// to the same when they are done twice.
+func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.Duration, bool) {
+	if attempt >= t.retries || ctx.Err() != nil {
+		return 0, false
+	}
+	wait := min(firstBackoff<<attempt, maxBackoff)
+	wait = wait/2 + mathrand.N(wait/2+1) //nolint:gosec // spreads clients, and is no secret
+	var refused *Error
+	if !errors.As(err, &refused) {
+		return wait, true // no answer came
+	}
+	switch refused.Status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusConflict:
+		if refused.Code != "idempotency_in_flight" { // the attempt that was lost is still at work
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	wait = max(wait, refused.RetryAfter)
+	return wait, wait <= maxRetryAfter
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// accessToken is a token that is good for a while yet.
+func (t *transport) accessToken(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token != "" && t.now().Before(t.renewAt) {
+		return t.token, nil
+	}
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {t.clientID}, "client_secret": {t.clientSecret}}.Encode()
+	for attempt := 0; ; attempt++ {
+		token, lifetime, err := t.requestToken(ctx, form)
+		if err == nil {
+			t.token, t.renewAt = token, t.now().Add(lifetime-min(renewBefore, lifetime/2))
+			return t.token, nil
+		}
+		wait, again := t.backoff(ctx, attempt, err)
+		if !again || sleep(ctx, wait) != nil {
+			return "", fmt.Errorf("countersign: get an access token: %w", err)
+		}
+	}
+}
+
+func (t *transport) requestToken(ctx context.Context, form string) (string, time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.base+"/oauth/token", strings.NewReader(form))
+	if err != nil {
+		return "", 0, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if t.userAgent != "" {
+		req.Header.Set("User-Agent", t.userAgent)
+	}
+	res, err := t.http.Do(req)
+	if err != nil {
+		return "", 0, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return "", 0, refusal(res, t.now())
+	}
+	defer func() { _ = res.Body.Close() }() // read only
+	var answer struct {
+		AccessToken string `json:"access_token"`
+		ExpiresIn   int    `json:"expires_in"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxErrorBody)).Decode(&answer); err != nil || answer.AccessToken == "" || answer.ExpiresIn <= 0 {
+		return "", 0, &Error{Status: res.StatusCode, Code: "unexpected_response", Message: req.URL.Host + " gave no access token: is the address right?"}
+	}
+	return answer.AccessToken, time.Duration(answer.ExpiresIn) * time.Second, nil
+}
+
+// dropToken forgets a token that was not accepted, unless it was replaced already.
+func (t *transport) dropToken(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token == token {
+		t.token = ""
+	}
+}

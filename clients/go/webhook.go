@@ -1,0 +1,137 @@
+package countersign
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"countersign/clients/go/api"
+)
+
+// Event is what a webhook is told. Of a test by the console ("ping") only Event,
+// ID and CreatedAt are set.
+type Event = api.Notice
+
+// Tolerance is how old a delivery may be, and how far ahead its clock.
+const Tolerance = 5 * time.Minute
+
+// ErrSignature says that a delivery is not from the service, or too old.
+var ErrSignature = errors.New("countersign: the delivery carries no valid signature")
+
+// Verify checks a delivery by its Standard Webhooks headers and reads it. body is
+// the request's as it came. One of secrets must have signed it: while a secret is
+// being replaced, name both. Deliveries may repeat; Event.ID tells.
+func Verify(body []byte, header http.Header, secrets ...string) (*Event, error) {
+	return verifyAt(time.Now(), body, header, secrets...) //nolint:forbidigo // the receiver's own clock
+}
+
+func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string) (*Event, error) {
+	id, stamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
+	secs, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || id == "" {
+		return nil, ErrSignature
+	}
+	if age := now.Sub(time.Unix(secs, 0)); age > Tolerance || age < -Tolerance {
+		return nil, fmt.Errorf("%w: its time is %s away", ErrSignature, age.Abs().Round(time.Second))
+	}
+	valid := false
+	for signature := range strings.FieldsSeq(header.Get("Webhook-Signature")) {
+		encoded, ok := strings.CutPrefix(signature, "v1,")
+		if !ok {
+			continue
+		}
+		given, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			continue
+		}
+		for _, secret := range secrets {
+			if secret != "" && hmac.Equal(given, mac(standardKey(secret), id, ".", stamp, ".", string(body))) {
+				valid = true
+			}
+		}
+	}
+	if !valid {
+		return nil, ErrSignature
+	}
+	e := &Event{}
+	if err := json.Unmarshal(body, e); err != nil {
+		return nil, fmt.Errorf("countersign: read a delivery: %w", err)
+	}
+	return e, nil
+}
+
+// VerifySignature checks the header X-Service-Signature, which covers the body
+// alone: it tells nothing of the delivery's age. Verify is better.
+func VerifySignature(body []byte, signature string, secrets ...string) bool {
+	given, err := hex.DecodeString(strings.TrimPrefix(signature, "sha256="))
+	if err != nil || !strings.HasPrefix(signature, "sha256=") {
+		return false
+	}
+	valid := false
+	for _, secret := range secrets {
+		if secret != "" && hmac.Equal(given, mac([]byte(secret), string(body))) {
+			valid = true
+		}
+	}
+	return valid
+}
+
+// standardKey is what the base64 of whsec_<base64> stands for; any other secret is
+// the key itself.
+func standardKey(secret string) []byte {
+	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
+		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
+			return key
+		}
+	}
+	return []byte(secret)
+}
+
+func mac(key []byte, parts ...string) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		_, _ = io.WriteString(h, p) // a hash never fails
+	}
+	return h.Sum(nil)
+}
+
+// maxDelivery is far more than a delivery has.
+const maxDelivery = 4 << 20
+
+// WebhookHandler receives deliveries: it answers 401 to what is not signed with one
+// of secrets, 204 when fn returned nil, and 500 otherwise, upon which the service
+// delivers again. fn has less than ten seconds.
+func WebhookHandler(fn func(context.Context, *Event) error, secrets ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
+		if err != nil {
+			http.Error(w, "the body could not be read", http.StatusBadRequest)
+			return
+		}
+		e, err := Verify(body, r.Header, secrets...)
+		if err != nil {
+			http.Error(w, "no valid signature", http.StatusUnauthorized)
+			return
+		}
+		if err := fn(r.Context(), e); err != nil {
+			http.Error(w, "try again", http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}

@@ -1,0 +1,119 @@
+import { CountersignError, EndedError } from "./errors.js";
+import type { components, paths } from "./schema.js";
+import { type Body, type Options, sleep, Transport } from "./transport.js";
+
+export type Schemas = components["schemas"];
+export type Envelope = Schemas["Envelope"];
+export type EnvelopeRequest = Schemas["EnvelopeRequest"];
+export type EnvelopeStatus = Schemas["EnvelopeStatus"];
+export type Document = Schemas["UploadedDocument"];
+
+type Method = "get" | "post" | "put" | "patch" | "delete";
+type PathsWith<M extends Method> = { [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never }[keyof paths];
+type Operation<M extends Method, P extends keyof paths> = paths[P][M];
+type Json<T> = T extends { content: { "application/json": infer J } } ? J : never;
+type Success<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
+type JsonBody<O> = O extends { requestBody?: infer B } ? Json<NonNullable<B>> : never;
+type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer P } ? (P extends { [K in In]?: infer V } ? NonNullable<V> : never) : never;
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** Made for every POST unless given. */
+  idempotencyKey?: string;
+}
+
+export type CallInit<M extends Method, P extends keyof paths> = CallOptions & {
+  path?: Parameters<Operation<M, P>, "path">;
+  query?: Parameters<Operation<M, P>, "query">;
+  body?: JsonBody<Operation<M, P>>;
+};
+
+const firstPoll = 1_000;
+const maxPoll = 15_000;
+
+/** Calls the API for one application. */
+export class Countersign {
+  private readonly transport: Transport;
+
+  constructor(options: Options) {
+    this.transport = new Transport(options);
+  }
+
+  /** Any call of the contract that takes and answers JSON, with the contract's types. */
+  async call<M extends Method, P extends PathsWith<M>>(method: M, path: P, init: CallInit<M, P> = {}): Promise<Success<Operation<M, P>>> {
+    const headers: Record<string, string> = { Accept: "application/json" };
+    if (init.body !== undefined) headers["Content-Type"] = "application/json";
+    const res = await this.send(method, path as string, init, headers, init.body === undefined ? undefined : JSON.stringify(init.body));
+    if (res.status === 204) return undefined as Success<Operation<M, P>>;
+    try {
+      return (await res.json()) as Success<Operation<M, P>>;
+    } catch {
+      throw new CountersignError("the answer is not JSON", res.status, "unexpected_response");
+    }
+  }
+
+  private send(method: string, template: string, init: CallOptions & { path?: unknown; query?: unknown }, headers: Record<string, string>, body?: Body): Promise<Response> {
+    const values = (init.path ?? {}) as Record<string, unknown>;
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+      if (values[name] === undefined || values[name] === "") throw new TypeError(`${name} of ${template} is missing`);
+      return encodeURIComponent(String(values[name]));
+    });
+    if (init.idempotencyKey) headers["Idempotency-Key"] = init.idempotencyKey;
+    return this.transport.send({ method: method.toUpperCase(), path, query: init.query as Record<string, unknown> | undefined, headers, body, signal: init.signal });
+  }
+
+  /** Makes a draft. Its documents are uploaded after it. */
+  create(envelope: EnvelopeRequest, options?: CallOptions): Promise<Envelope> {
+    return this.call("post", "/v1/envelopes", { ...options, body: envelope });
+  }
+
+  /** Adds a PDF to a draft. A stream is sent once and not repeated when it is lost; bytes and blobs are. */
+  async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: CallOptions = {}): Promise<Document> {
+    const res = await this.send("post", "/v1/envelopes/{id}/document", { ...options, path: { id } }, { "Content-Type": "application/octet-stream" }, pdf as Body);
+    return (await res.json()) as Document;
+  }
+
+  /** Invites the first signers of a draft. The answer has the links of those who may sign now; no other call gives them. */
+  sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
+    return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
+  }
+
+  /** Reads an envelope with its audit trail. */
+  envelope(id: string, options?: CallOptions): Promise<Envelope> {
+    return this.call("get", "/v1/envelopes/{id}", { ...options, path: { id } });
+  }
+
+  /** Ends an envelope; its links open nothing any more. It cannot be undone. */
+  voidEnvelope(id: string, reason?: string, options?: CallOptions): Promise<Envelope> {
+    return this.call("post", "/v1/envelopes/{id}/void", { ...options, path: { id }, body: reason === undefined ? {} : { reason } });
+  }
+
+  /** The first document of an envelope, as it was uploaded or sealed. */
+  async download(id: string, kind: "original" | "sealed" = "sealed", options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const res = await this.send("get", "/v1/envelopes/{id}/document", { ...options, path: { id }, query: { kind } }, { Accept: "application/pdf" });
+    if (!res.body) throw new CountersignError("the answer has no body", res.status, "unexpected_response");
+    return res.body;
+  }
+
+  /** The envelopes of a tenant, newest first. A page is read when its turn comes. */
+  async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
+    const pageSize = 100;
+    let seen = new Set<string>(); // what moved to this page while the one before was read
+    for (let page = 1; ; page++) {
+      const { data } = await this.call("get", "/v1/envelopes", { ...options, query: { tenantId, page, pageSize, ...(status ? { status } : {}) } });
+      for (const e of data) if (!seen.has(e.id)) yield e;
+      if (data.length < pageSize) return;
+      seen = new Set(data.map((e) => e.id));
+    }
+  }
+
+  /** Waits until all have signed and the documents are sealed; throws an EndedError if the envelope is declined, voided or expires. */
+  async waitUntilCompleted(id: string, options?: CallOptions): Promise<Envelope> {
+    for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
+      const e = await this.envelope(id, options);
+      if (e.status === "completed") return e;
+      if (e.status === "declined" || e.status === "voided" || e.status === "expired") throw new EndedError(e);
+      await sleep(wait, options?.signal);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** A refusal by the service. */
+export class CountersignError extends Error {
+  override readonly name = "CountersignError";
+
+  constructor(
+    message: string,
+    /** Of the HTTP response. */
+    readonly status: number,
+    /** Stable, such as "validation_error"; "unexpected_response" if it was not Countersign that answered. */
+    readonly code: string,
+    /** What is wrong with each field, by its JSON path. */
+    readonly fields: Readonly<Record<string, readonly string[]>> = {},
+    readonly details: Readonly<Record<string, unknown>> | null = null,
+    /** Milliseconds; 0: the service named no time. */
+    readonly retryAfter = 0,
+    /** Under which the service's log has the rest. */
+    readonly requestId: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** An envelope ended in another way than was waited for. */
+export class EndedError extends Error {
+  override readonly name = "EndedError";
+
+  constructor(readonly envelope: { readonly id: string; readonly status: string }) {
+    super(`envelope ${envelope.id} is ${envelope.status}`);
+  }
+}
+
+/** Reads an answer of 300 or above. */
+export async function refusal(res: Response, host: string): Promise<CountersignError> {
+  const wait = retryAfter(res.headers.get("Retry-After"));
+  const request = res.headers.get("X-Request-Id");
+  try {
+    const p = (await res.json()) as { error?: string; message?: string; details?: Record<string, unknown>; errors?: Record<string, string[]> };
+    if (typeof p.error === "string") {
+      const fields = Object.entries(p.errors ?? {}).map(([name, wrong]) => ` ${name} ${wrong.join(", ")}.`).sort().join("");
+      return new CountersignError((p.message ?? "") + fields, res.status, p.error, p.errors, p.details ?? null, wait, request);
+    }
+  } catch {
+    // not JSON: told below
+  }
+  return new CountersignError(
+    `${host} answered ${res.status} ${res.headers.get("Content-Type") ?? ""}, which is not how Countersign answers: is the address right?`,
+    res.status, "unexpected_response", {}, null, wait, request);
+}
+
+function retryAfter(value: string | null): number {
+  if (!value) return 0;
+  const seconds = Number(value);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return wait > 0 ? wait : 0;
+}

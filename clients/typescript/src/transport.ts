@@ -1,0 +1,154 @@
+import { CountersignError, refusal } from "./errors.js";
+
+export interface Options {
+  /** Of the service, such as https://sign.example.com. */
+  address: string;
+  clientId?: string;
+  clientSecret?: string;
+  /** Instead of client id and secret: a token, or what gets one, as in a browser, which must not know the secret. */
+  token?: string | (() => Promise<string>);
+  /** How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. */
+  retries?: number;
+  fetch?: typeof fetch;
+}
+
+export type Body = BodyInit | ReadableStream<Uint8Array>;
+
+export interface Request {
+  method: string;
+  path: string;
+  query?: Record<string, unknown> | undefined;
+  headers?: Record<string, string> | undefined;
+  body?: Body | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const renewBefore = 60_000;
+const firstBackoff = 250;
+const maxBackoff = 8_000;
+const maxRetryAfter = 90_000; // the rate limit's windows have a minute
+
+/** Sends requests with a token, and repeats them where that may help. */
+export class Transport {
+  readonly address: string;
+  private readonly host: string;
+  private readonly retries: number;
+  private readonly fetch: typeof fetch;
+  private readonly credentials: string | null;
+  private readonly given: (() => Promise<string>) | null;
+  private token: Promise<{ value: string; renewAt: number }> | null = null;
+
+  constructor(options: Options) {
+    const url = new URL(options.address);
+    if (url.protocol !== "https:" && url.protocol !== "http:") throw new TypeError(`${options.address} is not the address of a service, such as https://sign.example.com`);
+    if (url.username || url.search || url.hash) throw new TypeError("the address of the service has no user, query or fragment");
+    this.address = url.href.replace(/\/+$/, "");
+    this.host = url.host;
+    this.retries = Math.max(options.retries ?? 4, 0);
+    this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+    const { token } = options;
+    this.given = token === undefined ? null : typeof token === "string" ? async () => token : token;
+    this.credentials = this.given ? null : new URLSearchParams({ grant_type: "client_credentials", client_id: options.clientId ?? "", client_secret: options.clientSecret ?? "" }).toString();
+    if (!this.given && (!options.clientId || !options.clientSecret)) throw new TypeError("clientId and clientSecret, or token, are required");
+  }
+
+  /** The answer to a request; a refusal is thrown as a CountersignError. */
+  async send(request: Request): Promise<Response> {
+    const url = new URL(this.address + request.path);
+    for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
+    const headers = new Headers(request.headers);
+    if (request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
+    const streams = request.body instanceof ReadableStream; // it is read once, and so sent once
+    let renewed = false;
+    for (let attempt = 0; ; attempt++) {
+      headers.set("Authorization", `Bearer ${await this.accessToken(request.signal)}`);
+      let failure: unknown;
+      try {
+        const init: RequestInit & { duplex?: "half" } = { method: request.method, headers, redirect: "manual" };
+        if (request.body !== undefined) init.body = request.body as BodyInit;
+        if (request.signal) init.signal = request.signal;
+        if (streams) init.duplex = "half";
+        const res = await this.fetch(url, init);
+        if (res.ok) return res;
+        failure = await refusal(res, this.host);
+      } catch (err) {
+        failure = err;
+      }
+      if (failure instanceof CountersignError) {
+        if (attempt > 0 && failure.status === 404 && request.method === "DELETE") return new Response(null, { status: 204 }); // the lost attempt deleted it
+        if (failure.status === 401 && !renewed) {
+          renewed = true;
+          this.token = null;
+          if (!streams) continue;
+        }
+      }
+      const wait = streams ? null : this.backoff(attempt, failure, request.signal);
+      if (wait === null) throw failure;
+      await sleep(wait, request.signal);
+    }
+  }
+
+  /** How long to wait before a request is sent again; null: it is not. */
+  private backoff(attempt: number, failure: unknown, signal?: AbortSignal): number | null {
+    if (attempt >= this.retries || signal?.aborted) return null;
+    let wait = Math.min(firstBackoff * 2 ** attempt, maxBackoff);
+    wait = wait / 2 + (Math.random() * wait) / 2;
+    if (!(failure instanceof CountersignError)) return wait; // no answer came
+    if (failure.status === 409 ? failure.code !== "idempotency_in_flight" : ![429, 500, 502, 503, 504].includes(failure.status)) return null;
+    wait = Math.max(wait, failure.retryAfter);
+    return wait <= maxRetryAfter ? wait : null;
+  }
+
+  private async accessToken(signal?: AbortSignal): Promise<string> {
+    if (this.given) return this.given();
+    const known = this.token;
+    if (known) {
+      const token = await known.catch(() => null);
+      if (token && Date.now() < token.renewAt) return token.value;
+      if (this.token === known) this.token = null;
+    }
+    this.token ??= this.requestToken(); // shared by all requests that wait for it
+    const pending = this.token;
+    pending.catch(() => {
+      if (this.token === pending) this.token = null;
+    });
+    signal?.throwIfAborted();
+    return (await pending).value;
+  }
+
+  private async requestToken(): Promise<{ value: string; renewAt: number }> {
+    for (let attempt = 0; ; attempt++) {
+      let failure: unknown;
+      try {
+        const res = await this.fetch(`${this.address}/oauth/token`, {
+          method: "POST", redirect: "manual", headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: this.credentials,
+        });
+        if (!res.ok) throw await refusal(res, this.host);
+        const answer = (await res.json()) as { access_token?: string; expires_in?: number };
+        if (!answer.access_token || !answer.expires_in) throw new CountersignError(`${this.host} gave no access token: is the address right?`, res.status, "unexpected_response");
+        const lifetime = answer.expires_in * 1000;
+        return { value: answer.access_token, renewAt: Date.now() + lifetime - Math.min(renewBefore, lifetime / 2) };
+      } catch (err) {
+        failure = err;
+      }
+      const wait = this.backoff(attempt, failure);
+      if (wait === null) throw failure;
+      await sleep(wait);
+    }
+  }
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

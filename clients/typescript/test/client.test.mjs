@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Countersign, CountersignError, EndedError } from "../dist/index.js";
+
+const problem = (code) => ({ error: code, message: "No.", details: null, errors: { "signers[0].email": ["is not an address"] } });
+const envelope = (status) => ({ id: "0199d7a0-0000-7000-8000-000000000001", status });
+
+/** A service that answers as scripted, after the token; the last answer stays. "lost" is an answer that does not arrive. */
+function service(...answers) {
+  const calls = [];
+  let tokens = 0;
+  const fetch = async (url, init) => {
+    if (String(url).endsWith("/oauth/token")) return Response.json({ access_token: `token-${++tokens}`, token_type: "Bearer", expires_in: 3600 });
+    const headers = new Headers(init.headers);
+    calls.push({ url: String(url), method: init.method, key: headers.get("Idempotency-Key"), token: headers.get("Authorization"), body: init.body });
+    const a = answers[Math.min(calls.length, answers.length) - 1];
+    if (a === "lost") throw new TypeError("fetch failed");
+    return new Response(a[1] === null ? null : JSON.stringify(a[1]), { status: a[0], headers: { "Content-Type": "application/json", ...a[2] } });
+  };
+  const client = (more = {}) => new Countersign({ address: "https://sign.example.com/", clientId: "id", clientSecret: "secret", fetch, ...more });
+  return { client, calls, tokens: () => tokens };
+}
+
+test("a repeat keeps the key", async () => {
+  const s = service("lost", [503, problem("unavailable")], [409, problem("idempotency_in_flight")], [201, envelope("draft")]);
+  const c = s.client();
+  assert.equal((await c.create({ tenantId: "acme", signers: [] })).id, envelope().id);
+  assert.equal(s.calls.length, 4);
+  for (const call of s.calls) assert.deepEqual(call, s.calls[0]);
+  assert.ok(s.calls[0].key);
+  await c.create({ tenantId: "acme", signers: [] });
+  assert.notEqual(s.calls[4].key, s.calls[0].key);
+  assert.equal(s.tokens(), 1);
+});
+
+test("refusals are typed and not repeated", async () => {
+  for (const status of [400, 402, 403, 404, 409, 410, 413, 422, 501]) {
+    const s = service([status, problem("validation_error"), { "X-Request-Id": "r1" }]);
+    await assert.rejects(s.client().create({ tenantId: "acme", signers: [] }), (err) => {
+      assert.ok(err instanceof CountersignError);
+      assert.equal(err.status, status);
+      assert.equal(err.code, "validation_error");
+      assert.deepEqual(err.fields["signers[0].email"], ["is not an address"]);
+      assert.equal(err.requestId, "r1");
+      return true;
+    });
+    assert.equal(s.calls.length, 1);
+  }
+});
+
+test("Retry-After is kept to, and an hour is not waited", async () => {
+  const start = Date.now();
+  await service([429, problem("rate_limited"), { "Retry-After": "1" }], [200, envelope("sent")]).client().envelope("e1");
+  assert.ok(Date.now() - start >= 1000);
+  const s = service([429, problem("rate_limited"), { "Retry-After": "3600" }]);
+  await assert.rejects(s.client().envelope("e1"), (err) => err.retryAfter === 3_600_000);
+  assert.equal(s.calls.length, 1);
+});
+
+test("repeats are bounded, and end with the signal", async () => {
+  const s = service("lost");
+  await assert.rejects(s.client({ retries: 2 }).envelope("e1"));
+  assert.equal(s.calls.length, 3);
+  await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
+});
+
+test("a token that is not accepted is replaced once", async () => {
+  const s = service([401, problem("invalid_token")], [200, envelope("sent")], [401, problem("invalid_token")]);
+  const c = s.client();
+  await c.envelope("e1");
+  assert.deepEqual(s.calls.map((call) => call.token), ["Bearer token-1", "Bearer token-2"]);
+  await assert.rejects(c.envelope("e1"));
+  assert.equal(s.calls.length, 4);
+});
+
+test("one token for all", async () => {
+  const s = service([200, envelope("sent")]);
+  const c = s.client();
+  await Promise.all(Array.from({ length: 20 }, () => c.envelope("e1")));
+  assert.equal(s.tokens(), 1);
+});
+
+test("a stream is sent once", async () => {
+  const s = service("lost");
+  await assert.rejects(s.client().upload("e1", new Blob(["%PDF"]).stream()));
+  assert.equal(s.calls.length, 1);
+  const again = service("lost", [200, { documentId: "d", pageCount: 1, sha256: "" }]);
+  await again.client().upload("e1", new TextEncoder().encode("%PDF"));
+  assert.equal(again.calls.length, 2);
+});
+
+test("lists go over pages, each envelope once", async () => {
+  const page = (from, to) => [200, { data: Array.from({ length: to - from }, (_, i) => ({ id: String(from + i) })), total: 150, page: 1, pageSize: 100 }];
+  const s = service(page(0, 100), page(98, 150));
+  const ids = [];
+  for await (const e of s.client().envelopes("acme", "sent")) ids.push(e.id);
+  assert.deepEqual(ids, Array.from({ length: 150 }, (_, i) => String(i)));
+  assert.match(s.calls[1].url, /tenantId=acme&page=2&pageSize=100&status=sent/);
+});
+
+test("waiting ends with the envelope", async () => {
+  assert.equal((await service([200, envelope("in_progress")], [200, envelope("completed")]).client().waitUntilCompleted("e1")).status, "completed");
+  await assert.rejects(service([200, envelope("voided")]).client().waitUntilCompleted("e1"), EndedError);
+});
+
+test("a wrong address is told", async () => {
+  assert.throws(() => new Countersign({ address: "ftp://sign.example.com", clientId: "id", clientSecret: "s" }));
+  assert.throws(() => new Countersign({ address: "https://sign.example.com" }));
+  const c = new Countersign({ address: "https://example.com", token: "t", fetch: async () => new Response("<h1>Not here</h1>", { status: 404, headers: { "Content-Type": "text/html" } }) });
+  await assert.rejects(c.envelope("e1"), (err) => err.code === "unexpected_response" && /is the address right/.test(err.message));
+});
+
+test("what belongs into the path stays there", async () => {
+  const s = service([200, envelope("sent")]);
+  await s.client().envelope("../webhooks?x=1");
+  assert.equal(s.calls[0].url, "https://sign.example.com/v1/envelopes/..%2Fwebhooks%3Fx%3D1");
+  await assert.rejects(s.client().envelope(""), TypeError);
+});
