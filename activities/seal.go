@@ -178,7 +178,9 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 		if v, ok := byField[f.ID]; ok {
 			j.Values = append(j.Values, seal.Value{
 				FieldID: f.ID.String(), SignerID: f.SignerID.String(), Kind: seal.Kind(f.Type), Page: f.Page,
-				X: f.X, Y: f.Y, W: f.W, H: f.H, Text: v.Text, Checked: f.Type == models.FieldCheckbox && v.Text == "true", PNG: v.Image,
+				X: f.X, Y: f.Y, W: f.W, H: f.H, Text: v.Text, Checked: f.Checked(v.Text), PNG: v.Image,
+				Name: f.ChosenName(), Group: f.Attributes.Group, Option: f.Attributes.Option,
+				FontSize: f.Attributes.FontSize, Align: string(f.Attributes.Align), Cells: f.Cells(),
 			})
 		}
 	}

@@ -231,6 +231,7 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 	if m := o.optStr("authMethod"); m != nil {
 		in.AuthMethod = models.AuthMethod(*m)
 	}
+	in.Role = o.text("role")
 	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}
@@ -248,21 +249,4 @@ func phone(o *object) *string {
 		return &e164
 	}
 	return text
-}
-
-// fieldInput reads a field request. origin is what holds if the field names none.
-func fieldInput(o *object, origin models.Origin) models.FieldInput {
-	in := models.FieldInput{
-		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Page: o.int("page"),
-		X: o.num("x"), Y: o.num("y"), W: o.num("w"), H: o.num("h"), Required: o.flag("required", true), Origin: origin,
-	}
-	if n, ok := o.get("signerId").(jsonNumber); ok {
-		in.SignerRef = n.String() // an index that was not quoted
-	} else {
-		in.SignerRef = o.str("signerId")
-	}
-	if own := o.optStr("origin"); own != nil {
-		in.Origin = models.Origin(*own)
-	}
-	return in
 }

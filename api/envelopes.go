@@ -153,7 +153,9 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 		}
 		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPrefix)
 		return err
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewField(made[0])) })
+	}, func() (*store.StoredResponse, error) {
+		return inJSON(http.StatusCreated, viewField(made[0], made[0].Extended()))
+	})
 }
 
 // getDocument streams the first document, or the one that documentId names, as

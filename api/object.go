@@ -136,6 +136,14 @@ func (o *object) optStr(name string) *string {
 	return nil
 }
 
+// text is an optional string; "" if it is absent.
+func (o *object) text(name string) string {
+	if s := o.optStr(name); s != nil {
+		return *s
+	}
+	return ""
+}
+
 // stripInvisible is a text without invisible characters, which people paste without
 // knowing; nil stays nil.
 func stripInvisible(text *string) *string {

@@ -46,7 +46,7 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 const maxSign = 12 << 20
 
 func (s *Server) sign(c *gin.Context, l signerLink) error {
-	mine, err := s.fieldsToSign(c, l)
+	mine, earlier, err := s.fieldsToSign(c, l)
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 		return err
 	}
 	sub := submission(o, mine)
+	sub.Earlier = earlier
 	invalid := o.err()
 	receipt, err := s.Tokens.IssueReceipt(l)
 	if err != nil {
@@ -82,14 +83,19 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 }
 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a
-// request is worked on for one that may not.
-func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]models.FieldType, error) {
+// request is worked on for one that may not; and the values of earlier signers that
+// decide which of them are shown.
+func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	earlier, err := s.conditionValues(c, e, l.SignerID)
+	if err != nil {
+		return nil, nil, err
 	}
 	mine := make(map[uuid.UUID]models.FieldType)
 	for _, f := range e.Fields {
@@ -97,14 +103,14 @@ func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]model
 			mine[f.ID] = f.Type
 		}
 	}
-	return mine, nil
+	return mine, earlier, nil
 }
 
 // submission reads a sign request: texts must be drawable; pictures are decoded,
 // checked and re-encoded, one for each of the signer's fields that takes one.
 // What is given for another field is refused when it is signed.
 func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submission {
-	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown")}
+	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
 		o.bad("shown", "must be the digest that the signing context gives: 64 lower-case hexadecimal digits")
 	}

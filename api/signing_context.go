@@ -38,18 +38,7 @@ type contextView struct {
 	Code                    *codeView         `json:"code"`
 	DeclineNeedsCode        bool              `json:"declineNeedsCode"`
 	ReadBeforeCode          bool              `json:"readBeforeCode"`
-}
-
-type contextField struct {
-	ID         uuid.UUID        `json:"id"`
-	DocumentID uuid.UUID        `json:"documentId"`
-	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Required   bool             `json:"required"`
+	ConditionValues         map[string]string `json:"conditionValues,omitempty"`
 }
 
 type contextDoc struct {
@@ -128,12 +117,8 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		key := s.Codes.DraftKey(l.Link)
 		v.Shown, v.DraftKey = &signer.Shown, &key
 	}
-	for _, f := range e.Fields {
-		if f.SignerID == signer.ID {
-			v.Fields = append(v.Fields, contextField{
-				ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
-			})
-		}
+	if err := s.contextFields(c, &v, e, signer, confirmed); err != nil {
+		return err
 	}
 	if v.OTPVerified {
 		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)

@@ -29,6 +29,13 @@ type filledView struct {
 	Value      *string          `json:"value"`   // null for a picture
 	Picture    *string          `json:"picture"` // its SHA-256; null for a text
 	SignedAt   *time.Time       `json:"signedAt"`
+	// For envelopes that use more than the interface knows:
+	Name   string `json:"name,omitempty"`
+	Label  string `json:"label,omitempty"`
+	Group  string `json:"group,omitempty"`
+	Option string `json:"option,omitempty"`
+
+	field *models.Field
 }
 
 // filledFields are the values of everyone who has signed e: signers in the order in
@@ -44,6 +51,7 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 	if err != nil {
 		return nil, err
 	}
+	extended := e.Extended()
 	byField := make(map[uuid.UUID]models.FieldValue, len(values))
 	for _, v := range values {
 		byField[v.FieldID] = v
@@ -56,7 +64,10 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 			}
 			entry := filledView{
 				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page,
-				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: utcPtr(g.SignedAt),
+				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: utcPtr(g.SignedAt), field: f,
+			}
+			if a := f.Attributes; extended {
+				entry.Name, entry.Label, entry.Group, entry.Option = f.Name, a.Label, a.Group, a.Option
 			}
 			if v.ImageSHA256 != "" {
 				entry.Picture = &v.ImageSHA256
@@ -188,6 +199,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 		job.Names[v.SignerID.String()] = v.SignerName
 		value := seal.Value{
 			FieldID: v.FieldID.String(), SignerID: v.SignerID.String(), Kind: seal.Kind(v.Type), Page: v.Page, X: v.X, Y: v.Y, W: v.W, H: v.H,
+			FontSize: v.field.Attributes.FontSize, Align: string(v.field.Attributes.Align), Cells: v.field.Cells(),
 		}
 		switch {
 		case v.Picture != nil:
@@ -199,10 +211,8 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 				pictures[*v.Picture] = stored.Image
 			}
 			value.PNG = pictures[*v.Picture]
-		case v.Type == models.FieldCheckbox:
-			value.Checked = *v.Value == "true"
 		default:
-			value.Text = *v.Value
+			value.Text, value.Checked = *v.Value, v.field.Checked(*v.Value)
 		}
 		job.Values = append(job.Values, value)
 	}

@@ -46,22 +46,9 @@ type signerView struct {
 	Status       models.SignerStatus `json:"status"`
 	AuthMethod   models.AuthMethod   `json:"authMethod"`
 	SignedAt     *time.Time          `json:"signedAt"`
+	Role         string              `json:"role,omitempty"`
 	// SigningURL is a credential: it is in the answer to send and nowhere else.
 	SigningURL string `json:"signingUrl,omitempty"`
-}
-
-type fieldView struct {
-	ID         uuid.UUID        `json:"id"`
-	DocumentID uuid.UUID        `json:"documentId"`
-	SignerID   uuid.UUID        `json:"signerId"`
-	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Required   bool             `json:"required"`
-	Origin     models.Origin    `json:"origin"`
 }
 
 type documentView struct {
@@ -105,8 +92,9 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 	for _, x := range e.Signers {
 		v.Signers = append(v.Signers, viewSigner(x))
 	}
+	extended := e.Extended()
 	for _, x := range e.Fields {
-		v.Fields = append(v.Fields, viewField(x))
+		v.Fields = append(v.Fields, viewField(x, extended))
 	}
 	for _, x := range e.Documents {
 		v.Documents = append(v.Documents, viewDocument(x))
@@ -120,14 +108,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 func viewSigner(s *models.Signer) signerView {
 	return signerView{
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
-		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt),
-	}
-}
-
-func viewField(f *models.Field) fieldView {
-	return fieldView{
-		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H,
-		Required: f.Required, Origin: f.Origin,
+		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), Role: s.Role,
 	}
 }
 

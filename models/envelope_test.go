@@ -356,7 +356,7 @@ func TestPlacingFields(t *testing.T) {
 		{"no width", func(f *models.FieldInput) { f.W = 0 }, 0, "w"},
 		{"page 0", func(f *models.FieldInput) { f.Page = 0 }, 0, "page"},
 		{"page 3 of 2", func(f *models.FieldInput) { f.Page = 3 }, 0, "page"},
-		{"unknown type", func(f *models.FieldInput) { f.Type = "stamp" }, 0, "type"},
+		{"unknown type", func(f *models.FieldInput) { f.Type = "seal" }, 0, "type"},
 		{"unknown signer", func(f *models.FieldInput) { f.SignerRef = "7" }, 0, "signerId"},
 		{"by e-mail", func(f *models.FieldInput) { f.SignerRef = "S0@Example.com" }, 20, ""},
 		{"unknown origin", func(f *models.FieldInput) { f.Origin = "middle" }, 0, "origin"},

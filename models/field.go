@@ -2,26 +2,10 @@ package models
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/google/uuid"
 )
-
-// FieldType says what a signer puts into a field.
-type FieldType string
-
-// The types.
-const (
-	FieldSignature FieldType = "signature"
-	FieldInitial   FieldType = "initial"
-	FieldDate      FieldType = "date"
-	FieldText      FieldType = "text"
-	FieldCheckbox  FieldType = "checkbox"
-)
-
-// Image reports whether the field holds a picture rather than text.
-func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitial }
 
 // Origin says from which corner of the page y is counted.
 type Origin string
@@ -47,18 +31,32 @@ type Field struct {
 	Required   bool
 	// Origin is bottom-left only while the field waits for its document.
 	Origin Origin
+	// Name is how the sender, conditions and answers call the field. Fields of one
+	// signer that share a name hold one value in several places.
+	Name string
+	// DefaultValue is what the sender has prefilled; "": nothing.
+	DefaultValue string
+	Attributes   FieldAttributes `gorm:"serializer:json"`
 }
 
 // FieldInput is what a field is made from. SignerRef is a signer's id, its
-// zero-based index, or its e-mail address. DocumentID nil means the first document.
+// zero-based index, or its e-mail address; Role, a signer's role, stands instead of
+// it. DocumentID nil means the first document. Name empty means that one is made of
+// the type and a number. The attributes' Named follows from Name.
 type FieldInput struct {
-	DocumentID *uuid.UUID
-	SignerRef  string
-	Type       FieldType
-	Page       int
-	X, Y, W, H float64
-	Required   bool
-	Origin     Origin
+	DocumentID   *uuid.UUID
+	SignerRef    string
+	Role         string
+	Type         FieldType
+	Page         int
+	X, Y, W, H   float64
+	Required     bool
+	Origin       Origin
+	Name         string
+	DefaultValue string
+	Attributes   FieldAttributes
+	// Anchor is the text at which the field stands; it is found before the field is made.
+	Anchor *Anchor
 }
 
 // edgeTolerance is how far, in points, a field may reach over the page's edge:
@@ -78,9 +76,20 @@ func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int)
 		p.Add("fields", "an envelope can have at most %d fields", MaxFields)
 		return nil, p.Err()
 	}
+	names := e.newFieldNames(ins)
 	made := make([]*Field, 0, len(ins))
 	for i, in := range ins {
-		made = append(made, e.newField(act, in, p, path(i), len(e.Fields)+i))
+		f := e.newField(act, in, p, path(i), e.nextFieldPosition()+i)
+		f.Name = names[i]
+		made = append(made, f)
+	}
+	if len(p) == 0 {
+		checkFieldSet(p, e.Signers, append(slices.Clone(e.Fields), made...), func(f *Field) string {
+			if i := slices.Index(made, f); i >= 0 {
+				return path(i)
+			}
+			return ""
+		})
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -104,15 +113,14 @@ func NoPrefix(int) string { return "" }
 // check notes what is wrong with a field whatever its document is, and reports
 // whether it can be placed on a page.
 func (in FieldInput) check(p Problems, path string) bool {
-	switch in.Type {
-	case FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox:
-	default:
-		p.addFirst(path+"type", "must be signature, initial, date, text or checkbox")
-	}
+	in.checkAttributes(p, path)
 	switch in.Origin {
 	case OriginTopLeft, OriginBottomLeft:
 	default:
 		p.addFirst(path+"origin", "must be top-left or bottom-left")
+	}
+	if in.Anchor != nil {
+		return false // its text says where it stands
 	}
 	ok := in.Page >= 1
 	if !ok {
@@ -138,22 +146,15 @@ func (in FieldInput) check(p Problems, path string) bool {
 	return ok
 }
 
-const (
-	noSuchSigner   = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
-	noSuchDocument = "names no document of this envelope"
-)
+const noSuchDocument = "names no document of this envelope"
 
 // Check notes under path what is wrong with a field of an envelope that is yet to
 // be made, as far as that is known before its document is examined. signers nil
 // leaves open whom the field is for.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
-	emails := make([]string, 0, len(signers))
-	for _, s := range signers {
-		emails = append(emails, s.Email)
-	}
-	if signers != nil && signerIndex(in.SignerRef, emails) < 0 {
-		p.addFirst(path+"signerId", noSuchSigner)
+	if signers != nil {
+		in.checkSigner(p, path, signers)
 	}
 	if in.DocumentID != nil {
 		p.addFirst(path+"documentId", noSuchDocument) // its id is not known yet
@@ -164,13 +165,21 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	f := &Field{
 		ID: act.NewID(), EnvelopeID: e.ID, DocumentID: e.FirstDocumentID, Position: position,
 		Type: in.Type, Page: in.Page, X: in.X, Y: in.Y, W: in.W, H: in.H, Required: in.Required, Origin: in.Origin,
+		DefaultValue: in.DefaultValue, Attributes: in.Attributes,
 	}
-	if s := e.resolveSigner(in.SignerRef); s != nil {
+	f.Attributes.Named = in.Name != ""
+	switch s := e.resolveSigner(in.Role, in.SignerRef); {
+	case s != nil:
 		f.SignerID = s.ID
-	} else {
+	case in.Role != "":
+		p.Add(path+"role", noSuchRole)
+	default:
 		p.Add(path+"signerId", noSuchSigner)
 	}
 	ok := in.check(p, path)
+	if in.Anchor != nil {
+		p.addFirst(path+"anchor", anchorNeedsDocument)
+	}
 	if in.DocumentID != nil {
 		f.DocumentID = *in.DocumentID
 	}
@@ -202,40 +211,4 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
 			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
 	}
-}
-
-// resolveSigner finds the signer that ref means.
-func (e *Envelope) resolveSigner(ref string) *Signer {
-	if id, err := uuid.Parse(ref); err == nil {
-		return e.Signer(id)
-	}
-	emails := make([]string, 0, len(e.Signers))
-	for _, s := range e.Signers {
-		emails = append(emails, s.Email)
-	}
-	if i := signerIndex(ref, emails); i >= 0 {
-		return e.Signers[i]
-	}
-	return nil
-}
-
-// signerIndex is the index that ref gives, or that of the one signer who has
-// that address; negative if there is none.
-func signerIndex(ref string, emails []string) int {
-	if i, err := strconv.Atoi(ref); err == nil {
-		if i >= len(emails) {
-			return -1
-		}
-		return i
-	}
-	found := -1
-	for i, email := range emails {
-		if strings.EqualFold(email, ref) {
-			if found >= 0 {
-				return -1 // two signers share the address: the reference is ambiguous
-			}
-			found = i
-		}
-	}
-	return found
 }

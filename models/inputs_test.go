@@ -280,7 +280,7 @@ func TestPlacesOfFields(t *testing.T) {
 		"the last page":    {func(f *models.FieldInput) { f.Page = document.Count }, ""},
 		"a page too far":   {func(f *models.FieldInput) { f.Page = document.Count + 1 }, "page"},
 		"too far":          {func(f *models.FieldInput) { f.X = 1e6 + 1 }, "x"},
-		"another kind":     {func(f *models.FieldInput) { f.Type = "stamp" }, "type"},
+		"another kind":     {func(f *models.FieldInput) { f.Type = "seal" }, "type"},
 		"another origin":   {func(f *models.FieldInput) { f.Origin = "middle" }, "origin"},
 		"an index":         {func(f *models.FieldInput) { f.SignerRef = "1" }, ""},
 		"an index too far": {func(f *models.FieldInput) { f.SignerRef = "2" }, "signerId"},

@@ -26,6 +26,7 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	if len(e.Originals()) == 0 {
 		p.Add("documents", "the envelope has no document")
 	}
+	e.CheckFields(p)
 	if err := p.Err(); err != nil {
 		return err
 	}

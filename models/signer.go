@@ -3,6 +3,7 @@ package models
 import (
 	"net/mail"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,7 @@ type Signer struct {
 	Phone        *string // E.164
 	Mailbox      int     // position of the first signer with the same address
 	RoutingOrder int     // from 1; signers sharing a value form one routing group
+	Role         string  // what the sender calls the part that they play; "": nothing
 	Status       SignerStatus
 	AuthMethod   AuthMethod
 
@@ -92,7 +94,11 @@ type SignerInput struct {
 	Phone        *string
 	RoutingOrder int
 	AuthMethod   AuthMethod
+	Role         string // unique in its envelope; "": none
 }
+
+// maxRole bounds the name of a role, in characters.
+const maxRole = 64
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
@@ -106,6 +112,7 @@ func (in SignerInput) Check(p Problems, path string) {
 	if in.RoutingOrder < 1 || in.RoutingOrder > 1000 {
 		p.Add(path+"routingOrder", "must be between 1 and 1000")
 	}
+	CheckText(p, path+"role", in.Role, 0, maxRole)
 	switch in.AuthMethod {
 	case AuthEmailOTP, AuthNone:
 	case AuthSMSOTP:
@@ -124,6 +131,9 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	}
 	p := Problems{}
 	in.Check(p, "")
+	if in.Role != "" && slices.ContainsFunc(e.Signers, func(s *Signer) bool { return s.Role == in.Role }) {
+		p.Add("role", "is the role of another signer")
+	}
 	if len(e.Signers) >= MaxSigners {
 		p.Add("signers", "an envelope can have at most %d signers", MaxSigners)
 	}
@@ -133,7 +143,7 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	s := &Signer{
 		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Name: in.Name, Email: in.Email, Phone: in.Phone,
 		Mailbox:      e.mailbox(in.Email, len(e.Signers)),
-		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending,
+		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending, Role: in.Role,
 	}
 	e.Signers = append(e.Signers, s)
 	e.record(act, EventSignerAdded, s.ID, Detail{

@@ -206,7 +206,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	if err != nil {
 		return nil, err
 	}
-	values, err := e.values(s, sub)
+	values, err := e.values(s, sub, act.At)
 	if err != nil {
 		return nil, err
 	}

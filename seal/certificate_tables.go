@@ -94,6 +94,8 @@ func (c *certificate) drawValues() {
 		switch {
 		case len(v.PNG) > 0:
 			h = max(h, 40)
+		case v.Kind == Radio:
+			entry = p.wrap(faceSmall, v.Group+": "+v.Option, c.inner()-240, 0)
 		case v.Kind == Checkbox:
 			entry = p.wrap(faceSmall, map[bool]string{true: c.say.Checked, false: c.say.NotChecked}[v.Checked], c.inner()-240, 0)
 		default:

@@ -18,6 +18,17 @@ const (
 	Date      Kind = "date"
 	Text      Kind = "text"
 	Checkbox  Kind = "checkbox"
+
+	Name       Kind = "name"
+	Email      Kind = "email"
+	Company    Kind = "company"
+	Title      Kind = "title"
+	SignedDate Kind = "signed_date"
+	Number     Kind = "number"
+	Select     Kind = "select"
+	Radio      Kind = "radio"
+	Attachment Kind = "attachment"
+	Stamp      Kind = "stamp"
 )
 
 // Job is one document to seal, with the record of how it was signed.
@@ -79,9 +90,14 @@ type Value struct {
 	Kind              Kind
 	Page              int     // from 1
 	X, Y, W, H        float64 // points from the top-left of the page as shown
-	Text              string  // of a date or text field
-	Checked           bool    // of a checkbox
-	PNG               []byte  // of a signature or initial
+	Text              string  // of a field that holds text
+	Checked           bool    // of a checkbox or a radio field
+	PNG               []byte  // of a signature, initial or stamp
+	// Name is how the sender calls the field, Group and Option what a radio field chooses; "": not known.
+	Name, Group, Option string
+	FontSize            float64 // of text, in points; 0: what fits
+	Align               string  // of text: left, center or right; "": left
+	Cells               int     // of text: how many cells of one character each the field has; 0: none
 }
 
 // Signer is a person who signed. A zero time means that it did not happen.

@@ -47,7 +47,7 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	for _, v := range job.Values {
 		mv := manifest.Value{
 			FieldID: v.FieldID, SignerID: v.SignerID, Kind: v.Kind, Page: v.Page, Box: [4]float64{v.X, v.Y, v.W, v.H},
-			Text: v.Text, Checked: v.Checked,
+			Text: v.Text, Checked: v.Checked, Name: v.Name, Group: v.Group, Option: v.Option,
 		}
 		if len(v.PNG) > 0 {
 			mv.Image = hex.EncodeToString(sha256Of(v.PNG))

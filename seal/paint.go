@@ -289,19 +289,6 @@ func (p *painter) marked(c *canvas, page pdf.Ref, bbox pdf.Value, marks []marked
 	return form, err
 }
 
-// empty reports whether there is nothing to draw.
-func (v *Value) empty() bool {
-	switch v.Kind {
-	case Signature, Initial:
-		return len(v.PNG) == 0
-	case Checkbox:
-		return !v.Checked
-	case Date, Text:
-		return v.Text == ""
-	}
-	return false
-}
-
 // drawing returns the operators that end the original content, with what it leaves
 // open, and paint ours.
 func (p *painter) drawing(g pdf.Geometry, look pdf.Content, stamped bool) []byte {

@@ -160,9 +160,9 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	if len(b.signers) == 0 || len(e.Signers) != len(b.signers) { // signers are the only part that comes later
 		s.indexForSearch(&t.batch, e)
 	}
-	s.saveSigners(&t.batch, e.Signers, b.signers)
+	saveEncrypted(s, &t.batch, "signers", e.Signers, b.signers, signerColumns)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
-	saveRows(&t.batch, "fields", e.Fields, b.fields, fieldColumns)
+	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
 	for _, v := range pointers(e.Values) {
 		t.insert("field_values", "", valueColumns(encrypt(s, v)))
 	}
@@ -227,12 +227,12 @@ func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID
 	b.insert(table, "", added...)
 }
 
-// saveSigners is saveRows for signers, of which some columns are encrypted. What
-// did not change of these stays as it is: encryption is new each time.
-func (s *Store) saveSigners(b *batch, rows []*models.Signer, old map[uuid.UUID]models.Signer) {
-	saveRows(b, "signers", rows, old, func(v *models.Signer) []column {
-		columns := signerColumns(encrypt(s, v))
-		was, ok := old[v.ID]
+// saveEncrypted is saveRows for rows of which some columns are encrypted. What did
+// not change of these stays as it is: encryption is new each time.
+func saveEncrypted[T identified](s *Store, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
+	saveRows(b, table, rows, old, func(v *T) []column {
+		columns := columnsOf(encrypt(s, v))
+		was, ok := old[idOf(v)]
 		if ok && encryptedRowOf(v).same(encryptedRowOf(&was)) {
 			return without(columns, encryptedRowOf(v).names())
 		}

@@ -38,6 +38,8 @@ func encryptedRowOf(row any) encryptedRow {
 		}}
 	case *models.Signer:
 		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}}}
+	case *models.Field:
+		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}
 	case *models.FieldValue:
 		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
 	case *models.SavedSignature:

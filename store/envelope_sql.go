@@ -57,7 +57,7 @@ func signerColumns(v *models.Signer) []column {
 		{"otp_expires_at", &v.OTPExpiresAt},
 		{"otp_failures", &v.OTPFailures},
 		{"otp_wrong", &v.OTPWrong},
-		{"otp_requests", inJSON{&v.OTPRequests}},
+		{"otp_requests", inJSON{value: &v.OTPRequests}},
 		{"otp_verified_at", &v.OTPVerifiedAt},
 		{"session_hash", &v.SessionHash},
 		{"confirmed_by", &v.ConfirmedBy},
@@ -68,13 +68,14 @@ func signerColumns(v *models.Signer) []column {
 		{"declined_at", &v.DeclinedAt},
 		{"values_hash", &v.ValuesHash},
 		{"shown", &v.Shown},
-		{"shown_signers", inJSON{&v.ShownSigners}},
+		{"shown_signers", inJSON{value: &v.ShownSigners}},
 		{"shown_confirmed", &v.ShownConfirmed},
 		{"ip", &v.IP},
 		{"user_agent", &v.UserAgent},
 		{"page_views", &v.PageViews},
 		{"last_viewed", &v.LastViewed},
-		{"downloads", inJSON{&v.Downloads}},
+		{"downloads", inJSON{value: &v.Downloads}},
+		{"role", &v.Role},
 	}
 }
 
@@ -89,7 +90,7 @@ func documentColumns(d *models.Document) []column {
 		{"sha256", &d.SHA256},
 		{"size", &d.Size},
 		{"page_count", &d.PageCount},
-		{"pages", inJSON{&d.Pages}},
+		{"pages", inJSON{value: &d.Pages}},
 		{"document_order", &d.Order},
 		{"blob_key", &d.BlobKey},
 		{"encrypted", &d.Encrypted},
@@ -117,6 +118,9 @@ func fieldColumns(f *models.Field) []column {
 		{"h", &f.H},
 		{"required", &f.Required},
 		{"origin", &f.Origin},
+		{"name", &f.Name},
+		{"default_value", &f.DefaultValue},
+		{"attributes", inJSON{value: &f.Attributes, optional: true}},
 	}
 }
 
@@ -155,7 +159,7 @@ func eventColumns(ev *models.Event) []column {
 		{"actor", &ev.Actor},
 		{"ip", &ev.IP},
 		{"user_agent", &ev.UserAgent},
-		{"detail", inJSON{&ev.Detail}},
+		{"detail", inJSON{value: &ev.Detail}},
 		{"prev_hash", &ev.PrevHash},
 		{"hash", &ev.Hash},
 	}
@@ -166,7 +170,7 @@ func webhookColumns(w *models.Webhook) []column {
 		{"id", &w.ID},
 		{"app_id", &w.AppID},
 		{"url", &w.URL},
-		{"events", inJSON{&w.Events}},
+		{"events", inJSON{value: &w.Events}},
 		{"active", &w.Active},
 		{"created_at", &w.CreatedAt},
 	}
@@ -202,19 +206,23 @@ func outboxColumns(r *models.OutboxRow) []column {
 		{"key", &r.Key},
 		{"lane", &r.FairnessKey},
 		{"kind", &r.Kind},
-		{"refs", inJSON{&r.Refs}},
+		{"refs", inJSON{value: &r.Refs}},
 		{"not_before", &r.NotBefore},
 		{"created_at", &r.CreatedAt},
 	}
 }
 
-// inJSON keeps a value as JSON text; null is NULL.
-type inJSON struct{ value any }
+// inJSON keeps a value as JSON text; null is NULL, and so is, where optional, an
+// object without members.
+type inJSON struct {
+	value    any
+	optional bool
+}
 
 // Value implements driver.Valuer.
 func (j inJSON) Value() (driver.Value, error) {
 	text, err := json.Marshal(j.value)
-	if err != nil || string(text) == "null" {
+	if err != nil || string(text) == "null" || j.optional && string(text) == "{}" {
 		return nil, err
 	}
 	return string(text), nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -121,7 +122,7 @@ func (l *loaded) assemble(s *Store) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
 	}
-	if err := decryptAll(s, l.signers); err != nil {
+	if err := cmp.Or(decryptAll(s, l.signers), decryptAll(s, l.fields)); err != nil {
 		return err
 	}
 	byID := make(map[uuid.UUID]*models.Envelope, len(l.envelopes))

@@ -48,6 +48,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		rewrapTable[models.App](s, rows, "id", nil),
 		rewrapTable(s, rows, "id", s.rehashUser),
 		rewrapTable(s, rows, "id", s.rehashContact),
+		rewrapTable[models.Field](s, rows, "id", nil),
 		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
 		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),

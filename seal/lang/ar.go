@@ -85,10 +85,12 @@ var arabic = Text{
 
 	Values:      "القيم المدخلة",
 	ValuesIntro: "كان الأصل موقّعًا رقميًا قبل رفعه. ولتبقى توقيعاته صالحة أُرفق دون تغيير باسم original.pdf، وما أدخله الموقّعون مذكور هنا.",
-	Kinds:       map[string]string{"signature": "توقيع", "initial": "أحرف أولى", "date": "تاريخ", "text": "نص", "checkbox": "خانة"},
-	Place:       "الصفحة \u200e%d، على بُعد \u200e%d نقطة من اليسار و%d نقطة من الأعلى",
-	Checked:     "محدّدة",
-	NotChecked:  "غير محدّدة",
+	Kinds: map[string]string{"signature": "توقيع", "initial": "أحرف أولى", "date": "تاريخ", "text": "نص", "checkbox": "خانة",
+		"name": "الاسم", "email": "البريد", "company": "الشركة", "title": "المنصب", "signed_date": "وقت التوقيع", "number": "رقم", "select": "اختيار", "radio": "خيار", "attachment": "مرفق", "stamp": "ختم",
+	},
+	Place:      "الصفحة \u200e%d، على بُعد \u200e%d نقطة من اليسار و%d نقطة من الأعلى",
+	Checked:    "محدّدة",
+	NotChecked: "غير محدّدة",
 
 	DocumentsOfEnvelope: "مستندات هذا المظروف",
 	HowToVerify:         "كيف يُتحقق من هذا المستند",

@@ -84,7 +84,9 @@ var german = Text{
 	Values: "Angaben",
 	ValuesIntro: "Das Original war schon vor dem Hochladen digital signiert. Damit diese Signaturen gültig bleiben, ist es " +
 		"unverändert als original.pdf angehängt; die Angaben der Unterzeichnenden stehen hier.",
-	Kinds:      map[string]string{"signature": "Unterschrift", "initial": "Paraphe", "date": "Datum", "text": "Text", "checkbox": "Kästchen"},
+	Kinds: map[string]string{"signature": "Unterschrift", "initial": "Paraphe", "date": "Datum", "text": "Text", "checkbox": "Kästchen",
+		"name": "Name", "email": "E-Mail", "company": "Firma", "title": "Funktion", "signed_date": "Zeitpunkt", "number": "Zahl", "select": "Auswahl", "radio": "Auswahl", "attachment": "Anlage", "stamp": "Stempel",
+	},
 	Place:      "Seite %d, %d pt von links, %d pt von oben",
 	Checked:    "angekreuzt",
 	NotChecked: "nicht angekreuzt",

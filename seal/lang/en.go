@@ -84,7 +84,9 @@ var english = Text{
 	Values: "Values entered",
 	ValuesIntro: "The original was signed digitally before it was uploaded. So that its signatures stay valid it is attached " +
 		"unchanged as original.pdf, and what the signers entered is listed here.",
-	Kinds:      map[string]string{"signature": "Signature", "initial": "Initials", "date": "Date", "text": "Text", "checkbox": "Checkbox"},
+	Kinds: map[string]string{"signature": "Signature", "initial": "Initials", "date": "Date", "text": "Text", "checkbox": "Checkbox",
+		"name": "Name", "email": "E-mail", "company": "Company", "title": "Title", "signed_date": "Time of signing", "number": "Number", "select": "Selection", "radio": "Choice", "attachment": "Attachment", "stamp": "Stamp",
+	},
 	Place:      "Page %d, %d pt from the left, %d pt from the top",
 	Checked:    "checked",
 	NotChecked: "not checked",

@@ -84,7 +84,9 @@ var spanish = Text{
 	Values: "Datos introducidos",
 	ValuesIntro: "El original ya estaba firmado digitalmente antes de subirse. Para que esas firmas sigan siendo válidas se adjunta " +
 		"sin cambios como original.pdf, y lo que introdujeron los firmantes figura aquí.",
-	Kinds:      map[string]string{"signature": "Firma", "initial": "Iniciales", "date": "Fecha", "text": "Texto", "checkbox": "Casilla"},
+	Kinds: map[string]string{"signature": "Firma", "initial": "Iniciales", "date": "Fecha", "text": "Texto", "checkbox": "Casilla",
+		"name": "Nombre", "email": "Correo", "company": "Empresa", "title": "Cargo", "signed_date": "Momento", "number": "Número", "select": "Selección", "radio": "Opción", "attachment": "Adjunto", "stamp": "Sello",
+	},
 	Place:      "Página %d, a %d pt de la izquierda, a %d pt de arriba",
 	Checked:    "marcada",
 	NotChecked: "sin marcar",

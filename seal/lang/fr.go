@@ -84,7 +84,9 @@ var french = Text{
 	Values: "Valeurs saisies",
 	ValuesIntro: "L’original portait déjà une signature numérique lors de son envoi. Pour qu’elle reste valable, il est joint " +
 		"sans modification sous le nom original.pdf, et les saisies des signataires figurent ici.",
-	Kinds:      map[string]string{"signature": "Signature", "initial": "Paraphe", "date": "Date", "text": "Texte", "checkbox": "Case"},
+	Kinds: map[string]string{"signature": "Signature", "initial": "Paraphe", "date": "Date", "text": "Texte", "checkbox": "Case",
+		"name": "Nom", "email": "E-mail", "company": "Société", "title": "Fonction", "signed_date": "Moment", "number": "Nombre", "select": "Sélection", "radio": "Choix", "attachment": "Pièce jointe", "stamp": "Cachet",
+	},
 	Place:      "Page %d, à %d pt de la gauche, à %d pt du haut",
 	Checked:    "cochée",
 	NotChecked: "non cochée",

@@ -83,10 +83,12 @@ var japanese = Text{
 
 	Values:      "入力内容",
 	ValuesIntro: "原本はアップロード前に電子署名されていました。その署名を有効に保つため、原本は original.pdf として変更せずに添付し、署名者の入力をここに記載します。",
-	Kinds:       map[string]string{"signature": "署名", "initial": "イニシャル", "date": "日付", "text": "文字", "checkbox": "チェック"},
-	Place:       "%d ページ、左から %d pt、上から %d pt",
-	Checked:     "チェックあり",
-	NotChecked:  "チェックなし",
+	Kinds: map[string]string{"signature": "署名", "initial": "イニシャル", "date": "日付", "text": "文字", "checkbox": "チェック",
+		"name": "氏名", "email": "メール", "company": "会社", "title": "役職", "signed_date": "署名日時", "number": "数値", "select": "選択", "radio": "選択肢", "attachment": "添付", "stamp": "印",
+	},
+	Place:      "%d ページ、左から %d pt、上から %d pt",
+	Checked:    "チェックあり",
+	NotChecked: "チェックなし",
 
 	DocumentsOfEnvelope: "このエンベロープの文書",
 	HowToVerify:         "この文書の検証方法",

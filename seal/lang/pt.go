@@ -84,7 +84,9 @@ var portuguese = Text{
 	Values: "Dados introduzidos",
 	ValuesIntro: "O original já estava assinado digitalmente antes de ser carregado. Para que essas assinaturas continuem válidas, está anexado " +
 		"sem alterações como original.pdf, e o que os signatários introduziram está listado aqui.",
-	Kinds:      map[string]string{"signature": "Assinatura", "initial": "Rubrica", "date": "Data", "text": "Texto", "checkbox": "Caixa"},
+	Kinds: map[string]string{"signature": "Assinatura", "initial": "Rubrica", "date": "Data", "text": "Texto", "checkbox": "Caixa",
+		"name": "Nome", "email": "E-mail", "company": "Empresa", "title": "Cargo", "signed_date": "Momento", "number": "Número", "select": "Seleção", "radio": "Opção", "attachment": "Anexo", "stamp": "Carimbo",
+	},
 	Place:      "Página %d, a %d pt da esquerda, a %d pt do topo",
 	Checked:    "assinalada",
 	NotChecked: "não assinalada",

@@ -123,6 +123,9 @@ type Value struct {
 	Text     string     `json:"text,omitempty"`
 	Checked  bool       `json:"checked,omitempty"`
 	Image    string     `json:"imageSha256,omitempty"`
+	Name     string     `json:"name,omitempty"`   // how the sender calls the field
+	Group    string     `json:"group,omitempty"`  // of a radio field: what is chosen in,
+	Option   string     `json:"option,omitempty"` // and what
 }
 
 // Audit is the audit chain.

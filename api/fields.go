@@ -1,0 +1,269 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+)
+
+// Fields as requests bring them and as answers show them.
+
+// fieldInput reads a field request. origin is what holds if the field names none.
+func fieldInput(o *object, origin models.Origin) models.FieldInput {
+	in := models.FieldInput{
+		DocumentID: o.optID("documentId"), Type: models.FieldType(o.str("type")), Required: o.flag("required", true), Origin: origin,
+		Role: o.text("role"), Name: o.text("name"), DefaultValue: defaultValue(o), Attributes: fieldAttributes(o), Anchor: anchor(o),
+	}
+	in.W, in.H = in.Type.DefaultSize()
+	if in.Anchor == nil {
+		in.Page, in.X, in.Y, in.W, in.H = o.int("page"), o.num("x"), o.num("y"), o.num("w"), o.num("h")
+	} else {
+		for _, name := range []string{"page", "x", "y"} {
+			if o.get(name) != nil {
+				o.bad(name, "cannot be given beside anchor, whose text says where the field stands")
+			}
+		}
+		if o.get("w") != nil {
+			in.W = o.num("w")
+		}
+		if o.get("h") != nil {
+			in.H = o.num("h")
+		}
+	}
+	if n, ok := o.get("signerId").(jsonNumber); ok {
+		in.SignerRef = n.String() // an index that was not quoted
+	} else if in.Role == "" || o.get("signerId") != nil {
+		in.SignerRef = o.str("signerId")
+	}
+	if own := o.optStr("origin"); own != nil {
+		in.Origin = models.Origin(*own)
+	}
+	return in
+}
+
+func fieldAttributes(o *object) models.FieldAttributes {
+	a := models.FieldAttributes{
+		Label: o.text("label"), Placeholder: o.text("placeholder"), ReadOnly: o.flag("readOnly", false), Align: models.Align(o.text("align")),
+		Comb: o.flag("comb", false), Multiline: o.flag("multiline", false), Format: o.textOrNumber("format"),
+		Group: o.text("group"), Option: o.text("option"), Options: o.texts("options"), Validation: fieldValidation(o.sub("validation")),
+		Condition: condition(o.sub("condition")),
+	}
+	if o.get("fontSize") != nil {
+		a.FontSize = o.num("fontSize")
+		if a.FontSize == 0 {
+			o.bad("fontSize", "must be between 4 and 72 points")
+		}
+	}
+	if n := o.optInt("maxLength"); n != nil {
+		a.MaxLength = *n
+		if *n == 0 {
+			o.bad("maxLength", "must be 1 or more")
+		}
+	}
+	for _, text := range append([]string{a.Option}, a.Options...) {
+		if err := seal.CheckText(text); err != nil {
+			o.bad("options", "%s", err.Error())
+		}
+	}
+	return a
+}
+
+// defaultValue is a text; a box may also say true or false.
+func defaultValue(o *object) string {
+	if b, ok := o.get("defaultValue").(bool); ok {
+		return fmt.Sprint(b)
+	}
+	text := o.textOrNumber("defaultValue")
+	if err := seal.CheckText(text); err != nil {
+		o.bad("defaultValue", "%s", err.Error())
+	}
+	return text
+}
+
+func fieldValidation(o *object) *models.FieldValidation {
+	if o == nil {
+		return nil
+	}
+	v := models.FieldValidation{Pattern: o.text("pattern"), Min: o.textOrNumber("min"), Max: o.textOrNumber("max"), Message: o.text("message")}
+	if v == (models.FieldValidation{}) {
+		return nil
+	}
+	return &v
+}
+
+func condition(o *object) *models.Condition {
+	if o == nil {
+		return nil
+	}
+	read := func(name string) []models.Clause {
+		var out []models.Clause
+		for _, c := range o.objects(name, 0, models.MaxClauses) {
+			clause := models.Clause{Field: c.text("field"), Is: c.optStr("is"), IsNot: c.optStr("isNot")}
+			if c.get("filled") != nil {
+				filled := c.flag("filled", true)
+				clause.Filled = &filled
+			}
+			out = append(out, clause)
+		}
+		return out
+	}
+	return &models.Condition{All: read("all"), Any: read("any")}
+}
+
+// textOrNumber is an optional string, or a number as it was written.
+func (o *object) textOrNumber(name string) string {
+	if n, ok := o.get(name).(jsonNumber); ok {
+		return n.String()
+	}
+	return o.text(name)
+}
+
+// texts is an optional array of strings.
+func (o *object) texts(name string) []string {
+	var out []string
+	for i, v := range o.list(name, 0, models.MaxOptions) {
+		text, ok := v.(string)
+		if !ok {
+			o.p.Add(fmt.Sprintf("%s%s[%d]", o.path, name, i), "must be a string")
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// fieldExtras is what of a field the interface does not know. It is in answers about
+// envelopes that use any of it.
+type fieldExtras struct {
+	Name         string            `json:"name,omitempty"`
+	Label        string            `json:"label,omitempty"`
+	Placeholder  string            `json:"placeholder,omitempty"`
+	DefaultValue string            `json:"defaultValue,omitempty"`
+	ReadOnly     bool              `json:"readOnly,omitempty"`
+	FontSize     float64           `json:"fontSize,omitempty"`
+	Align        models.Align      `json:"align,omitempty"`
+	MaxLength    int               `json:"maxLength,omitempty"`
+	Comb         bool              `json:"comb,omitempty"`
+	Multiline    bool              `json:"multiline,omitempty"`
+	Format       string            `json:"format,omitempty"`
+	Options      []string          `json:"options,omitempty"`
+	Validation   *validationView   `json:"validation,omitempty"`
+	Condition    *models.Condition `json:"condition,omitempty"`
+	Group        string            `json:"group,omitempty"`
+	Option       string            `json:"option,omitempty"`
+}
+
+type validationView struct {
+	Pattern string `json:"pattern,omitempty"`
+	Min     any    `json:"min,omitempty"`
+	Max     any    `json:"max,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func viewExtras(f *models.Field) fieldExtras {
+	a := f.Attributes
+	v := fieldExtras{
+		Name: f.Name, Label: a.Label, Placeholder: a.Placeholder, DefaultValue: f.DefaultValue, ReadOnly: a.ReadOnly, FontSize: a.FontSize,
+		Align: a.Align, MaxLength: a.MaxLength, Comb: a.Comb, Multiline: a.Multiline, Format: a.Format, Options: a.Options,
+		Condition: a.Condition, Group: a.Group, Option: a.Option,
+	}
+	if a.Validation != nil {
+		bound := func(text string) any {
+			switch {
+			case text == "":
+				return nil
+			case f.Type == models.FieldNumber:
+				return json.Number(text)
+			}
+			return text
+		}
+		v.Validation = &validationView{a.Validation.Pattern, bound(a.Validation.Min), bound(a.Validation.Max), a.Validation.Message}
+	}
+	return v
+}
+
+type fieldView struct {
+	ID         uuid.UUID        `json:"id"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	SignerID   uuid.UUID        `json:"signerId"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Required   bool             `json:"required"`
+	Origin     models.Origin    `json:"origin"`
+	fieldExtras
+}
+
+// viewField shows a field; extended: with what the interface does not know of it.
+func viewField(f *models.Field, extended bool) fieldView {
+	v := fieldView{
+		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H,
+		Required: f.Required, Origin: f.Origin,
+	}
+	if extended {
+		v.fieldExtras = viewExtras(f)
+	}
+	return v
+}
+
+type contextField struct {
+	ID         uuid.UUID        `json:"id"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Required   bool             `json:"required"`
+	fieldExtras
+}
+
+// contextFields gives the signing context the fields of its signer. What is prefilled,
+// and what earlier signers entered, is for a confirmed client alone.
+func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
+	extended := e.Extended()
+	for _, f := range e.Fields {
+		if f.SignerID != signer.ID {
+			continue
+		}
+		field := contextField{
+			ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+		}
+		if extended {
+			field.fieldExtras = viewExtras(f)
+			field.DefaultValue = ""
+			if confirmed {
+				field.DefaultValue = f.Prefilled(signer)
+			}
+		}
+		v.Fields = append(v.Fields, field)
+	}
+	if !confirmed {
+		return nil
+	}
+	var err error
+	v.ConditionValues, err = s.conditionValues(c, e, signer.ID)
+	return err
+}
+
+// conditionValues are the values of earlier signers that the conditions of a signer's
+// fields compare; nil if they compare none.
+func (s *Server) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
+	names := e.EarlierNames(signer)
+	if len(names) == 0 {
+		return nil, nil //nolint:nilnil // nothing is compared
+	}
+	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e.ID)
+	if err != nil {
+		return nil, err
+	}
+	return e.ConditionValues(names, values), nil
+}

@@ -1,0 +1,169 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Condition says when a field is shown: if all, or any, of its clauses hold. One of
+// the two lists has clauses.
+type Condition struct {
+	All []Clause `json:"all,omitempty"`
+	Any []Clause `json:"any,omitempty"`
+}
+
+// Clause compares the value of a field, or of a group of radio fields, which Field
+// names. One of the others is not nil.
+type Clause struct {
+	Field  string  `json:"field"`
+	Is     *string `json:"is,omitempty"`
+	IsNot  *string `json:"isNot,omitempty"`
+	Filled *bool   `json:"filled,omitempty"`
+}
+
+// MaxClauses is how many comparisons a condition may have.
+const MaxClauses = 20
+
+// clauses are those of either list, and where they stand.
+func (c *Condition) clauses() ([]Clause, string) {
+	if len(c.All) > 0 {
+		return c.All, "all"
+	}
+	return c.Any, "any"
+}
+
+// check notes what is wrong with a condition by itself.
+func (c *Condition) check(p Problems, path string) {
+	list, name := c.clauses()
+	switch {
+	case len(c.All) > 0 && len(c.Any) > 0:
+		p.addFirst(path, "has all or any, not both")
+	case len(list) == 0:
+		p.addFirst(path, "needs all or any, with at least one comparison")
+	case len(list) > MaxClauses:
+		p.addFirst(path, fmt.Sprintf("must have at most %d comparisons", MaxClauses))
+	}
+	for i, clause := range list {
+		at := fmt.Sprintf("%s.%s[%d]", path, name, i)
+		if clause.Field == "" {
+			p.addFirst(at+".field", "is required: the name of a field")
+		}
+		n := 0
+		for _, text := range []*string{clause.Is, clause.IsNot} {
+			if text != nil {
+				n++
+				CheckParagraph(p, at, *text, 0, maxTextValue)
+			}
+		}
+		if clause.Filled != nil {
+			n++
+		}
+		if n != 1 {
+			p.addFirst(at, "needs one of is, isNot and filled")
+		}
+	}
+}
+
+// ConditionField is what conditions see of a field. ID is any key of the caller's.
+type ConditionField struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Type      FieldType  `json:"type"`
+	Group     string     `json:"group,omitempty"`
+	Option    string     `json:"option,omitempty"`
+	Condition *Condition `json:"condition,omitempty"`
+}
+
+// VisibleFields are the ids of the fields of one signer that are shown. entered has,
+// by id, what stands in them: a text, "true" for a box or a choice that is marked,
+// and anything but "" for a picture or a file. earlier has, by name, the values of
+// earlier signers.
+//
+// A field that is not shown counts as empty. The value of a group of radio fields is
+// the option that is chosen; that of a checkbox is "true" or "false". The signing
+// page has the same function, and both run testdata/conditions.json.
+func VisibleFields(fields []ConditionField, entered, earlier map[string]string) map[string]bool {
+	v := visibility{entered: entered, earlier: earlier, byName: make(map[string][]int), fields: fields, known: make([]bool, len(fields)), shown: make([]bool, len(fields))}
+	for i, f := range fields {
+		name := f.Name
+		if f.Type == FieldRadio {
+			name = f.Group
+		}
+		v.byName[name] = append(v.byName[name], i)
+	}
+	out := make(map[string]bool)
+	for i, f := range fields {
+		if v.visible(i) {
+			out[f.ID] = true
+		}
+	}
+	return out
+}
+
+type visibility struct {
+	fields           []ConditionField
+	entered, earlier map[string]string
+	byName           map[string][]int // by the name of a field or a group
+	known, shown     []bool
+}
+
+func (v *visibility) visible(i int) bool {
+	if v.known[i] {
+		return v.shown[i]
+	}
+	v.known[i] = true // a field of a cycle, which no draft has, sees itself hidden
+	v.shown[i] = v.holds(v.fields[i].Condition)
+	return v.shown[i]
+}
+
+func (v *visibility) holds(c *Condition) bool {
+	if c == nil {
+		return true
+	}
+	list, _ := c.clauses()
+	all := len(c.All) > 0
+	for _, clause := range list {
+		if v.compare(clause) != all {
+			return !all
+		}
+	}
+	return all
+}
+
+func (v *visibility) compare(c Clause) bool {
+	value, filled := v.value(c.Field)
+	switch {
+	case c.Is != nil:
+		return value == *c.Is
+	case c.IsNot != nil:
+		return value != *c.IsNot
+	case c.Filled != nil:
+		return filled == *c.Filled
+	}
+	return false
+}
+
+// value is what a field or group of a name holds, and whether that is something.
+func (v *visibility) value(name string) (string, bool) {
+	own := v.byName[name]
+	if len(own) == 0 {
+		value := v.earlier[name]
+		return value, strings.TrimSpace(value) != "" && value != "false"
+	}
+	empty := ""
+	for _, i := range own {
+		f := v.fields[i]
+		if f.Type == FieldCheckbox {
+			empty = "false"
+		}
+		text := v.entered[f.ID]
+		if f.Type.choice() && text != "true" || strings.TrimSpace(text) == "" || !v.visible(i) {
+			continue
+		}
+		if f.Type == FieldRadio {
+			return f.Option, true
+		}
+		return text, true
+	}
+	return empty, false
+}

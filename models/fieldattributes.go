@@ -1,0 +1,246 @@
+package models
+
+import (
+	"math/big"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+)
+
+// FieldAttributes is what a field has beyond its place and type. The zero value is
+// that of a field that the sender said nothing more of.
+type FieldAttributes struct {
+	Named       bool             `json:"named,omitempty"` // the sender chose the name
+	Label       string           `json:"label,omitempty"`
+	Placeholder string           `json:"placeholder,omitempty"`
+	ReadOnly    bool             `json:"readOnly,omitempty"`
+	FontSize    float64          `json:"fontSize,omitempty"` // points; 0: what fits
+	Align       Align            `json:"align,omitempty"`
+	MaxLength   int              `json:"maxLength,omitempty"` // characters; 0: the type's own bound
+	Comb        bool             `json:"comb,omitempty"`      // MaxLength cells of one character each
+	Multiline   bool             `json:"multiline,omitempty"`
+	Format      string           `json:"format,omitempty"` // date pattern; number of decimals
+	Options     []string         `json:"options,omitempty"`
+	Validation  *FieldValidation `json:"validation,omitempty"`
+	Condition   *Condition       `json:"condition,omitempty"`
+	Group       string           `json:"group,omitempty"`  // of a radio field
+	Option      string           `json:"option,omitempty"` // of a radio field: what the group holds if this one is chosen
+}
+
+// FieldValidation is what a value has to obey. Min and Max are decimal numbers, or
+// dates as in 2026-01-31.
+type FieldValidation struct {
+	Pattern string `json:"pattern,omitempty"` // RE2, for the whole value
+	Min     string `json:"min,omitempty"`
+	Max     string `json:"max,omitempty"`
+	Message string `json:"message,omitempty"` // for people
+}
+
+// Align says at which side of its field a text stands.
+type Align string
+
+// The sides. "" is AlignLeft.
+const (
+	AlignLeft   Align = "left"
+	AlignCenter Align = "center"
+	AlignRight  Align = "right"
+)
+
+const (
+	maxFieldName   = 64
+	maxLabel       = 200
+	MaxOptions     = 200 // that a select field may have
+	maxOption      = 200
+	maxPattern     = 200
+	maxPatternSize = 4000 // instructions of the compiled pattern
+	minFontSize    = 4
+	maxFontSize    = 72
+	maxDecimals    = 10
+)
+
+var fieldName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// checkAttributes notes what is wrong with the type, the name and the attributes,
+// as far as one field alone tells.
+func (in FieldInput) checkAttributes(p Problems, path string) {
+	if !in.Type.Valid() {
+		p.addFirst(path+"type", fieldTypeNames)
+		return
+	}
+	if in.Name != "" && !fieldName.MatchString(in.Name) {
+		p.addFirst(path+"name", "must have 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+	}
+	if in.Role != "" && in.SignerRef != "" {
+		p.addFirst(path+"role", "stands instead of signerId: give one of them")
+	}
+	a, t := in.Attributes, in.Type
+	CheckText(p, path+"label", a.Label, 0, maxLabel)
+	CheckText(p, path+"placeholder", a.Placeholder, 0, maxLabel)
+	for _, rule := range []struct {
+		name  string
+		given bool
+		fits  bool
+		only  string
+	}{
+		{"placeholder", a.Placeholder != "", !t.File() && !t.choice() && t != FieldSignedDate, "fields that are written or selected"},
+		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is no picture, no file and not set by the service"},
+		{"readOnly", a.ReadOnly, !t.File(), "fields whose value is no picture and no file"},
+		{"fontSize", a.FontSize != 0, !t.File() && !t.choice(), "fields that hold text"},
+		{"align", a.Align != "", !t.File() && !t.choice(), "fields that hold text"},
+		{"maxLength", a.MaxLength != 0, t.written() || t == FieldNumber, "text, name, email, company, title and number fields"},
+		{"comb", a.Comb, t == FieldText || t == FieldNumber, "text and number fields"},
+		{"multiline", a.Multiline, t == FieldText, "text fields"},
+		{"format", a.Format != "", t == FieldDate || t == FieldSignedDate || t == FieldNumber, "date, signed_date and number fields"},
+		{"options", a.Options != nil, t == FieldSelect, "select fields"},
+		{"group", a.Group != "", t == FieldRadio, "radio fields"},
+		{"option", a.Option != "", t == FieldRadio, "radio fields"},
+		{"validation", a.Validation != nil, t.written() || t == FieldNumber || t == FieldDate, "text, name, email, company, title, number and date fields"},
+	} {
+		if rule.given && !rule.fits {
+			p.addFirst(path+rule.name, "is for "+rule.only)
+		}
+	}
+	a.checkLooks(p, path)
+	a.checkFormat(p, path, t)
+	a.checkChoices(p, path, t)
+	if a.Validation != nil {
+		a.Validation.check(p, path+"validation.", t)
+	}
+	if a.Condition != nil {
+		a.Condition.check(p, path+"condition")
+	}
+	if in.DefaultValue != "" && len(p) == 0 {
+		f := Field{Type: t, Name: in.Name, Attributes: a}
+		f.Attributes.ReadOnly = false
+		for _, problem := range f.checkText(in.DefaultValue) {
+			p.Add(path+"defaultValue", "%s", problem.text)
+		}
+	}
+}
+
+func (a FieldAttributes) checkLooks(p Problems, path string) {
+	if a.FontSize != 0 && !(a.FontSize >= minFontSize && a.FontSize <= maxFontSize) {
+		p.addFirst(path+"fontSize", "must be between 4 and 72 points")
+	}
+	switch a.Align {
+	case "", AlignLeft, AlignCenter, AlignRight:
+	default:
+		p.addFirst(path+"align", "must be left, center or right")
+	}
+	if a.MaxLength < 0 || a.MaxLength > maxTextValue {
+		p.addFirst(path+"maxLength", "must be between 1 and "+strconv.Itoa(maxTextValue))
+	}
+	if a.Comb && a.MaxLength == 0 {
+		p.addFirst(path+"comb", "needs maxLength, the number of its cells")
+	}
+	if a.Comb && a.Multiline {
+		p.addFirst(path+"comb", "has one line: it cannot be multiline as well")
+	}
+}
+
+func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
+	if a.Format == "" {
+		return
+	}
+	switch t {
+	case FieldNumber:
+		if n, err := strconv.Atoi(a.Format); err != nil || n < 0 || n > maxDecimals || strconv.Itoa(n) != a.Format {
+			p.addFirst(path+"format", "of a number field is how many decimals it may have, 0 to 10")
+		}
+	case FieldDate, FieldSignedDate:
+		if _, err := DateLayout(a.Format, t == FieldSignedDate); err != nil {
+			p.addFirst(path+"format", err.Error())
+		}
+	}
+}
+
+func (a FieldAttributes) checkChoices(p Problems, path string, t FieldType) {
+	switch t {
+	case FieldSelect:
+		switch {
+		case len(a.Options) == 0:
+			p.addFirst(path+"options", "is required for a select field: what can be selected")
+		case len(a.Options) > MaxOptions:
+			p.addFirst(path+"options", "must have at most "+strconv.Itoa(MaxOptions)+" items")
+		}
+		for i, option := range a.Options {
+			at := path + "options[" + strconv.Itoa(i) + "]"
+			CheckText(p, at, option, 1, maxOption)
+			if slices.Index(a.Options, option) < i {
+				p.addFirst(at, "stands twice")
+			}
+		}
+	case FieldRadio:
+		if !fieldName.MatchString(a.Group) {
+			p.addFirst(path+"group", "is required for a radio field: 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+		}
+		CheckText(p, path+"option", a.Option, 1, maxOption)
+	}
+}
+
+func (v FieldValidation) check(p Problems, path string, t FieldType) {
+	CheckText(p, path+"message", v.Message, 0, maxLabel)
+	if v.Pattern != "" {
+		if len([]rune(v.Pattern)) > maxPattern {
+			p.addFirst(path+"pattern", "must have at most "+strconv.Itoa(maxPattern)+" characters")
+		} else if _, err := compilePattern(v.Pattern); err != nil {
+			p.addFirst(path+"pattern", "must be a regular expression of RE2: "+err.Error())
+		}
+	}
+	low, okLow := v.bound(p, path+"min", v.Min, t)
+	high, okHigh := v.bound(p, path+"max", v.Max, t)
+	if okLow && okHigh && low.Cmp(high) > 0 {
+		p.addFirst(path+"max", "must not be less than min")
+	}
+}
+
+// bound reads a bound of a number or date field as a number that can be compared.
+func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big.Rat, bool) {
+	if text == "" {
+		return nil, false
+	}
+	switch t {
+	case FieldNumber:
+		if n, ok := parseNumber(text); ok {
+			return n, true
+		}
+		p.addFirst(path, "must be a number, such as 12.5")
+	case FieldDate:
+		if at, ok := parseDate(text, isoDate); ok {
+			return new(big.Rat).SetInt64(at.Unix()), true
+		}
+		p.addFirst(path, "must be a date, such as 2026-01-31")
+	default:
+		p.addFirst(path, "is for number and date fields")
+	}
+	return nil, false
+}
+
+// compilePattern is a pattern that matches whole values. Its size is bounded, so
+// that matching a value takes no more than a few milliseconds.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(pattern); err != nil { // so that no ")" ends the group below
+		return nil, err
+	}
+	whole := `^(?:` + pattern + `)$`
+	tree, err := syntax.Parse(whole, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxPatternSize {
+		return nil, &syntax.Error{Code: syntax.ErrLarge, Expr: pattern}
+	}
+	return regexp.Compile(whole)
+}
+
+// Extended reports whether the field has anything that the interface does not know.
+func (f *Field) Extended() bool {
+	a := f.Attributes
+	return f.Type.beyondInterface() || f.DefaultValue != "" || a.Named || a.Label != "" || a.Placeholder != "" || a.ReadOnly ||
+		a.FontSize != 0 || a.Align != "" || a.MaxLength != 0 || a.Comb || a.Multiline || a.Validation != nil || a.Format != "" || a.Condition != nil
+}

@@ -1,0 +1,76 @@
+package models
+
+import "slices"
+
+// FieldType says what a signer puts into a field.
+type FieldType string
+
+// The types.
+const (
+	FieldSignature  FieldType = "signature"
+	FieldInitial    FieldType = "initial"
+	FieldDate       FieldType = "date"
+	FieldText       FieldType = "text"
+	FieldCheckbox   FieldType = "checkbox"
+	FieldName       FieldType = "name"        // the signer's name, unless prefilled
+	FieldEmail      FieldType = "email"       // the signer's address, unless prefilled
+	FieldCompany    FieldType = "company"     //
+	FieldTitle      FieldType = "title"       // the signer's position
+	FieldSignedDate FieldType = "signed_date" // set by the service when the signer signs
+	FieldNumber     FieldType = "number"      //
+	FieldSelect     FieldType = "select"      // one of the field's options
+	FieldRadio      FieldType = "radio"       // one choice of a group of fields
+	FieldAttachment FieldType = "attachment"  // a file
+	FieldStamp      FieldType = "stamp"       // a picture, as of a company's stamp
+)
+
+// FieldTypes lists every type.
+var FieldTypes = []FieldType{
+	FieldSignature, FieldInitial, FieldDate, FieldText, FieldCheckbox, FieldName, FieldEmail, FieldCompany, FieldTitle,
+	FieldSignedDate, FieldNumber, FieldSelect, FieldRadio, FieldAttachment, FieldStamp,
+}
+
+const fieldTypeNames = "must be signature, initial, date, text, checkbox, name, email, company, title, signed_date, number, select, radio, attachment or stamp"
+
+// Valid reports whether t is one of FieldTypes.
+func (t FieldType) Valid() bool { return slices.Contains(FieldTypes, t) }
+
+// Image reports whether the field holds a picture rather than text.
+func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitial || t == FieldStamp }
+
+// File reports whether the field holds a picture or another file.
+func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
+
+// choice reports whether the field is a mark that is there or not.
+func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
+
+// written reports whether the field holds a text that people write.
+func (t FieldType) written() bool {
+	switch t {
+	case FieldText, FieldName, FieldEmail, FieldCompany, FieldTitle:
+		return true
+	}
+	return false
+}
+
+// beyondInterface reports a type that came after the first five.
+func (t FieldType) beyondInterface() bool { return slices.Index(FieldTypes, t) > 4 }
+
+// DefaultSize is the width and height, in points, of a field that names none.
+func (t FieldType) DefaultSize() (w, h float64) {
+	switch t {
+	case FieldSignature:
+		return 160, 40
+	case FieldInitial:
+		return 60, 30
+	case FieldCheckbox, FieldRadio:
+		return 14, 14
+	case FieldDate, FieldNumber:
+		return 100, 18
+	case FieldStamp:
+		return 100, 100
+	case FieldAttachment:
+		return 160, 24
+	}
+	return 160, 18
+}

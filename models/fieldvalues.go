@@ -1,0 +1,494 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	maxTextValue = 2000
+	maxLineValue = 255 // of a name, an address, a company or a title
+	maxDateValue = 64
+	maxFontLabel = 100
+)
+
+// The rules that a value can break, as a refusal names them.
+const (
+	ruleRequired  = "required"
+	ruleType      = "type"
+	ruleReadOnly  = "readOnly"
+	ruleCondition = "condition"
+	ruleMaxLength = "maxLength"
+	ruleFormat    = "format"
+	ruleOptions   = "options"
+	rulePattern   = "pattern"
+	ruleMin       = "min"
+	ruleMax       = "max"
+	ruleGroup     = "group"
+)
+
+// ruleProblem is a rule that a value breaks.
+type ruleProblem struct{ rule, text string }
+
+// entry is what a signer's field is to hold.
+type entry struct {
+	field *Field
+	at    int // index in the submission, -1: it was not given
+	text  string
+	image []byte
+}
+
+// empty reports whether nothing is in the entry; a box that is not checked is nothing.
+func (v *entry) empty() bool {
+	if v.field.Type.Image() {
+		return len(v.image) == 0
+	}
+	if v.field.Type.choice() {
+		checked, ok := parseCheckbox(v.text)
+		return ok && !checked
+	}
+	return strings.TrimSpace(v.text) == ""
+}
+
+// valueCheck checks what one signer submits.
+type valueCheck struct {
+	p       Problems
+	broken  []map[string]any // the rules, for programs
+	entries []*entry         // of all fields of the signer, in order
+	byID    map[uuid.UUID]*entry
+}
+
+// values checks a submission against the signer's fields. at is the time of signing.
+func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
+	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry)}
+	if sub.FontLabel != nil {
+		CheckText(c.p, "fontLabel", *sub.FontLabel, 0, maxFontLabel)
+	}
+	zone := timeZone(c.p, "timeZone", sub.TimeZone)
+	extended := false
+	for _, f := range e.Fields {
+		if f.SignerID == s.ID {
+			v := &entry{field: f, at: -1}
+			c.entries, c.byID[f.ID] = append(c.entries, v), v
+			extended = extended || f.Extended()
+		}
+	}
+	c.read(sub.Fields)
+	if extended {
+		c.shareNames()
+		c.fill(s, at, zone)
+	}
+	var visible map[string]bool
+	if extended {
+		visible = c.visible(sub.Earlier)
+	}
+	var out []FieldValue
+	for _, v := range c.entries {
+		if extended && !visible[v.field.ID.String()] {
+			if v.at >= 0 && !v.empty() {
+				c.add(v, ruleCondition, "is not shown, as its condition is not met: it must have no value")
+			}
+			continue
+		}
+		if text, ok := c.value(v); ok {
+			out = append(out, FieldValue{
+				FieldID: v.field.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: v.image, ImageSHA256: pictureHash(v.image),
+			})
+		}
+	}
+	if extended {
+		c.checkGroups(visible)
+	}
+	return out, c.err(extended)
+}
+
+// read finds the fields of a submission.
+func (c *valueCheck) read(fields []FieldSubmission) {
+	for i, in := range fields {
+		v := c.byID[in.FieldID]
+		switch {
+		case v == nil:
+			c.p.Add(fieldPath(i)+"fieldId", "names no field of this signer")
+			continue
+		case v.at >= 0:
+			c.p.Add(fieldPath(i)+"fieldId", "names a field that was given before")
+			continue
+		}
+		v.at, v.image = i, in.Image
+		if in.Text != nil {
+			v.text = *in.Text
+		}
+	}
+}
+
+// shareNames gives what was submitted for one of several fields of a name to the others.
+func (c *valueCheck) shareNames() {
+	byName := make(map[string]*entry)
+	for _, v := range c.entries {
+		if first := byName[v.field.Name]; v.at >= 0 && (first == nil || first.empty()) {
+			byName[v.field.Name] = v
+		}
+	}
+	for _, v := range c.entries {
+		first := byName[v.field.Name]
+		switch {
+		case first == nil || first == v:
+		case v.at < 0 || v.empty():
+			v.text, v.image = first.text, first.image
+			if v.at < 0 {
+				v.at = first.at
+			}
+		case v.field.Type.choice() && !first.empty(): // marked in both
+		case v.text != first.text || !bytes.Equal(v.image, first.image):
+			c.add(v, ruleType, "has another value than the field of the same name before it: they hold one value")
+		}
+	}
+}
+
+// fill puts in what the service knows: prefilled values of fields that were not given,
+// read-only values, and the time of signing.
+func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
+	for _, v := range c.entries {
+		f := v.field
+		fixed, set := f.prefilled(s), f.Attributes.ReadOnly
+		if f.Type == FieldSignedDate {
+			fixed, set = f.signedDate(at, zone), true
+		}
+		switch {
+		case set && v.at >= 0 && !v.empty() && !v.holds(fixed):
+			c.add(v, ruleReadOnly, "cannot be changed: leave its value out")
+		case set || v.at < 0:
+			v.text = fixed
+		}
+	}
+}
+
+// holds reports whether the entry is a text, as written or as a mark.
+func (v *entry) holds(text string) bool {
+	if v.field.Type.choice() {
+		checked, ok := parseCheckbox(v.text)
+		return ok && checked == (text == "true")
+	}
+	return v.field.Type != FieldSignedDate && v.text == text
+}
+
+// prefilled is what stands in the field before the signer enters anything.
+func (f *Field) prefilled(s *Signer) string {
+	switch {
+	case f.DefaultValue != "":
+		if f.Type.choice() {
+			if checked, _ := parseCheckbox(f.DefaultValue); !checked {
+				return ""
+			}
+			return "true"
+		}
+		return f.DefaultValue
+	case s == nil:
+	case f.Type == FieldName:
+		return s.Name
+	case f.Type == FieldEmail:
+		return s.Email
+	}
+	return ""
+}
+
+// Prefilled is what the signing page shows in the field at first.
+func (f *Field) Prefilled(s *Signer) string { return f.prefilled(s) }
+
+// visible are the ids of the fields whose conditions are met.
+func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
+	fields, entered := make([]ConditionField, 0, len(c.entries)), make(map[string]string, len(c.entries))
+	for _, v := range c.entries {
+		fields = append(fields, v.field.conditionField())
+		id := v.field.ID.String()
+		switch {
+		case v.empty():
+		case v.field.Type.choice():
+			entered[id] = "true"
+		case v.field.Type.Image():
+			entered[id] = "picture"
+		default:
+			entered[id] = v.text
+		}
+	}
+	return VisibleFields(fields, entered, earlier)
+}
+
+func (f *Field) conditionField() ConditionField {
+	a := f.Attributes
+	return ConditionField{ID: f.ID.String(), Name: f.Name, Type: f.Type, Group: a.Group, Option: a.Option, Condition: a.Condition}
+}
+
+// value checks a field that is shown. It returns the text to keep, and false if the
+// field stays empty.
+func (c *valueCheck) value(v *entry) (string, bool) {
+	f := v.field
+	switch {
+	case f.Type.Image():
+		if strings.TrimSpace(v.text) != "" {
+			c.add(v, ruleType, "is for fields that hold text; a %s field takes signatureImageBase64", f.Type)
+		}
+		if len(v.image) == 0 && f.Required {
+			c.require(v, "signatureImageBase64", fmt.Sprintf("is required for a %s field", f.Type))
+		}
+		return "", len(v.image) > 0
+	case len(v.image) > 0:
+		c.addAt(v, "signatureImageBase64", ruleType, fmt.Sprintf("is for signature, initial and stamp fields; a %s field takes textValue", f.Type))
+		return "", false
+	case f.Type == FieldCheckbox:
+		checked, ok := parseCheckbox(v.text)
+		switch {
+		case !ok:
+			c.add(v, ruleType, "must be true or false")
+		case f.Required && !checked && v.at < 0:
+			c.require(v, "", "")
+		case f.Required && !checked:
+			c.add(v, ruleRequired, "this box must be checked")
+		}
+		if checked {
+			return "true", true
+		}
+		return "false", ok && v.text != ""
+	case f.Type == FieldRadio:
+		checked, ok := parseCheckbox(v.text)
+		if !ok {
+			c.add(v, ruleType, `must be "true" if this choice is the chosen one, else "false" or nothing`)
+		}
+		return "true", checked
+	case v.empty():
+		if f.Required {
+			c.require(v, "textValue", "is required")
+		}
+		return "", false
+	}
+	for _, problem := range f.checkText(v.text) {
+		c.add(v, problem.rule, "%s", problem.text)
+	}
+	return v.text, true
+}
+
+// checkText says which rules a text breaks that is not empty.
+func (f *Field) checkText(text string) []ruleProblem {
+	p := Problems{}
+	var out []ruleProblem
+	add := func(rule, format string, args ...any) {
+		out = append(out, ruleProblem{rule, fmt.Sprintf(format, args...)})
+	}
+	most := maxLineValue
+	switch f.Type {
+	case FieldText:
+		most = maxTextValue
+	case FieldDate, FieldNumber, FieldSignedDate:
+		most = maxDateValue
+	}
+	if f.Type == FieldText && !f.Attributes.Comb {
+		CheckParagraph(p, "", text, 0, most)
+	} else {
+		CheckText(p, "", text, 0, most)
+	}
+	for _, problem := range p[""] {
+		add(ruleType, "%s", problem)
+	}
+	a := f.Attributes
+	if n := len([]rune(text)); a.MaxLength > 0 && n > a.MaxLength && n <= most {
+		add(ruleMaxLength, "must have at most %d characters", a.MaxLength)
+	}
+	switch f.Type {
+	case FieldCheckbox, FieldRadio:
+		if _, ok := parseCheckbox(text); !ok {
+			add(ruleType, "must be true or false")
+		}
+	case FieldEmail:
+		if CheckEmail(p, "email", text); len(p["email"]) > 0 {
+			add(ruleType, "must be an e-mail address")
+		}
+	case FieldSelect:
+		if !slices.Contains(a.Options, text) {
+			add(ruleOptions, "must be one of the field's options")
+		}
+	case FieldDate:
+		f.checkDate(text, add)
+	case FieldNumber:
+		f.checkNumber(text, add)
+	}
+	if a.Validation != nil && a.Validation.Pattern != "" && len(out) == 0 {
+		re, err := compilePattern(a.Validation.Pattern)
+		if err != nil || !re.MatchString(text) {
+			add(rulePattern, "must match the pattern %s", a.Validation.Pattern)
+		}
+	}
+	if a.Validation != nil && a.Validation.Message != "" && len(out) > 0 {
+		out[0].text = a.Validation.Message + " (" + out[0].text + ")"
+	}
+	return out
+}
+
+func (f *Field) checkDate(text string, add func(rule, format string, args ...any)) {
+	layout := f.dateLayout()
+	if layout == "" {
+		if !slices.ContainsFunc(dateLayouts, func(layout string) bool { _, ok := parseDate(text, layout); return ok }) {
+			add(ruleType, "must be a date, such as 2026-01-31")
+		}
+		return
+	}
+	at, ok := parseDate(text, layout)
+	if !ok {
+		pattern := f.Attributes.Format
+		if pattern == "" {
+			pattern = "yyyy-MM-dd"
+		}
+		add(ruleFormat, "must be a date written as %s", pattern)
+		return
+	}
+	if v := f.Attributes.Validation; v != nil {
+		if low, ok := parseDate(v.Min, isoDate); ok && at.Before(low) {
+			add(ruleMin, "must not be before %s", v.Min)
+		}
+		if high, ok := parseDate(v.Max, isoDate); ok && at.After(high) {
+			add(ruleMax, "must not be after %s", v.Max)
+		}
+	}
+}
+
+func (f *Field) checkNumber(text string, add func(rule, format string, args ...any)) {
+	n, ok := parseNumber(text)
+	if !ok {
+		add(ruleType, "must be a number, such as 1234.5")
+		return
+	}
+	a := f.Attributes
+	if most, err := strconv.Atoi(a.Format); err == nil && decimals(text) > most {
+		add(ruleFormat, "must have at most %s digits after the point", a.Format)
+	}
+	if a.Validation != nil {
+		if low, ok := parseNumber(a.Validation.Min); ok && n.Cmp(low) < 0 {
+			add(ruleMin, "must be at least %s", a.Validation.Min)
+		}
+		if high, ok := parseNumber(a.Validation.Max); ok && n.Cmp(high) > 0 {
+			add(ruleMax, "must be at most %s", a.Validation.Max)
+		}
+	}
+}
+
+// checkGroups requires that one choice of each group is chosen, or at most one.
+func (c *valueCheck) checkGroups(visible map[string]bool) {
+	type group struct {
+		first    *entry
+		required bool
+		chosen   int
+		given    bool
+	}
+	groups := make(map[string]*group)
+	var names []string
+	for _, v := range c.entries {
+		if v.field.Type != FieldRadio || !visible[v.field.ID.String()] {
+			continue
+		}
+		name := v.field.Attributes.Group
+		g := groups[name]
+		if g == nil {
+			g = &group{first: v}
+			groups[name], names = g, append(names, name)
+		}
+		g.required = g.required || v.field.Required
+		g.given = g.given || v.at >= 0
+		if !v.empty() {
+			g.chosen++
+		}
+	}
+	for _, name := range names {
+		switch g := groups[name]; {
+		case g.chosen > 1:
+			c.add(g.first, ruleGroup, "only one choice of the group %s can be chosen", name)
+		case g.chosen == 0 && g.required:
+			c.note(g.first, ruleRequired, "a choice of the group "+name+" is required")
+			c.p.Add("fields", "a choice of the group %s is required", name)
+		}
+	}
+}
+
+// add notes that the text of an entry breaks a rule.
+func (c *valueCheck) add(v *entry, rule, format string, args ...any) {
+	member := "textValue"
+	if v.field.Type.Image() && rule != ruleType {
+		member = "signatureImageBase64"
+	}
+	c.addAt(v, member, rule, fmt.Sprintf(format, args...))
+}
+
+func (c *valueCheck) addAt(v *entry, member, rule, text string) {
+	c.note(v, rule, text)
+	if v.field.Attributes.Named {
+		text = "field " + v.field.Name + ": " + text
+	}
+	path := "fields"
+	if v.at >= 0 {
+		path = fieldPath(v.at) + member
+	}
+	c.p.Add(path, "%s", text)
+}
+
+// require notes that a field has no value and needs one.
+func (c *valueCheck) require(v *entry, member, text string) {
+	if v.at >= 0 {
+		c.addAt(v, member, ruleRequired, text)
+		return
+	}
+	c.note(v, ruleRequired, "is required")
+	name := v.field.ID.String()
+	if v.field.Attributes.Named {
+		name = v.field.Name
+	}
+	c.p.Add("fields", "the required %s field %s on page %d is missing", v.field.Type, name, v.field.Page)
+}
+
+func (c *valueCheck) note(v *entry, rule, text string) {
+	c.broken = append(c.broken, map[string]any{"fieldId": v.field.ID, "name": v.field.Name, "rule": rule, "message": text})
+}
+
+// err is all that was noted; for an envelope that uses more than the interface knows,
+// with the fields and rules as details.
+func (c *valueCheck) err(extended bool) error {
+	err := c.p.Err()
+	var refused *Error
+	if extended && len(c.broken) > 0 && errors.As(err, &refused) {
+		refused.Details = map[string]any{"fields": c.broken}
+	}
+	return err
+}
+
+func parseCheckbox(s string) (checked, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true", "1", "yes", "on", "checked", "x", "✓":
+		return true, true
+	case "", "false", "0", "no", "off", "unchecked":
+		return false, true
+	}
+	return false, false
+}
+
+// Checked reports whether a value is the mark of a checkbox or a radio field.
+func (f *Field) Checked(value string) bool { return f.Type.choice() && value == "true" }
+
+// ChosenName is the name that the sender gave the field; "" if none.
+func (f *Field) ChosenName() string {
+	if !f.Attributes.Named {
+		return ""
+	}
+	return f.Name
+}
+
+// Cells is how many cells of one character each the field has; 0: it has none.
+func (f *Field) Cells() int {
+	if !f.Attributes.Comb {
+		return 0
+	}
+	return f.Attributes.MaxLength
+}

@@ -1,0 +1,144 @@
+package models
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Dates and numbers as fields hold them.
+
+// isoDate is the layout of bounds, and of dates that have a bound and no format.
+const isoDate = time.DateOnly
+
+// signedDateFormat is the pattern of a signed_date field that has none.
+const signedDateFormat = "yyyy-MM-dd HH:mm"
+
+// maxDateFormat bounds a date pattern, in characters.
+const maxDateFormat = 40
+
+// dateTokens are what a date pattern is made of, the longer ones first.
+var dateTokens = []struct {
+	token, layout string
+	clock         bool // of a time of day
+}{
+	{"yyyy", "2006", false}, {"MM", "01", false}, {"M", "1", false}, {"dd", "02", false}, {"d", "2", false},
+	{"HH", "15", true}, {"mm", "04", true},
+}
+
+// DateLayout translates a pattern such as dd.MM.yyyy to a layout of package time.
+// clock permits HH and mm.
+func DateLayout(pattern string, clock bool) (string, error) {
+	bad := func(format string, args ...any) (string, error) {
+		return "", fmt.Errorf("must be a date pattern of yyyy, MM or M, dd or d%s, such as dd.MM.yyyy: %s",
+			map[bool]string{true: ", HH, mm"}[clock], fmt.Sprintf(format, args...))
+	}
+	if len([]rune(pattern)) > maxDateFormat {
+		return bad("it has more than %d characters", maxDateFormat)
+	}
+	var layout strings.Builder
+	seen := make(map[byte]bool) // the first letters of tokens
+	rest := pattern
+next:
+	for rest != "" {
+		for _, t := range dateTokens {
+			if after, ok := strings.CutPrefix(rest, t.token); ok && (clock || !t.clock) {
+				if seen[t.token[0]] {
+					return bad("%s stands twice", t.token)
+				}
+				seen[t.token[0]] = true
+				layout.WriteString(t.layout)
+				rest = after
+				continue next
+			}
+		}
+		r := []rune(rest)[0]
+		if !strings.ContainsRune(" ./-:,年月日", r) {
+			return bad("%q is none of them", r)
+		}
+		layout.WriteRune(r)
+		rest = strings.TrimPrefix(rest, string(r))
+	}
+	if !seen['y'] || !seen['M'] || !seen['d'] || seen['H'] != seen['m'] {
+		return bad("it names year, month and day, and hours together with minutes")
+	}
+	return layout.String(), nil
+}
+
+// parseDate reads a date that was written in a layout.
+func parseDate(text, layout string) (time.Time, bool) {
+	at, err := time.Parse(layout, strings.TrimSpace(text))
+	return at, err == nil
+}
+
+// dateLayouts are the ways to write a date that a signer's page may send. The
+// text is kept as it was written.
+var dateLayouts = []string{
+	time.DateOnly, time.RFC3339, "2006/01/02", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006", "02.01.2006", "2.1.2006",
+	"02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2006年1月2日",
+}
+
+// dateLayout is the one layout of a date field's value; "" if it may be written in
+// any of dateLayouts.
+func (f *Field) dateLayout() string {
+	a := f.Attributes
+	if a.Format != "" {
+		layout, err := DateLayout(a.Format, false)
+		if err == nil {
+			return layout
+		}
+	}
+	if a.Validation != nil && (a.Validation.Min != "" || a.Validation.Max != "") {
+		return isoDate
+	}
+	return ""
+}
+
+// signedDate is the value of a signed_date field: the time in the signer's zone, and
+// how far that is from UTC.
+func (f *Field) signedDate(at time.Time, zone *time.Location) string {
+	pattern := f.Attributes.Format
+	if pattern == "" {
+		pattern = signedDateFormat
+	}
+	layout, err := DateLayout(pattern, true)
+	if err != nil {
+		layout = isoDate
+	}
+	return at.In(zone).Format(layout + " (UTC-07:00)")
+}
+
+// maxTimeZone bounds the name of a time zone, in bytes.
+const maxTimeZone = 64
+
+// timeZone is the zone of a name such as Europe/Berlin; nil: UTC.
+func timeZone(p Problems, path string, name *string) *time.Location {
+	if name == nil || *name == "" {
+		return time.UTC
+	}
+	if len(*name) <= maxTimeZone && *name != "Local" {
+		if zone, err := time.LoadLocation(*name); err == nil {
+			return zone
+		}
+	}
+	p.Add(path, "must be the name of a time zone, such as Europe/Berlin")
+	return time.UTC
+}
+
+var number = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,10})?$`)
+
+// parseNumber reads a decimal number: at most 15 digits before and 10 after the point.
+func parseNumber(text string) (*big.Rat, bool) {
+	if !number.MatchString(text) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// decimals is how many digits stand after the point of a number.
+func decimals(text string) int {
+	_, after, _ := strings.Cut(text, ".")
+	return len(after)
+}

@@ -1,0 +1,194 @@
+package seal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/go-text/typesetting/segmenter"
+
+	"countersign/seal/text"
+)
+
+// drawValue draws one value into its field.
+func drawValue(c *canvas, v Value, signer string) error {
+	switch v.Kind {
+	case Signature, Initial, Stamp:
+		c.image(v.X, v.Y, v.W, v.H, v.PNG)
+		c.hidden(v.X, v.Y, v.W, v.H, signer)
+	case Checkbox:
+		drawCheck(c, v)
+	case Radio:
+		drawRadio(c, v)
+	case Date, Text, Name, Email, Company, Title, SignedDate, Number, Select, Attachment:
+		if v.Cells > 0 {
+			return drawComb(c, v)
+		}
+		return drawText(c, v)
+	default:
+		return fmt.Errorf("seal: unknown kind of field %q", v.Kind)
+	}
+	return c.err
+}
+
+// empty reports whether there is nothing to draw.
+func (v *Value) empty() bool {
+	switch v.Kind {
+	case Signature, Initial, Stamp:
+		return len(v.PNG) == 0
+	case Checkbox, Radio:
+		return !v.Checked
+	}
+	return v.Text == ""
+}
+
+// drawCheck draws a check mark as a path, with the mark as hidden text.
+func drawCheck(c *canvas, v Value) {
+	side := min(v.W, v.H) * 0.8
+	x, y := v.X+(v.W-side)/2, v.Y+(v.H-side)/2
+	at := func(op string, px, py float64) { c.op(op, x+px*side, c.h-(y+py*side)) }
+	c.op("q")
+	c.stroke(ink)
+	c.op("w", side*0.14)
+	c.op("J", 1)
+	c.op("j", 1)
+	at("m", 0.10, 0.55)
+	at("l", 0.38, 0.85)
+	at("l", 0.92, 0.15)
+	c.op("S")
+	c.op("Q")
+	c.hidden(v.X, v.Y, v.W, v.H, "✓")
+}
+
+// drawRadio draws the mark of a choice, a disc, with a mark as hidden text.
+func drawRadio(c *canvas, v Value) {
+	const kappa = 0.5522847498 // a quarter of a circle as a Bézier curve
+	r := min(v.W, v.H) * 0.3
+	x, y := v.X+v.W/2, c.h-(v.Y+v.H/2)
+	c.op("q")
+	c.fill(ink)
+	c.op("m", x+r, y)
+	for _, q := range [4][2]float64{{0, 1}, {-1, 0}, {0, -1}, {1, 0}} { // where the quarters end
+		fx, fy := q[1], -q[0] // where they begin
+		c.op("c", x+r*(fx+kappa*q[0]), y+r*(fy+kappa*q[1]), x+r*(q[0]+kappa*fx), y+r*(q[1]+kappa*fy), x+r*q[0], y+r*q[1])
+	}
+	c.op("f")
+	c.op("Q")
+	c.hidden(v.X, v.Y, v.W, v.H, "●")
+}
+
+// Bounds of text sizes in points. Below minWrapped nothing is broken into
+// lines, it only shrinks until it fits: a value is never cut.
+const (
+	maxTextSize = 12.0
+	minOneLine  = 8.0
+	minWrapped  = 4.0
+	lineFactor  = 1.2
+)
+
+// drawText fits text into its field: on one line if that stays readable, else
+// broken into lines, else as small as it must be. A font size that the field names
+// is kept where the text fits into the field with it.
+func drawText(c *canvas, v Value) error {
+	lines, size, err := fitText(c.t.lib, v.Text, v.W-2, v.H, v.FontSize)
+	if err != nil {
+		return err
+	}
+	f := face{text.Sans, size, ink}
+	// The block is centred; a line's ink lies between ascender and descender.
+	y := v.Y + (v.H-float64(len(lines))*size*lineFactor)/2 + size*0.93
+	for _, l := range lines {
+		c.show(f, v.X+1+indent(v.Align, v.W-2, l.Width*size/1000), y, l)
+		y += size * lineFactor
+	}
+	return c.err
+}
+
+// indent is how far from the left edge a line begins.
+func indent(align string, width, line float64) float64 {
+	switch align {
+	case "center":
+		return max(0, (width-line)/2)
+	case "right":
+		return max(0, width-line)
+	}
+	return 0
+}
+
+// drawComb draws each character into the middle of its cell. Marks that join the
+// character before them stay with it.
+func drawComb(c *canvas, v Value) error {
+	cell := v.W / float64(v.Cells)
+	letters := graphemes(v.Text)
+	lines := make([]text.Line, 0, len(letters))
+	size := min(maxTextSize, v.H/lineFactor)
+	if v.FontSize > 0 {
+		size = min(v.FontSize, v.H/lineFactor)
+	}
+	for _, letter := range letters {
+		all, err := c.t.lib.Wrap(text.Sans, letter, 0, 0)
+		if err != nil {
+			return err
+		}
+		line := text.Line{}
+		if len(all) > 0 {
+			line = all[0]
+		}
+		size = min(size, cell/max(line.Width, 1)*1000)
+		lines = append(lines, line)
+	}
+	first := 0
+	switch v.Align {
+	case "center":
+		first = max(0, (v.Cells-len(lines))/2)
+	case "right":
+		first = max(0, v.Cells-len(lines))
+	}
+	y := v.Y + (v.H-size*lineFactor)/2 + size*0.93
+	for i, l := range lines {
+		x := v.X + float64(first+i)*cell + (cell-l.Width*size/1000)/2
+		c.show(face{text.Sans, size, ink}, math.Max(x, v.X), y, l)
+	}
+	return c.err
+}
+
+// fitText breaks a text into lines for a box. wanted is the size that is kept if the
+// text fits; 0: the largest that does, up to maxTextSize.
+func fitText(lib *text.Library, s string, w, h, wanted float64) ([]text.Line, float64, error) {
+	one, err := lib.Wrap(text.Sans, s, 0, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	widest := 1.0
+	for _, l := range one {
+		widest = max(widest, l.Width)
+	}
+	largest := maxTextSize
+	if wanted > 0 {
+		largest = wanted
+	}
+	size := min(largest, h/lineFactor/float64(len(one)), w/widest*1000)
+	if size >= min(largest, minOneLine) || h < 2*minWrapped*lineFactor {
+		return one, size, nil
+	}
+	for try := min(largest, h/lineFactor/2); try >= minWrapped && try > size; try -= 0.5 {
+		lines, err := lib.Wrap(text.Sans, s, w/try*1000, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		if float64(len(lines))*try*lineFactor <= h {
+			return lines, try, nil
+		}
+	}
+	return one, size, nil
+}
+
+// graphemes are the characters of a text as people count them.
+func graphemes(s string) []string {
+	var seg segmenter.Segmenter
+	seg.Init([]rune(s))
+	var out []string
+	for it := seg.GraphemeIterator(); it.Next(); {
+		out = append(out, string(it.Grapheme().Text))
+	}
+	return out
+}
