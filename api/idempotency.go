@@ -184,6 +184,10 @@ func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err er
 			}
 			return nil, nil, bodyError(err)
 		}
+		if _, err = f.Seek(0, io.SeekStart); err != nil {
+			discard()
+			return nil, nil, fmt.Errorf("digest body: %w", err)
+		}
 		body = f
 	}
 	h := sha256.New()
