@@ -89,26 +89,27 @@ func (c *copier) copy(ctx context.Context) error {
 			return err
 		}
 	}
-	buf := make([]byte, min(verify.CopyBuffer, c.size))
-	for at := int64(0); at < c.size; at += int64(len(buf)) {
+	buf := verify.NewBuffer()
+	defer buf.Free()
+	for at := int64(0); at < c.size; at += verify.CopyBuffer {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buf = buf[:min(int64(len(buf)), c.size-at)]
-		if err := verify.ReadFull(c.in, buf, at); err != nil {
+		b := buf[:min(verify.CopyBuffer, c.size-at)]
+		if err := verify.ReadFull(c.in, b, at); err != nil {
 			return fmt.Errorf("reading the original: %w", err)
 		}
-		if _, err := c.out.WriteAt(buf, int64(len(c.head))+at); err != nil {
+		if _, err := c.out.WriteAt(b, int64(len(c.head))+at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
-		c.pieces <- chunk{at, int64(len(buf))} // there is room for all
+		c.pieces <- chunk{at, int64(len(b))} // there is room for all
 		if !c.marksByHash {
-			if err := c.marks.Scan(buf); err != nil {
+			if err := c.marks.Scan(b); err != nil {
 				return err
 			}
 		}
 		if c.mentions != nil {
-			c.mentions.Scan(buf)
+			c.mentions.Scan(b)
 		}
 	}
 	return nil
@@ -128,21 +129,22 @@ func (c *copier) hash(ctx context.Context) error {
 			return err
 		}
 	}
-	buf := make([]byte, min(verify.CopyBuffer, c.size))
+	buf := verify.NewBuffer()
+	defer buf.Free()
 	for p := range c.pieces {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buf = buf[:p.size]
-		if err := verify.ReadFull(c.out, buf, int64(len(c.head))+p.at); err != nil {
+		b := buf[:p.size]
+		if err := verify.ReadFull(c.out, b, int64(len(c.head))+p.at); err != nil {
 			return fmt.Errorf("reading back: %w", err)
 		}
-		file.Write(buf)
+		file.Write(b)
 		if own != file {
-			own.Write(buf)
+			own.Write(b)
 		}
 		if c.marksByHash {
-			if err := c.marks.Scan(buf); err != nil {
+			if err := c.marks.Scan(b); err != nil {
 				return err
 			}
 		}
@@ -170,7 +172,8 @@ func writeBack(out *os.File, b []byte, at int64) error {
 	if _, err := out.WriteAt(b, at); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
-	back := make([]byte, min(verify.CopyBuffer, len(b)))
+	back := verify.NewBuffer()
+	defer back.Free()
 	for len(b) > 0 {
 		part := back[:min(len(back), len(b))]
 		if err := verify.ReadFull(out, part, at); err != nil {

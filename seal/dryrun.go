@@ -42,7 +42,7 @@ func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 		return nil, err
 	}
 	facts.plain = !a.remarkable
-	return facts, a.walk(ctx)
+	return facts, readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
 }
 
 type zeroReader struct{}

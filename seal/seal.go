@@ -193,12 +193,13 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 
+	defer func() { a.w.Free() }() // all who read it have ended then
 	if err := s.prepareStamp(ctx, a); err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 
 	// What the file holds is hashed, which takes longest, while the original is
-	// being copied and the rest is being made and read.
+	// being copied, the rest is being made, and the seal and the pages are read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := newCopier(out, &job, head, mentions)
@@ -218,8 +219,12 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 		go func() { record <- verify.OpenRecord(a.record) }()
 		err = c.end(a.ending())
 	}
+	var found *verify.Found
 	if err == nil {
-		err = a.walk(ctx)
+		found, err = verify.Find(ctx, out, a.w.Offset())
+	}
+	if err == nil {
+		err = found.ReadPages(ctx)
 	}
 	if err != nil {
 		cancel()
@@ -231,7 +236,7 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if hex.EncodeToString(c.done.Original) != job.sha256() {
 		return Result{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
 	}
-	c.done.Record = <-record
+	c.done.Record, c.done.Found = <-record, found
 	return s.finish(ctx, out, a, c.done)
 }
 
@@ -256,16 +261,6 @@ func (a *assembly) ending() sealTail {
 	base := a.w.Offset() - int64(len(a.w.Bytes()))
 	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
 	return sealTail{bytes: a.w.Bytes(), signature: a.sig.contents - base}
-}
-
-// walk reads the pages of the file that results, while the original is being
-// copied, unless they are few. That the file then holds just this is shown by
-// reading it back.
-func (a *assembly) walk(ctx context.Context) error {
-	if a.file == nil {
-		return nil
-	}
-	return readPages(ctx, concatReader{a.job.Original, a.job.Size, a.w.Bytes()}, a.w.Offset())
 }
 
 // readPages opens a file and reads every page of it.
@@ -399,7 +394,7 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *
 	if err != nil {
 		return verify.Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
-	if x.Embedded { // others have been read already
+	if x.Embedded && (done == nil || done.Found == nil) { // others have been read already
 		if err := readPages(ctx, out, size); err != nil {
 			return verify.Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // Increment is an incremental update (7.5.6) in the making: the bytes that
@@ -149,7 +150,27 @@ const deflateThreshold = 512
 // Grow makes room for more objects, of so many bytes in all.
 func (w *Increment) Grow(objects, size int) {
 	w.objects = slices.Grow(w.objects, objects)
+	if memory, ok := increments.Get().(*[]byte); ok && cap(*memory) >= len(w.buf)+size {
+		w.buf = append((*memory)[:0], w.buf...)
+	}
 	w.buf = slices.Grow(w.buf, size)
+}
+
+// increments is the memory of those that are not needed any more.
+//
+//nolint:gochecknoglobals // a free list
+var increments sync.Pool
+
+// maxKept bounds what is kept of one, in bytes.
+const maxKept = 4 << 20
+
+// Free keeps the memory for another increment. Neither this one nor what Bytes
+// returned may be used afterwards.
+func (w *Increment) Free() {
+	if memory := w.buf; cap(memory) <= maxKept {
+		increments.Put(&memory)
+	}
+	w.buf = nil
 }
 
 // AddStream writes a new stream, compressed if that makes it smaller.

@@ -171,13 +171,23 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		w.pages++
 		return w.visit(&w.page)
 	}
-	list, err := w.f.Array(kids)
+	list, err := w.f.Resolve(kids)
 	if err != nil {
 		return err
 	}
+	if !list.IsArray() {
+		return damaged("expected an array")
+	}
 	p := *inherited
 	p.inherit(d, ref)
-	for _, k := range list {
+	for i := 1; ; { // there may be thousands: no list is made of them
+		k, end, err := list.element(i)
+		if err != nil {
+			return damaged("expected an array")
+		}
+		if k == nil {
+			return nil
+		}
 		kid, ok := k.Ref()
 		if !ok {
 			return damaged("page tree: a kid of object %d is not a reference", ref.Num)
@@ -185,8 +195,8 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 		if err := w.node(kid, &p, depth+1); err != nil {
 			return err
 		}
+		i = end
 	}
-	return nil
 }
 
 // inherit takes over what a node says for itself and its descendants.

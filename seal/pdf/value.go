@@ -253,20 +253,33 @@ func (v Value) Array() ([]Value, error) {
 	}
 	out := make([]Value, 0, max(4, len(v)/16))
 	for i := 1; ; {
-		i = skipSpace(v, i)
-		if i >= len(v) {
-			return nil, errEnd
-		}
-		if v[i] == ']' {
-			return out, nil
-		}
-		stop, err := skipValue(v, i, 1)
+		element, end, err := v.element(i)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v[i:stop:stop])
-		i = stop
+		if element == nil {
+			return out, nil
+		}
+		out = append(out, element)
+		i = end
 	}
+}
+
+// element returns the element of an array that begins at or after v[i], and where
+// it ends. There is none after the last one.
+func (v Value) element(i int) (Value, int, error) {
+	i = skipSpace(v, i)
+	if i >= len(v) {
+		return nil, i, errEnd
+	}
+	if v[i] == ']' {
+		return nil, i, nil
+	}
+	end, err := skipValue(v, i, 1)
+	if err != nil {
+		return nil, i, err
+	}
+	return v[i:end:end], end, nil
 }
 
 // Bytes returns what a literal or hexadecimal string holds (7.3.4).

@@ -150,12 +150,13 @@ func findLastSeal(ctx context.Context, r io.ReaderAt, size int64) (searchResult,
 	tried := 0
 	trace := []byte(strings.ToUpper(hex.EncodeToString([]byte(manifest.AttachmentKey))))
 	overlap := int64(len(trace))
-	buf := make([]byte, CopyBuffer+overlap)
+	buf := NewBuffer()
+	defer buf.Free()
 	for end := size; end > 0; {
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		from := max(0, end-CopyBuffer)
+		from := max(0, end-CopyBuffer+overlap)
 		b := buf[:min(size, end+overlap)-from]
 		if err := ReadFull(r, b, from); err != nil {
 			return out, fmt.Errorf("seal: reading: %w", err)
@@ -190,6 +191,25 @@ func findLastSeal(ctx context.Context, r io.ReaderAt, size int64) (searchResult,
 		end = from
 	}
 	return out, nil
+}
+
+// Found is the seal of a file, looked for while its signature does not stand in it
+// yet: that is the only part of a file which finding the seal does not read.
+type Found struct{ result searchResult }
+
+// Find looks for the seal of a file that is complete but for the seal's signature.
+func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
+	result, err := findLastSeal(ctx, r, size)
+	return &Found{result}, err
+}
+
+// ReadPages reads every page of the file that was sealed. Without a seal there are none.
+func (f *Found) ReadPages(ctx context.Context) error {
+	if f.result.seal == nil {
+		return nil
+	}
+	_, err := f.result.seal.file.Walk(func(*pdf.Page) error { return ctx.Err() })
+	return err
 }
 
 // ResemblesSeal reports whether an upload holds what would be taken for its seal

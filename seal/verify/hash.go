@@ -9,10 +9,26 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // CopyBuffer is how much of a file is read at once, in bytes.
 const CopyBuffer = 256 << 10
+
+// Buffer is memory for reading a file.
+type Buffer [CopyBuffer]byte
+
+//nolint:gochecknoglobals // a free list
+var buffers = sync.Pool{New: func() any { return new(Buffer) }}
+
+// NewBuffer returns a buffer, whose content is of another file. It should be freed.
+func NewBuffer() *Buffer {
+	b, _ := buffers.Get().(*Buffer) // there is nothing else
+	return b
+}
+
+// Free keeps the buffer for who needs one next.
+func (b *Buffer) Free() { buffers.Put(b) }
 
 // Prefix is the beginning of a file that has been read back and hashed.
 type Prefix struct {
@@ -21,8 +37,10 @@ type Prefix struct {
 	Original []byte              // hash of the original in it
 	Marks    Marks               // in it
 	Begun    map[int64]hash.Hash // what precedes each signature in it, by where that stands
-	// record is the seal record that was written, read already; nil if it was not.
+	// Record is the seal record that was written, read already; nil if it was not.
 	Record *OpenedRecord
+	// Found is the file's seal, found already; nil if it was not looked for.
+	Found *Found
 }
 
 // byteRangeGap is what a signature leaves out of the bytes that it covers, which end at end.
@@ -139,12 +157,13 @@ func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at
 	if to <= from {
 		return nil
 	}
-	buf := make([]byte, min(CopyBuffer, to-from))
+	buf := NewBuffer()
+	defer buf.Free()
 	for at := from; at < to; {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b := buf[:min(int64(len(buf)), to-at)]
+		b := buf[:min(CopyBuffer, to-at)]
 		if err := ReadFull(r, b, at); err != nil {
 			return fmt.Errorf("seal: reading: %w", err)
 		}

@@ -123,9 +123,14 @@ func (e *examiner) stop(code Code, v values) error {
 // findSeal looks for the revision that was sealed, which is then read alone:
 // nothing that follows it takes part in finding signature, record, original and pages.
 func (e *examiner) findSeal(ctx context.Context) error {
-	found, err := findLastSeal(ctx, e.r, e.size)
-	if err != nil {
-		return err
+	var found searchResult
+	if e.done != nil && e.done.Found != nil {
+		found = e.done.Found.result
+	} else {
+		var err error
+		if found, err = findLastSeal(ctx, e.r, e.size); err != nil {
+			return err
+		}
 	}
 	if found.seal == nil {
 		return e.noSeal(ctx, found)
