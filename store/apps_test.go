@@ -1,0 +1,214 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestAppsAreChecked: when they are made and when they are changed, and a change
+// that is refused changes nothing.
+func TestAppsAreChecked(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		long := strings.Repeat("x", 256)
+		for want, c := range map[string]struct {
+			name    string
+			plan    models.Plan
+			tenants []string
+		}{
+			"validation_error name":       {"", models.PlanFree, nil},
+			"validation_error plan":       {"A", "gold", nil},
+			"validation_error tenants[1]": {"A", models.PlanFree, []string{"t", long}},
+		} {
+			_, _, err := s.CreateApp(ctx, c.name, c.plan, c.tenants)
+			assert.Equal(t, want, refusalOf(t, err))
+		}
+		app, _, err := s.CreateApp(ctx, "A", models.PlanFree, []string{"t"})
+		require.NoError(t, err)
+		other, _, err := s.CreateApp(ctx, "Other", models.PlanPro, nil)
+		require.NoError(t, err)
+		empty, gold, address := "", models.Plan("gold"), "nobody"
+		for want, c := range map[string]store.AppChange{
+			"validation_error name": {Name: &empty}, "validation_error plan": {Plan: &gold}, "validation_error contact": {Contact: &address},
+			"validation_error tenants[0]": {Tenants: &[]string{long}},
+		} {
+			_, err := s.UpdateApp(ctx, app.ID, c)
+			assert.Equal(t, want, refusalOf(t, err))
+		}
+		unchanged, err := s.App(ctx, app.ID)
+		require.NoError(t, err)
+		assert.Equal(t, app, unchanged)
+		assert.Equal(t, clock.Now(), unchanged.CreatedAt.UTC())
+
+		name, contact, plan := "B", "ops@example.com", models.PlanEnterprise
+		for _, c := range []store.AppChange{{Name: &name}, {Contact: &contact}, {Plan: &plan}, {Tenants: &[]string{"u", "v"}}} {
+			_, err = s.UpdateApp(ctx, app.ID, c)
+			require.NoError(t, err)
+		}
+		changed, err := s.App(ctx, app.ID)
+		require.NoError(t, err)
+		assert.Equal(t, []any{"B", "ops@example.com", models.PlanEnterprise, []string{"u", "v"}}, []any{changed.Name, changed.Contact, changed.Plan, changed.Tenants})
+		assert.Equal(t, app.ClientID, changed.ClientID)
+		changed, err = s.UpdateApp(ctx, app.ID, store.AppChange{Contact: &empty, Tenants: &[]string{}})
+		require.NoError(t, err)
+		assert.Equal(t, []any{"", []string{}, "B"}, []any{changed.Contact, changed.Tenants, changed.Name})
+		same, err := s.App(ctx, other.ID)
+		require.NoError(t, err)
+		assert.Equal(t, other, same, "nothing of it was changed")
+
+		for _, id := range []uuid.UUID{app.ID, app.ClientID} {
+			found, err := s.AppByAnyID(ctx, id)
+			require.NoError(t, err)
+			assert.Equal(t, app.ID, found.ID)
+		}
+		unknown := uuid.New()
+		_, err1 := s.AppByAnyID(ctx, unknown)
+		_, err2 := s.App(ctx, unknown)
+		_, err3 := s.UpdateApp(ctx, unknown, store.AppChange{Name: &name})
+		_, err4 := s.AddSecret(ctx, unknown, time.Hour)
+		_, err5 := s.App(ctx, app.ClientID)
+		_, err6 := s.CreateWebhook(ctx, unknown, "https://example.com", models.WebhookEvents, "")
+		for i, err := range []error{err1, err2, err3, err4, err5, err6, s.EndClientSecret(ctx, unknown, unknown)} {
+			require.ErrorIs(t, err, models.ErrNotFound, i)
+		}
+		assert.Equal(t, models.DefaultPlans().Limits(models.PlanPro), s.PlanLimits(models.PlanPro))
+	})
+}
+
+// TestClientSecrets: each is good until its end and not at it, the newest is
+// never ended, and no app's secret opens another.
+func TestClientSecrets(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		app, first, err := s.CreateApp(ctx, "A", models.PlanFree, nil)
+		require.NoError(t, err)
+		other, others, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
+		require.NoError(t, err)
+		good := func(app *models.App, secret string) bool {
+			got, err := s.Authenticate(ctx, app.ClientID.String(), secret)
+			if err != nil {
+				require.ErrorIs(t, err, models.ErrNotFound)
+				return false
+			}
+			require.Equal(t, app.ID, got.ID)
+			return true
+		}
+		list := func(app *models.App) []models.ClientSecret {
+			all, err := s.ClientSecrets(ctx, app.ID)
+			require.NoError(t, err)
+			return all
+		}
+		assert.False(t, good(app, others))
+		clock.Add(time.Minute)
+		second, err := s.AddSecret(ctx, app.ID, time.Hour)
+		require.NoError(t, err)
+		assert.Equal(t, []bool{true, true, true}, []bool{good(app, first), good(app, second), good(other, others)})
+		require.Len(t, list(app), 2)
+		assert.Equal(t, clock.Now(), list(app)[0].CreatedAt.UTC(), "the newest first")
+		assert.Nil(t, list(app)[0].ExpiresAt)
+		assert.Equal(t, clock.Now().Add(time.Hour), list(app)[1].ExpiresAt.UTC())
+		require.Len(t, list(other), 1)
+		assert.Nil(t, list(other)[0].ExpiresAt, "the other app's stays")
+
+		// Another one ends those before no later than they would have.
+		clock.Add(30 * time.Minute)
+		third, err := s.AddSecret(ctx, app.ID, time.Hour)
+		require.NoError(t, err)
+		clock.Add(30*time.Minute - time.Microsecond)
+		assert.Equal(t, []bool{true, true, true}, []bool{good(app, first), good(app, second), good(app, third)})
+		require.Len(t, list(app), 3)
+		clock.Add(time.Microsecond)
+		assert.Equal(t, []bool{false, true, true}, []bool{good(app, first), good(app, second), good(app, third)})
+		require.Len(t, list(app), 2)
+		hook, err := s.CreateWebhook(ctx, app.ID, "https://example.com", models.WebhookEvents, "")
+		require.NoError(t, err)
+		d, err := s.PingWebhook(ctx, app.ID, hook.ID)
+		require.NoError(t, err)
+		job, err := s.DeliveryJob(ctx, d.ID)
+		require.NoError(t, err)
+		assert.Equal(t, [][]byte{[]byte(third), []byte(second)}, job.Secrets, "those that hold, the newest first")
+
+		newest, older := list(app)[0].ID, list(app)[1].ID
+		assert.Equal(t, "secret_newest", refusalOf(t, s.EndClientSecret(ctx, app.ID, newest)))
+		require.NoError(t, s.EndClientSecret(ctx, app.ID, older))
+		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, older), models.ErrNotFound, "it has ended")
+		require.ErrorIs(t, s.EndClientSecret(ctx, app.ID, list(other)[0].ID), models.ErrNotFound)
+		assert.Equal(t, []bool{false, true, true}, []bool{good(app, second), good(app, third), good(other, others)})
+		job, err = s.DeliveryJob(ctx, d.ID)
+		require.NoError(t, err)
+		assert.Equal(t, [][]byte{[]byte(third)}, job.Secrets)
+	})
+}
+
+// TestPlansAreCounted: each app's envelopes, month by month, to the last one that
+// the plan has; a plan of which nothing is known sends none.
+func TestPlansAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			clock, url := testkit.NewClock(), testkit.DatabaseURL(t, kind)
+			plans := models.DefaultPlans()
+			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			_, err = s.Migrate(t.Context())
+			require.NoError(t, err)
+			ctx := t.Context()
+			f := newFixture(t, s, clock)
+			free, _, err := s.CreateApp(ctx, "Free", models.PlanFree, nil)
+			require.NoError(t, err)
+			limit := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
+			require.Positive(t, limit)
+			used := func(app *models.App) int {
+				n, err := s.EnvelopesUsed(ctx, app.ID)
+				require.NoError(t, err)
+				return n
+			}
+			enterprise := f.app
+			for range limit + 1 {
+				f.sent(1, nil)
+			}
+			f.app = free
+			for n := range limit {
+				assert.Equal(t, n, used(free))
+				f.sent(1, nil)
+			}
+			assert.Equal(t, []int{limit, limit + 1}, []int{used(free), used(enterprise)})
+			send := func() error {
+				e, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
+				require.NoError(t, err)
+				e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
+				return s.Create(ctx, e)
+			}
+			assert.Equal(t, "plan_limit_reached", refusalOf(t, send()))
+			assert.Equal(t, limit, used(free), "what was refused is not counted")
+			clock.Add(31 * 24 * time.Hour)
+			assert.Zero(t, used(free), "another month")
+			require.NoError(t, send())
+			assert.Equal(t, 1, used(free))
+			_, err = openRaw(t, kind, url).ExecContext(ctx, "UPDATE apps SET plan = 'gold' WHERE id = '"+free.ID.String()+"'")
+			require.NoError(t, err)
+			require.ErrorContains(t, send(), `unknown plan "gold"`)
+		})
+	}
+}
+
+// TestMonths: a period begins with the month, in UTC.
+func TestMonths(t *testing.T) {
+	t.Parallel()
+	west := time.FixedZone("west", -5*3600)
+	assert.Equal(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 20, 0, 0, 0, west)))
+	assert.Equal(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), store.PeriodStart(time.Date(2026, 11, 30, 18, 59, 0, 0, west)))
+}

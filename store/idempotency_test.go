@@ -1,0 +1,166 @@
+package store_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestRepeatedRequests: what was answered is answered the same, what is worked on
+// waits, and what ran out is taken anew.
+func TestRepeatedRequests(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		const keep, inFlight = 24 * time.Hour, 30 * time.Second
+		r := store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/v1/envelopes", Key: "k", Fingerprint: []byte("body")}
+		another := r
+		another.Fingerprint = []byte("another body")
+		claim := func(r store.IdempotentRequest) (uuid.UUID, *store.StoredResponse, error) { return s.ClaimKey(ctx, r, keep) }
+		refused := func(want string, r store.IdempotentRequest) {
+			t.Helper()
+			_, answer, err := claim(r)
+			assert.Equal(t, want, refusalOf(t, err))
+			assert.Nil(t, answer)
+		}
+		id, answer, err := claim(r)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+		require.NotEqual(t, uuid.Nil, id)
+		refused("idempotency_in_flight", r)
+		refused("idempotency_key_reused", another)
+		clock.Add(inFlight - time.Microsecond)
+		refused("idempotency_in_flight", r)
+
+		// Its process is taken for dead, and a repeat takes its place; it can do nothing more.
+		clock.Add(time.Microsecond)
+		second, answer, err := claim(r)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+		require.NotEqual(t, id, second)
+		_, _, err = s.ForKey(id, nil).CreateApp(ctx, "Late", models.PlanFree, nil)
+		require.Error(t, err)
+		require.NoError(t, s.ReleaseKey(ctx, id, true), "it is not the one that is there")
+		refused("idempotency_in_flight", r)
+
+		want := store.StoredResponse{Status: http.StatusCreated, Header: http.Header{"Location": {"/v1/envelopes/1"}}, Body: []byte(`{"a":1}`)}
+		require.NoError(t, s.StoreResponse(ctx, second, want))
+		for range 2 {
+			got, answer, err := claim(r)
+			require.NoError(t, err)
+			assert.Equal(t, second, got)
+			assert.Equal(t, &want, answer)
+		}
+		refused("idempotency_key_reused", another)
+		clock.Add(keep - time.Microsecond)
+		_, answer, err = claim(r)
+		require.NoError(t, err)
+		require.NotNil(t, answer)
+		clock.Add(time.Microsecond)
+		third, answer, err := claim(another)
+		require.NoError(t, err, "the key has run out, and is another request's")
+		require.Nil(t, answer)
+		require.NotEqual(t, second, third)
+
+		// One whose clock is behind ours waits for nothing.
+		clock.Add(-time.Hour)
+		_, _, err = claim(another)
+		require.NoError(t, err)
+	})
+}
+
+// TestResponsesAreStoredWithWhatTheyTell: in the transaction whose result they
+// show, encrypted, and not at all if it fails.
+func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.sent(1, nil)
+		n := 0
+		request := func() store.IdempotentRequest {
+			n++
+			return store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/p", Key: string(rune('a' + n)), Fingerprint: []byte("f")}
+		}
+		hook, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com", models.WebhookEvents, "")
+		require.NoError(t, err)
+		d, err := s.PingWebhook(ctx, f.app.ID, hook.ID)
+		require.NoError(t, err)
+		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Last: true})
+		require.NoError(t, err)
+		touch := func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") }
+		for name, do := range map[string]func(*store.Store) error{
+			"change":             func(s *store.Store) error { _, err := s.Change(ctx, f.app.ID, e.ID, touch); return err },
+			"change with events": func(s *store.Store) error { _, err := s.ChangeWithEvents(ctx, f.app.ID, e.ID, touch); return err },
+			"create": func(s *store.Store) error {
+				fresh, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
+				require.NoError(t, err)
+				return s.Create(ctx, fresh)
+			},
+			"resend":       func(s *store.Store) error { _, err := s.Resend(ctx, f.app.ID, d.ID); return err },
+			"resend since": func(s *store.Store) error { _, err := s.ResendSince(ctx, f.app.ID, hook.ID, clock.Now()); return err },
+			"ping":         func(s *store.Store) error { _, err := s.PingWebhook(ctx, f.app.ID, hook.ID); return err },
+			"make": func(s *store.Store) error {
+				_, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/2", models.WebhookEvents, "")
+				return err
+			},
+		} {
+			r := request()
+			id, _, err := s.ClaimKey(ctx, r, time.Hour)
+			require.NoError(t, err)
+			var results []any
+			answer := store.StoredResponse{Status: 200, Header: http.Header{}, Body: []byte(name)}
+			require.NoError(t, do(s.ForKey(id, func(result any) (*store.StoredResponse, error) {
+				results = append(results, result)
+				return &answer, nil
+			})), name)
+			require.Len(t, results, 1, name)
+			require.NotNil(t, results[0], name)
+			_, got, err := s.ClaimKey(ctx, r, time.Hour)
+			require.NoError(t, err, name)
+			assert.Equal(t, &answer, got, name)
+		}
+
+		// A response that cannot be made undoes what it would have told of.
+		r := request()
+		id, _, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		before, _ := f.check(e.ID)
+		boom := errors.New("boom")
+		_, err = s.ForKey(id, func(any) (*store.StoredResponse, error) { return nil, boom }).Change(ctx, f.app.ID, e.ID, touch)
+		require.ErrorIs(t, err, boom)
+		after, _ := f.check(e.ID)
+		assert.Equal(t, before, after)
+		require.NoError(t, s.ReleaseKey(ctx, id, false))
+		_, answer, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+
+		// One that says nothing stores nothing, and the request took effect all the same.
+		r = request()
+		id, _, err = s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		_, err = s.ForKey(id, func(any) (*store.StoredResponse, error) { return nil, nil }).Change(ctx, f.app.ID, e.ID, touch) //nolint:nilnil // no response
+		require.NoError(t, err)
+		clock.Add(time.Minute)
+		_, _, err = s.ClaimKey(ctx, r, time.Hour)
+		assert.Equal(t, "idempotency_interrupted", refusalOf(t, err))
+
+		// A request without a key is answered from its result, and leaves nothing.
+		told := false
+		_, err = s.ForKey(uuid.Nil, func(any) (*store.StoredResponse, error) {
+			told = true
+			return &store.StoredResponse{Status: 200}, nil
+		}).Change(ctx, f.app.ID, e.ID, touch)
+		require.NoError(t, err)
+		assert.True(t, told)
+	})
+}

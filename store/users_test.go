@@ -1,0 +1,279 @@
+package store_test
+
+import (
+	"crypto/sha512"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// refusalOf is the code of a refusal, with the names of the values that are wrong.
+func refusalOf(t *testing.T, err error) string {
+	t.Helper()
+	var refused *models.Error
+	require.ErrorAs(t, err, &refused)
+	out := refused.Code
+	for path := range refused.Fields {
+		out += " " + path
+	}
+	return out
+}
+
+// newUsers is an app with two console users.
+func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.ConsoleUser) {
+	t.Helper()
+	app, _, err := s.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	ada, err = s.CreateUser(t.Context(), app.ID, "Ada@example.com", "Ada", "correct horse ada", models.RoleAdmin)
+	require.NoError(t, err)
+	bob, err = s.CreateUser(t.Context(), app.ID, "bob@example.com", "Bob", "correct horse bob", models.RoleViewer)
+	require.NoError(t, err)
+	return app, ada, bob
+}
+
+// TestConsoleUsersAreChecked: everything that is wrong with a new one is named.
+func TestConsoleUsersAreChecked(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		app, ada, _ := newUsers(t, s)
+		const good = "correct horse battery"
+		sum := sha512.Sum512([]byte("a password"))
+		longest := hex.EncodeToString(sum[:]) // 128 characters
+		for _, c := range []struct {
+			email, name, password string
+			role                  models.Role
+			want                  string
+		}{
+			{"nobody", "N", good, models.RoleViewer, "validation_error email"},
+			{"n@example.com", "", good, models.RoleViewer, "validation_error name"},
+			{"n@example.com", "N", good, "owner", "validation_error role"},
+			{"n@example.com", "N", "123456789", models.RoleViewer, "validation_error password"},
+			{"n@example.com", "N", longest + "x", models.RoleViewer, "validation_error password"},
+			{"n@example.com", "Maximilian", "maximilian1", models.RoleViewer, "validation_error password"},
+			{"n@example.com", "N", "password123", models.RoleViewer, "validation_error password"},
+			{"ADA@example.com", "N", good, models.RoleViewer, "user_exists"},
+		} {
+			_, err := s.CreateUser(ctx, app.ID, c.email, c.name, c.password, c.role)
+			assert.Equal(t, c.want, refusalOf(t, err), "%+v", c)
+		}
+		_, err := s.CreateUser(ctx, uuid.New(), "n@example.com", "N", good, models.RoleViewer)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		for i, password := range []string{"gx7-qpl2zr", longest, "Überfluß-9"} {
+			email := string(rune('k'+i)) + "@example.com"
+			u, err := s.CreateUser(ctx, app.ID, email, "N", password, models.RoleViewer)
+			require.NoError(t, err, password)
+			in, err := s.Login(ctx, " "+strings.ToUpper(email)+" ", password) // as people type it
+			require.NoError(t, err)
+			assert.Equal(t, u.ID, in.ID)
+			assert.Equal(t, clock.Now(), in.CreatedAt.UTC())
+			_, err = s.Login(ctx, email, password+"x")
+			require.ErrorIs(t, err, models.ErrNotFound)
+		}
+		for _, c := range [][2]string{{"bob@example.com", "correct horse ada"}, {"nobody@example.com", good}, {"", ""}, {"nonsense", good}, {"ada@example.com", ""}} {
+			_, err := s.Login(ctx, c[0], c[1])
+			require.ErrorIs(t, err, models.ErrNotFound, c)
+		}
+		in, err := s.Login(ctx, "ada@example.com", "correct horse ada")
+		require.NoError(t, err)
+		assert.Equal(t, ada.ID, in.ID)
+		assert.Equal(t, "Ada@example.com", in.Email)
+	})
+}
+
+// TestLongPasswords: of two that are the same for 72 bytes each is one of its own.
+func TestLongPasswords(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		ctx := t.Context()
+		app, _, _ := newUsers(t, s)
+		base := strings.Repeat("gx7-qpl2z", 8) // 72 bytes
+		for i, password := range []string{base, base + "1"} {
+			email := string(rune('k'+i)) + "@example.com"
+			_, err := s.CreateUser(ctx, app.ID, email, "N", password, models.RoleViewer)
+			require.NoError(t, err)
+			_, err = s.Login(ctx, email, password)
+			require.NoError(t, err)
+			for _, wrong := range []string{base + "2", base[:71], base + "12"} {
+				_, err = s.Login(ctx, email, wrong)
+				require.ErrorIs(t, err, models.ErrNotFound)
+			}
+		}
+	})
+}
+
+// TestLeakedPasswords: none of the list is taken, and one that cannot be read lets
+// none through.
+func TestLeakedPasswords(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			list := filepath.Join(t.TempDir(), "leaked.txt")
+			// SHA-1 of "correct horse battery staple".
+			require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
+			open := func(leaked string) *store.Store {
+				s, err := store.Open(t.Context(), store.Config{
+					URL: testkit.DatabaseURL(t, kind), Vault: testkit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
+				})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				_, err = s.Migrate(t.Context())
+				require.NoError(t, err)
+				return s
+			}
+			s := open(list)
+			app, _, _ := newUsers(t, s)
+			_, err := s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery staple", models.RoleViewer)
+			assert.Equal(t, "validation_error password", refusalOf(t, err))
+			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
+			require.NoError(t, err)
+			s = open(list + ".gone")
+			app, _, err = s.CreateApp(t.Context(), "A", models.PlanFree, nil)
+			require.NoError(t, err)
+			_, err = s.CreateUser(t.Context(), app.ID, "n@example.com", "N", "correct horse battery stapler", models.RoleViewer)
+			require.Error(t, err)
+			require.False(t, models.IsRefusal(err))
+		})
+	}
+}
+
+// TestConsoleUsersAreChanged: each alone, and only what is named.
+func TestConsoleUsersAreChanged(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		ctx := t.Context()
+		app, ada, bob := newUsers(t, s)
+		other, _, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
+		require.NoError(t, err)
+		eve, err := s.CreateUser(ctx, other.ID, "eve@example.com", "Eve", "correct horse eve", models.RoleAdmin)
+		require.NoError(t, err)
+		name, role, long, wrong := "Robert", models.RoleSupport, strings.Repeat("x", 256), models.Role("owner")
+		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Name: &long})
+		assert.Equal(t, "validation_error name", refusalOf(t, err))
+		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Role: &wrong})
+		assert.Equal(t, "validation_error role", refusalOf(t, err))
+		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Name: &name})
+		require.NoError(t, err)
+		changed, err := s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Role: &role})
+		require.NoError(t, err)
+		for _, u := range []*models.ConsoleUser{changed, load(t, s, bob.ID)} {
+			assert.Equal(t, []any{"Robert", models.RoleSupport, "bob@example.com"}, []any{u.Name, u.Role, u.Email})
+		}
+		assert.Equal(t, []any{"Ada", models.RoleAdmin}, []any{load(t, s, ada.ID).Name, load(t, s, ada.ID).Role})
+		_, err = s.UserOfApp(ctx, app.ID, eve.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		found, err := s.UserOfApp(ctx, other.ID, eve.ID)
+		require.NoError(t, err)
+		assert.Equal(t, eve.ID, found.ID)
+		_, err = s.UserOfApp(ctx, app.ID, uuid.New())
+		require.ErrorIs(t, err, models.ErrNotFound)
+
+		// A new password is this user's alone, and ends the other sessions.
+		for range 2 {
+			_, err = s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour)
+			require.NoError(t, err)
+		}
+		keep, err := s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour)
+		require.NoError(t, err)
+		adas, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, "validation_error newPassword", refusalOf(t, s.SetPassword(ctx, bob, "short", keep.ID)))
+		require.NoError(t, s.SetPassword(ctx, bob, "another good one", keep.ID))
+		_, err = s.Login(ctx, "bob@example.com", "another good one")
+		require.NoError(t, err)
+		_, err = s.Login(ctx, "bob@example.com", "correct horse bob")
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.Login(ctx, "ada@example.com", "correct horse ada")
+		require.NoError(t, err)
+		assert.Equal(t, []uuid.UUID{keep.ID}, sessionsOf(t, s, bob.ID))
+		assert.Equal(t, []uuid.UUID{adas.ID}, sessionsOf(t, s, ada.ID))
+
+		// Who is disabled is found nowhere, and the address is free.
+		require.NoError(t, s.DisableUser(ctx, app.ID, bob.ID))
+		require.ErrorIs(t, s.DisableUser(ctx, app.ID, bob.ID), models.ErrNotFound)
+		_, err = s.Login(ctx, "bob@example.com", "another good one")
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.User(ctx, bob.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.UpdateUser(ctx, app.ID, bob.ID, store.UserChange{Name: &name})
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.ConsoleSession(ctx, keep.ID, time.Hour, true)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		users, err := s.Users(ctx, app.ID)
+		require.NoError(t, err)
+		require.Len(t, users, 1)
+		assert.Equal(t, "Ada@example.com", users[0].Email)
+		_, err = s.CreateUser(ctx, app.ID, "bob@example.com", "Bob", "correct horse bob", models.RoleViewer)
+		require.NoError(t, err)
+	})
+}
+
+func load(t *testing.T, s *store.Store, id uuid.UUID) *models.ConsoleUser {
+	t.Helper()
+	u, err := s.User(t.Context(), id)
+	require.NoError(t, err)
+	return u
+}
+
+// sessionsOf are the sessions of a console user, the newest first.
+func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) {
+	t.Helper()
+	sessions, _, err := s.ConsoleSessions(t.Context(), user, time.Hour)
+	require.NoError(t, err)
+	for _, v := range sessions {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+// TestWhatAdministratorsSeeOfUsers: who has a second factor, and when each did
+// something last in a session that holds.
+func TestWhatAdministratorsSeeOfUsers(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		app, ada, bob := newUsers(t, s)
+		_, err := s.EnrolFactor(ctx, bob)
+		require.NoError(t, err)
+		confirmFactor(t, s, clock, ada)
+		first, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		require.NoError(t, err)
+		clock.Add(10 * time.Minute)
+		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		require.NoError(t, err)
+		seen := clock.Now()
+		details := func() map[string]store.UserDetail {
+			list, err := s.UserDetails(ctx, app.ID)
+			require.NoError(t, err)
+			require.Len(t, list, 2)
+			require.Equal(t, ada.ID, list[0].ID, "the oldest first")
+			return map[string]store.UserDetail{"ada": list[0], "bob": list[1]}
+		}
+		got := details()
+		assert.Equal(t, []bool{true, false}, []bool{got["ada"].SecondFactor, got["bob"].SecondFactor})
+		assert.Equal(t, seen, got["ada"].SeenAt.UTC(), "the newest")
+		assert.Nil(t, got["bob"].SeenAt)
+		assert.Equal(t, "bob@example.com", got["bob"].Email)
+		clock.Add(20 * time.Minute)
+		_, err = s.ConsoleSession(ctx, first.ID, time.Hour, true)
+		require.NoError(t, err)
+		assert.Equal(t, clock.Now(), details()["ada"].SeenAt.UTC(), "in whichever session")
+		clock.Add(30 * time.Minute)
+		assert.Equal(t, seen, details()["ada"].SeenAt.UTC(), "the first one has ended")
+		clock.Add(10 * time.Minute)
+		assert.Nil(t, details()["ada"].SeenAt, "all have")
+	})
+}
