@@ -25,7 +25,9 @@ func TestRepeatedRequests(t *testing.T) {
 		r := store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/v1/envelopes", Key: "k", Fingerprint: []byte("body")}
 		another := r
 		another.Fingerprint = []byte("another body")
-		claim := func(r store.IdempotentRequest) (uuid.UUID, *store.StoredResponse, error) { return s.ClaimKey(ctx, r, keep) }
+		claim := func(r store.IdempotentRequest) (uuid.UUID, *store.StoredResponse, error) {
+			return s.ClaimKey(ctx, r, keep)
+		}
 		refused := func(want string, r store.IdempotentRequest) {
 			t.Helper()
 			_, answer, err := claim(r)
