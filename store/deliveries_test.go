@@ -1,0 +1,284 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// endpoint is an app's endpoint with what is on its way to it.
+type endpoint struct {
+	*fixture
+
+	hook *models.Webhook
+}
+
+func newEndpoint(f *fixture) *endpoint {
+	f.t.Helper()
+	hook, err := f.CreateWebhook(f.t.Context(), f.app.ID, "https://example.com/hook", models.WebhookEvents, "secret of the hook")
+	require.NoError(f.t, err)
+	return &endpoint{f, hook}
+}
+
+func (p *endpoint) ping() uuid.UUID {
+	p.t.Helper()
+	d, err := p.PingWebhook(p.t.Context(), p.app.ID, p.hook.ID)
+	require.NoError(p.t, err)
+	return d.ID
+}
+
+func (p *endpoint) attempt(delivery uuid.UUID, status int, o models.DeliveryOutcome) (disabled string) {
+	p.t.Helper()
+	o.WebhookID, o.Delivered = p.hook.ID, status == 200
+	disabled, err := p.RecordAttempt(p.t.Context(), models.DeliveryAttempt{DeliveryID: delivery, At: p.clock.Now(), Status: status}, o)
+	require.NoError(p.t, err)
+	return disabled
+}
+
+func (p *endpoint) status(delivery uuid.UUID) models.DeliveryStatus {
+	p.t.Helper()
+	d, _, _, err := p.Delivery(p.t.Context(), p.app.ID, delivery)
+	require.NoError(p.t, err)
+	return d.Status
+}
+
+func (p *endpoint) now() *models.Webhook {
+	p.t.Helper()
+	w, err := p.Webhook(p.t.Context(), p.app.ID, p.hook.ID)
+	require.NoError(p.t, err)
+	return w
+}
+
+// awake reports whether the dispatcher was woken.
+func (f *fixture) awake() bool {
+	select {
+	case <-f.Wake():
+		return true
+	default:
+		return false
+	}
+}
+
+// TestFailedDeliveriesAreSentAgain: those of the endpoint, since the moment, that
+// have failed and may be sent again; each is on its way as it was the first time.
+func TestFailedDeliveriesAreSentAgain(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p, other := newEndpoint(f), newEndpoint(f)
+		last := models.DeliveryOutcome{Last: true}
+		early := p.ping()
+		p.attempt(early, 500, last)
+		clock.Add(time.Minute)
+		since := clock.Now()
+		failed, delivered, pending, exhausted, others := p.ping(), p.ping(), p.ping(), p.ping(), other.ping()
+		p.attempt(failed, 500, last)
+		p.attempt(delivered, 200, last)
+		p.attempt(exhausted, 500, last)
+		other.attempt(others, 500, last)
+		db, err := s.DB()
+		require.NoError(t, err)
+		_, err = db.ExecContext(ctx, "UPDATE webhook_deliveries SET run = 100 WHERE id = '"+exhausted.String()+"'")
+		require.NoError(t, err)
+		drainOutbox(t, s)
+		f.awake()
+
+		out, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		require.NoError(t, err)
+		assert.Equal(t, &store.ResendResult{Resent: 1}, out)
+		assert.True(t, f.awake())
+		rows := drainOutbox(t, s)
+		require.Len(t, rows, 1)
+		assert.Equal(t, []any{failed, models.OutboxDeliver, p.hook.ID, 1, f.app.ID}, []any{rows[0].Key, rows[0].Kind, *rows[0].Refs.WebhookID, rows[0].Refs.Resend, rows[0].Refs.AppID})
+		for d, want := range map[uuid.UUID]models.DeliveryStatus{
+			early: models.DeliveryFailed, failed: models.DeliveryPending, delivered: models.DeliveryDelivered, pending: models.DeliveryPending, exhausted: models.DeliveryFailed, others: models.DeliveryFailed,
+		} {
+			assert.Equal(t, want, p.status(d))
+		}
+		again, _, attempts, err := s.Delivery(ctx, f.app.ID, failed)
+		require.NoError(t, err)
+		assert.Equal(t, []any{1, 1, 0}, []any{again.Run, again.Attempts, again.RunAttempts})
+		assert.Nil(t, again.FailedAt)
+		require.Len(t, attempts, 1)
+		assert.NotEqual(t, uuid.Nil, attempts[0].ID)
+		out, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		require.NoError(t, err)
+		assert.Equal(t, &store.ResendResult{}, out, "nothing is left")
+		assert.Empty(t, drainOutbox(t, s))
+
+		_, err = s.Resend(ctx, f.app.ID, failed)
+		assert.Equal(t, "delivery_pending", refusalOf(t, err))
+		f.awake()
+		sent, err := s.Resend(ctx, f.app.ID, delivered)
+		require.NoError(t, err)
+		assert.Equal(t, []any{1, models.DeliveryPending}, []any{sent.Run, sent.Status})
+		assert.True(t, f.awake())
+		require.Len(t, drainOutbox(t, s), 1)
+		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
+		_, err = s.Resend(ctx, f.app.ID, others)
+		assert.Equal(t, "webhook_deleted", refusalOf(t, err))
+		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, false)
+		require.NoError(t, err)
+		_, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
+		_, err = s.PingWebhook(ctx, f.app.ID, p.hook.ID)
+		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
+	})
+}
+
+// TestManyFailedDeliveriesAreSentInParts: a thousand at once, the oldest first.
+func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p := newEndpoint(f)
+		first := p.ping()
+		p.attempt(first, 500, models.DeliveryOutcome{Last: true})
+		db, err := s.DB()
+		require.NoError(t, err)
+		numbers := "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1002)"
+		_, err = db.ExecContext(ctx, `INSERT INTO webhook_deliveries (id, app_id, webhook_id, event_id, envelope_id, event, status, created_at, failed_at) `+numbers+`
+			SELECT `+map[bool]string{true: "CAST('ffffffff-0000-7000-8000-' || lpad(CAST(i AS text), 12, '0') AS uuid)", false: "'ffffffff-0000-7000-8000-' || printf('%012d', i)"}[isPostgres(ctx, t, s)]+`,
+			app_id, webhook_id, event_id, envelope_id, event, status, created_at, failed_at FROM webhook_deliveries CROSS JOIN n WHERE id = '`+first.String()+`'`)
+		require.NoError(t, err)
+		out, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, clock.Now())
+		require.NoError(t, err)
+		assert.Equal(t, &store.ResendResult{Resent: 1000, Remaining: 3}, out)
+		assert.Equal(t, models.DeliveryPending, p.status(first))
+		out, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, clock.Now())
+		require.NoError(t, err)
+		assert.Equal(t, &store.ResendResult{Resent: 3}, out)
+	})
+}
+
+// TestEndpointsAreSwitchedOffOnce: what is on its way to that endpoint fails, what
+// goes to others does not, and what is settled stays so.
+func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p, other := newEndpoint(f), newEndpoint(f)
+		one, two, done, others := p.ping(), p.ping(), p.ping(), other.ping()
+		p.attempt(done, 200, models.DeliveryOutcome{})
+		assert.Nil(t, p.now().FailingSince)
+		began := clock.Now()
+		assert.Empty(t, p.attempt(one, 500, models.DeliveryOutcome{}))
+		assert.Equal(t, []any{began, "HTTP status 500"}, []any{p.now().FailingSince.UTC(), p.now().LastError})
+		clock.Add(time.Minute)
+		assert.Empty(t, p.attempt(one, 503, models.DeliveryOutcome{}))
+		assert.Equal(t, []any{began, "HTTP status 503"}, []any{p.now().FailingSince.UTC(), p.now().LastError})
+		assert.Empty(t, p.attempt(one, 503, models.DeliveryOutcome{}))
+		assert.Nil(t, other.now().FailingSince)
+		assert.Empty(t, other.now().LastError)
+		job, err := s.DeliveryJob(ctx, one)
+		require.NoError(t, err)
+		assert.Equal(t, []any{"https://example.com/hook", began, models.EventPing}, []any{job.URL, job.FailingSince.UTC(), job.Event.Name})
+		assert.Equal(t, [][]byte{[]byte("secret of the hook")}, job.Secrets)
+
+		assert.Equal(t, models.DisabledGone, p.attempt(one, 410, models.DeliveryOutcome{Gone: true, Last: true}))
+		w := p.now()
+		assert.Equal(t, []any{false, models.DisabledGone, clock.Now(), "HTTP status 410"}, []any{w.Active, w.DisabledReason, w.DisabledAt.UTC(), w.LastError})
+		assert.Empty(t, p.attempt(two, 410, models.DeliveryOutcome{Gone: true, Last: true}), "once")
+		for d, want := range map[uuid.UUID]models.DeliveryStatus{one: models.DeliveryFailed, two: models.DeliveryFailed, done: models.DeliveryDelivered, others: models.DeliveryPending} {
+			assert.Equal(t, want, p.status(d))
+		}
+		assert.True(t, other.now().Active)
+		_, err = s.DeliveryJob(ctx, two)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.DeliveryJob(ctx, others)
+		require.NoError(t, err)
+
+		// Resuming forgives, pausing fails what is on its way, and both of this one alone.
+		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, true)
+		require.NoError(t, err)
+		w = p.now()
+		assert.Equal(t, []any{true, "", ""}, []any{w.Active, w.DisabledReason, w.LastError})
+		assert.Nil(t, w.FailingSince)
+		three := p.ping()
+		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, true)
+		require.NoError(t, err)
+		assert.Equal(t, models.DeliveryPending, p.status(three), "it was on already")
+		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, false)
+		require.NoError(t, err)
+		assert.False(t, p.now().Active)
+		assert.Equal(t, models.DeliveryFailed, p.status(three))
+		assert.Equal(t, models.DeliveryPending, other.status(others))
+
+		// Another address has a clean slate.
+		other.attempt(others, 500, models.DeliveryOutcome{})
+		require.NotNil(t, other.now().FailingSince)
+		url := "https://example.com/moved"
+		_, err = s.UpdateWebhook(ctx, f.app.ID, other.hook.ID, models.WebhookChange{URL: &url, Events: []models.EventName{models.EventEnvelopeVoided}})
+		require.NoError(t, err)
+		w = other.now()
+		assert.Equal(t, []any{url, "", []models.EventName{models.EventEnvelopeVoided}}, []any{w.URL, w.LastError, w.Events})
+		assert.Nil(t, w.FailingSince)
+
+		// Abandoning settles what is pending, and nothing else.
+		require.NoError(t, s.AbandonDelivery(ctx, done))
+		assert.Equal(t, models.DeliveryDelivered, p.status(done))
+		require.NoError(t, s.AbandonDelivery(ctx, others))
+		assert.Equal(t, models.DeliveryFailed, p.status(others))
+		abandoned, _, _, err := s.Delivery(ctx, f.app.ID, others)
+		require.NoError(t, err)
+		assert.Equal(t, clock.Now(), abandoned.FailedAt.UTC())
+
+		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
+		require.ErrorIs(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID), models.ErrNotFound)
+		assert.Len(t, must(s.Webhooks(ctx, f.app.ID)), 1)
+		// An attempt that ends after its endpoint was deleted is recorded all the same.
+		assert.Empty(t, other.attempt(others, 500, models.DeliveryOutcome{}))
+	})
+}
+
+// TestSecretsOfEndpointsAreRotated: the old one signs beside the new one until the
+// end of the overlap.
+func TestSecretsOfEndpointsAreRotated(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p := newEndpoint(f)
+		d := p.ping()
+		secrets := func() (out []string) {
+			job, err := s.DeliveryJob(ctx, d)
+			require.NoError(t, err)
+			for _, v := range job.Secrets {
+				out = append(out, string(v))
+			}
+			return out
+		}
+		rotate := func(secret string) {
+			_, err := s.RotateSecret(ctx, f.app.ID, p.hook.ID, secret, time.Hour)
+			require.NoError(t, err)
+		}
+		rotate("another")
+		assert.Equal(t, []string{"another", "secret of the hook"}, secrets())
+		clock.Add(time.Hour - time.Microsecond)
+		assert.Len(t, secrets(), 2)
+		clock.Add(time.Microsecond)
+		assert.Equal(t, []string{"another"}, secrets())
+		rotate("") // the client secret signs again
+		got := secrets()
+		require.Len(t, got, 2)
+		assert.Contains(t, got[0], "cs_")
+		assert.Equal(t, "another", got[1])
+		client, err := s.AddSecret(ctx, f.app.ID, 2*time.Hour)
+		require.NoError(t, err)
+		rotate("own") // the oldest client secret is what the receiver knows for sure
+		assert.Equal(t, []string{"own", got[0]}, secrets())
+		rotate("")
+		assert.Equal(t, []string{client, got[0], "own"}, secrets())
+		db, err := s.DB()
+		require.NoError(t, err)
+		_, err = db.ExecContext(ctx, "UPDATE webhooks SET previous_secret = NULL")
+		require.NoError(t, err)
+		assert.Equal(t, []string{client, got[0]}, secrets())
+	})
+}
