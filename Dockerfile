@@ -2,10 +2,11 @@
 
 # Debian, as the lock file names the bundler for glibc.
 FROM node:22-bookworm-slim AS web
-WORKDIR /src
+WORKDIR /src/web
 COPY web/package.json web/package-lock.json web/.npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm install --no-save --no-audit --no-fund
 COPY web/ .
+COPY locales ../locales
 RUN npm run build
 
 FROM golang:1.26-alpine AS build
@@ -14,7 +15,7 @@ COPY go.mod go.sum ./
 COPY clients/go/go.mod clients/go/go.sum clients/go/
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
-COPY --from=web /src/dist web/dist
+COPY --from=web /src/web/dist web/dist
 ARG VERSION=local
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -tags nomsgpack -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" \

@@ -44,7 +44,7 @@ temporal: ## Build bin/countersign-temporal (several minutes the first time)
 	$(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
 # The pages are built only when one of their sources is newer than the last build.
-WEB_SOURCES := $(wildcard web/*.ts web/*.mjs web/*.json web/*.html) $(shell find web/src web/public -type f 2>/dev/null)
+WEB_SOURCES := $(wildcard web/*.ts web/*.mjs web/*.json web/*.html) $(shell find web/src web/public locales -type f 2>/dev/null)
 
 .PHONY: web
 web: $(if $(wildcard web/vite.config.*),$(BIN)/.web)

@@ -2,17 +2,15 @@ package models
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"strings"
+
+	"countersign/locales"
 )
 
-// disclosureEdition names the edition of the texts in consent/. A change of any of
+// disclosureEdition names the edition of the texts (consent.txt in locales). A change of any of
 // them is a new edition.
 const disclosureEdition = "2026-11"
-
-//go:embed consent/*.txt
-var consentTexts embed.FS
 
 // Disclosure is what a signer is shown, and agrees to, before signing.
 type Disclosure struct {
@@ -24,11 +22,7 @@ type Disclosure struct {
 // DisclosureIn is the disclosure in a language, which may be any tag of BCP 47.
 // What there is no text in is shown in English.
 func DisclosureIn(tag string) Disclosure {
-	language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	if d, ok := disclosure(language); ok {
-		return d
-	}
-	d, _ := disclosure("en")
+	d, _ := disclosure(locales.Match(tag))
 	return d
 }
 
@@ -42,11 +36,11 @@ func DisclosureOf(version string) (Disclosure, bool) {
 }
 
 func disclosure(language string) (Disclosure, bool) {
-	text, err := consentTexts.ReadFile("consent/" + language + ".txt")
+	text, err := locales.Text(language, "consent.txt")
 	if err != nil {
 		return Disclosure{}, false
 	}
-	return Disclosure{Language: language, Version: disclosureEdition + "-" + language, Text: strings.TrimSpace(string(text))}, true
+	return Disclosure{Language: language, Version: disclosureEdition + "-" + language, Text: strings.TrimSpace(text)}, true
 }
 
 // Hash is the SHA-256 of the text, in lowercase hex.

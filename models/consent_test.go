@@ -25,7 +25,7 @@ func TestDisclosures(t *testing.T) {
 		require.Equal(t, d, again)
 	}
 	require.Equal(t, "en", models.DisclosureIn("tlh").Language)
-	for _, version := range []string{"", "en", "2026-11", "2026-11-", "2026-11-tlh", "2026-11-../consent/en", "2026-11-EN"} {
+	for _, version := range []string{"", "en", "2026-11", "2026-11-", "2026-11-tlh", "2026-11-../locales/en", "2026-11-de/../en", "2026-11-en/", "2026-11-EN"} {
 		_, ok := models.DisclosureOf(version)
 		require.False(t, ok, version)
 	}

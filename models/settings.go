@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"countersign/locales"
 )
 
 // Settings are what a tenant has chosen; nil leaves the choice to the app, and
@@ -75,7 +77,7 @@ func (s *Settings) Check(p Problems) {
 }
 
 // SupportedLanguages are those of mails, text messages and signing pages.
-var SupportedLanguages = []string{"en", "de", "fr", "es", "pt", "ja", "ar"}
+var SupportedLanguages = locales.Tags()
 
 // LanguageOrDefault is the language of mails, English where nothing is chosen.
 func (s *Settings) LanguageOrDefault() string {

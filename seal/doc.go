@@ -6,5 +6,5 @@
 // on each page, the audit certificate, the signed manifest as an attachment,
 // and a PAdES signature (ETSI EN 319 142-1) over all of it.
 //
-// The package imports no other package of Countersign.
+// Of Countersign it imports its own subpackages and the texts (locales) alone.
 package seal

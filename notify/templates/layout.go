@@ -38,7 +38,7 @@ type block struct {
 }
 
 // Lang, Dir, Start and the phrases below are for the templates.
-func (l letter) Lang() string { return l.words.Tag.String() }
+func (l letter) Lang() string { return l.words.Tag }
 
 // Dir is the direction of the text.
 func (l letter) Dir() string {

@@ -5,16 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/feature/plural"
-	"golang.org/x/text/language"
+	"countersign/locales"
 )
 
 // phrases are what mails and text messages say in one language. Words in braces
-// are filled in. A test holds that every language has all of them, with the same
-// words in braces as the English ones.
+// are filled in.
 type phrases struct {
-	Tag    language.Tag
-	RTL    bool
+	Tag    string `json:"-"` // ISO 639-1
+	RTL    bool   `json:"-"`
 	Months [12]string
 	Time   string // {day} {month} {year} {time}
 	Date   string // {day} {month} {year}
@@ -26,8 +24,8 @@ type phrases struct {
 	Attached, Reason            string
 	MessageFrom, Message        string
 	ADocument, YourDocument     string
-	Documents, More             pluralForms // {n}
-	DaysLeft, Minutes           pluralForms // {n}
+	Documents, More             locales.Plural // {n}
+	DaysLeft, Minutes           locales.Plural // {n}
 	InviteHeading, InviteNobody string
 	InviteSubject               string
 	Asks, AsksNobody            string
@@ -75,29 +73,19 @@ type phrases struct {
 	SMSCodeFor, SMSCode         string
 }
 
-// pluralForms is a phrase in its plural forms (CLDR); Other stands for those that a
-// language has not.
-type pluralForms struct{ Zero, One, Two, Few, Many, Other string }
+//nolint:gochecknoglobals // read once, never changed
+var languages = loadPhrases()
 
-func (c pluralForms) form(f plural.Form) string {
-	forms := map[plural.Form]string{plural.Zero: c.Zero, plural.One: c.One, plural.Two: c.Two, plural.Few: c.Few, plural.Many: c.Many}
-	if s := forms[f]; s != "" {
-		return s
+func loadPhrases() map[string]*phrases {
+	all := locales.Load[phrases]("mail.json")
+	for tag, p := range all {
+		p.Tag, p.RTL = tag, locales.RightToLeft(tag)
 	}
-	return c.Other
+	return all
 }
-
-// languages are all phrases by the subtag of their language.
-var languages = map[string]*phrases{"en": &en, "de": &de, "fr": &fr, "es": &es, "pt": &pt, "ja": &ja, "ar": &ar}
 
 // phrasesIn finds the phrases of a language tag, English where there are none.
-func phrasesIn(tag string) *phrases {
-	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	if p, ok := languages[base]; ok {
-		return p
-	}
-	return &en
-}
+func phrasesIn(tag string) *phrases { return languages[locales.Match(tag)] }
 
 // value fills a word in braces.
 type value struct {
@@ -150,9 +138,8 @@ func (p *phrases) isolated(s span) string {
 	return s.Text
 }
 
-func (p *phrases) count(c pluralForms, n int, values ...value) string {
-	form := plural.Cardinal.MatchPlural(p.Tag, n, 0, 0, 0, 0)
-	return p.fill(c.form(form), append(values, as("n", fmt.Sprint(n)))...)
+func (p *phrases) count(c locales.Plural, n int, values ...value) string {
+	return p.fill(c.Form(p.Tag, n), append(values, as("n", fmt.Sprint(n)))...)
 }
 
 // moment is a time with its zone.

@@ -1,19 +1,18 @@
-// Package lang holds the words of the audit certificate and of the line at the foot of each page, in every
-// language that the signing pages have.
+// Package lang gives the audit certificate and the line at the foot of each page their texts, in every
+// language of the package locales.
 package lang
 
 import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/text/feature/plural"
-	"golang.org/x/text/language"
+	"countersign/locales"
 )
 
 // Text is every text in one language. Verbs of fmt stand for what is put in.
 type Text struct {
-	Tag         string // ISO 639-1
-	RightToLeft bool
+	Tag         string `json:"-"` // ISO 639-1
+	RightToLeft bool   `json:"-"`
 
 	SealLine string // service, envelope id, hash of the original
 
@@ -24,7 +23,7 @@ type Text struct {
 	Completed   string
 	Document    string // also for a document without a name
 	DocumentOf  string // number, of how many
-	Pages       Plural
+	Pages       locales.Plural
 	Envelope    string
 	Sent        string
 	Sealed      string
@@ -34,7 +33,7 @@ type Text struct {
 	SealedBy    string // who
 	SealedOn    string // time
 
-	Signers        Plural
+	Signers        locales.Plural
 	IdentityCheck  string
 	CodeConfirmed  string
 	ConsentGiven   string
@@ -84,15 +83,9 @@ type Text struct {
 	SignatureOf, InitialsOf, CheckedBy string // signer, as read aloud
 }
 
-// Plural is a text with a number, by the forms of CLDR. Other is used where a form is empty.
-type Plural struct{ Zero, One, Two, Few, Many, Other string }
-
 // Count returns the text for n things.
-func (t *Text) Count(p Plural, n int) string {
-	form := map[plural.Form]string{plural.Zero: p.Zero, plural.One: p.One, plural.Two: p.Two, plural.Few: p.Few, plural.Many: p.Many}[plural.Cardinal.MatchPlural(language.Make(t.Tag), n, 0, 0, 0, 0)]
-	if form == "" {
-		form = p.Other
-	}
+func (t *Text) Count(p locales.Plural, n int) string {
+	form := p.Form(t.Tag, n)
 	if strings.Contains(form, "%d") {
 		return fmt.Sprintf(form, n)
 	}
@@ -100,18 +93,15 @@ func (t *Text) Count(p Plural, n int) string {
 }
 
 // ForTag returns the texts of a language given by any tag of BCP 47, English if there are none of it.
-func ForTag(tag string) *Text {
-	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	for _, t := range all {
-		if t.Tag == base {
-			return t
-		}
+func ForTag(tag string) *Text { return texts[locales.Match(tag)] }
+
+//nolint:gochecknoglobals // read once, never changed
+var texts = load()
+
+func load() map[string]*Text {
+	all := locales.Load[Text]("certificate.json")
+	for tag, t := range all {
+		t.Tag, t.RightToLeft = tag, locales.RightToLeft(tag)
 	}
-	return &english
+	return all
 }
-
-// All returns the texts of every language.
-func All() []*Text { return all }
-
-//nolint:gochecknoglobals // a constant table
-var all = []*Text{&english, &german, &french, &spanish, &portuguese, &japanese, &arabic}

@@ -1,5 +1,5 @@
 import { ApiError, NetworkError } from "../ui/http";
-import type { Key } from "../lang/words";
+import type { Key } from "../ui/locales";
 import { formatMoment, type Localization } from "../ui/i18n";
 import { StatusIcon, Title, type IconName } from "../ui/parts";
 import type { Outcome } from "./receipt";

@@ -1,20 +1,9 @@
-import { en } from "../lang/en";
-import type { Key, Words } from "../lang/words";
+import { english, languages, loadPages, type Key, type Language, type Words } from "./locales";
 
-export const languages = {
-  en: "English", de: "Deutsch", fr: "Français", es: "Español", pt: "Português", ar: "العربية", ja: "日本語",
-} as const;
-export type Language = keyof typeof languages;
+export { languages, type Language } from "./locales";
 
-const loaders: Record<Language, () => Promise<Words>> = {
-  en: async () => en,
-  de: async () => (await import("../lang/de")).de,
-  fr: async () => (await import("../lang/fr")).fr,
-  es: async () => (await import("../lang/es")).es,
-  pt: async () => (await import("../lang/pt")).pt,
-  ar: async () => (await import("../lang/ar")).ar,
-  ja: async () => (await import("../lang/ja")).ja,
-};
+/** Written from right to left. */
+const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
 
@@ -49,9 +38,9 @@ export interface Localization {
 export async function loadLanguage(language: Language, chosen = false): Promise<Localization> {
   let words: Words;
   try {
-    words = await loaders[language]();
+    words = await loadPages(language);
   } catch {
-    [words, language] = [en, "en"];
+    [words, language] = [english, "en"];
   }
   if (chosen) {
     try {
@@ -61,7 +50,7 @@ export async function loadLanguage(language: Language, chosen = false): Promise<
     }
   }
   document.documentElement.lang = language;
-  document.documentElement.dir = language === "ar" ? "rtl" : "ltr";
+  document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
   const locale = navigator.languages.find((tag) => tag.toLowerCase().split("-")[0] === language) ?? language;
   return { language, locale, t: translator(words, language) };
 }

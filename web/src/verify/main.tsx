@@ -6,8 +6,7 @@ import { Icon, LanguageChoice, StatusIcon, Title, Loading, type IconName } from 
 import { start, type LocalizedProps } from "../ui/start";
 import { Events, Facts, Signers } from "./record";
 import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
-import { checks, findingTexts, loadTexts, type VerifyTranslate } from "./words";
-import type { VerifyKey } from "./words/type";
+import { checks, findingTexts, loadTexts, type VerifyKey, type VerifyTranslate } from "./words";
 
 const verdicts: Record<Verdict, { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
   valid: { icon: "check", tone: "good", text: "validText", advice: "validDo" },

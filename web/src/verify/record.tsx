@@ -1,12 +1,10 @@
 import type { SealRecord, RecordSigner, RecordValue } from "./report";
-import type { VerifyTranslate } from "./words";
-import type { VerifyKey } from "./words/type";
-import { en } from "./words/en";
+import { hasText, type VerifyKey, type VerifyTranslate } from "./words";
 
 interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
 /** What a finding, a value or an event is called, if there is a word for it. */
-const known = (key: string): VerifyKey | null => (key in en ? (key as VerifyKey) : null);
+const known = (key: string): VerifyKey | null => (hasText(key) ? key : null);
 
 /** What the document is, as its verified record says. */
 export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file: string; stampedAt?: string }) {

@@ -1,25 +1,20 @@
-import type { Words } from "../lang/words";
+import english from "../../../locales/en/verification.json";
 import { translator, type Language } from "../ui/i18n";
-import { en } from "./words/en";
-import type { VerifyKey, VerifyWords } from "./words/type";
+import type { Words } from "../ui/locales";
 
+export type VerifyKey = keyof typeof english;
 export type VerifyTranslate = (key: VerifyKey, values?: Record<string, string | number>) => string;
 
-const loaders: Record<Language, () => Promise<VerifyWords>> = {
-  en: async () => en,
-  de: async () => (await import("./words/de")).de,
-  fr: async () => (await import("./words/fr")).fr,
-  es: async () => (await import("./words/es")).es,
-  pt: async () => (await import("./words/pt")).pt,
-  ar: async () => (await import("./words/ar")).ar,
-  ja: async () => (await import("./words/ja")).ja,
-};
+const files = import.meta.glob(["../../../locales/*/verification.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<typeof english>>;
+
+/** Whether the page has a text under this key. */
+export const hasText = (key: string): key is VerifyKey => key in english;
 
 /** The page's own texts in a language; English where they cannot be loaded. */
 export async function loadTexts(language: Language): Promise<VerifyTranslate> {
-  let all: VerifyWords = en;
+  let all = english;
   try {
-    all = await loaders[language]();
+    all = await files[`../../../locales/${language}/verification.json`]?.() ?? english;
   } catch {
     language = "en";
   }

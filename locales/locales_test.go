@@ -1,0 +1,139 @@
+package locales_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+
+	"countersign/locales"
+)
+
+var catalogues = []string{"pages.json", "verification.json", "mail.json", "certificate.json"}
+
+// filled are the places of a text where something is filled in: words in braces, or verbs of fmt.
+var filled = regexp.MustCompile(`\{[a-zA-Z]+\}|%[a-z]`)
+
+func placesOf(text string) []string {
+	found := filled.FindAllString(text, -1)
+	if !slices.Contains(found, "%d") && !slices.Contains(found, "%s") {
+		slices.Sort(found) // words may come in any order and more than once, verbs may not
+		found = slices.Compact(found)
+	}
+	return found
+}
+
+func read(t *testing.T, tag, file string) map[string]any {
+	t.Helper()
+	text, err := locales.Text(tag, file)
+	require.NoError(t, err)
+	var all map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &all), "%s of %s", file, tag)
+	return all
+}
+
+// TestEveryLanguageIsComplete: every language has every text that English has, and no other, and fills in the
+// same things; and it has a text for every number.
+func TestEveryLanguageIsComplete(t *testing.T) {
+	t.Parallel()
+	for _, file := range catalogues {
+		english := read(t, locales.Default, file)
+		require.NotEmpty(t, english)
+		for _, tag := range locales.Tags() {
+			compare(t, tag, file, english, read(t, tag, file))
+		}
+	}
+}
+
+func compare(t *testing.T, tag, at string, want, got map[string]any) {
+	t.Helper()
+	for key := range got {
+		assert.Contains(t, want, key, "%s of %s: English has no such text", at, tag)
+	}
+	for key, w := range want {
+		name := at + ": " + key
+		switch w := w.(type) {
+		case string:
+			g, ok := got[key].(string)
+			require.True(t, ok, "%s lacks %s", tag, name)
+			if key != "and" { // between two sentences; there may be nothing
+				assert.NotEmpty(t, strings.TrimSpace(g), "%s of %s", name, tag)
+			}
+			assert.Equal(t, placesOf(w), placesOf(g), "%s of %s: %q", name, tag, g)
+		case []any:
+			g, ok := got[key].([]any)
+			require.True(t, ok && len(g) == len(w), "%s lacks %s", tag, name)
+		case map[string]any:
+			g, ok := got[key].(map[string]any)
+			require.True(t, ok, "%s lacks %s", tag, name)
+			if other, counted := w["other"].(string); counted {
+				comparePlural(t, tag, name, other, g)
+			} else {
+				compare(t, tag, name, w, g)
+			}
+		default:
+			t.Fatalf("%s is of a kind that this test does not know", name)
+		}
+	}
+}
+
+var forms = map[plural.Form]string{plural.Other: "other", plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many"}
+
+// comparePlural: each form that whole numbers use is there, but "zero", for which "other" is right as well; and no form
+// that the language does not have. The number may be left out of zero, one and two.
+func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
+	t.Helper()
+	of := map[string]bool{"other": true}
+	for n := range 200 {
+		of[forms[plural.Cardinal.MatchPlural(language.Make(tag), n, 0, 0, 0, 0)]] = true
+	}
+	for form := range got {
+		assert.Contains(t, of, form, "%s of %s: the language has no such form", name, tag)
+	}
+	for form := range of {
+		if form == "zero" && got[form] == nil {
+			continue
+		}
+		g, ok := got[form].(string)
+		if !assert.True(t, ok && g != "", "%s of %s lacks the form %q", name, tag, form) {
+			continue
+		}
+		missing := slices.DeleteFunc(placesOf(want), func(w string) bool { return slices.Contains(placesOf(g), w) })
+		if slices.Contains([]string{"zero", "one", "two"}, form) {
+			missing = slices.DeleteFunc(missing, func(w string) bool { return w == "{n}" || w == "%d" })
+		}
+		assert.Empty(t, missing, "%s of %s, form %q: %q", name, tag, form, g)
+	}
+}
+
+// TestLanguagesAreNamed: languages.json, which the pages offer, lists the languages that there are.
+func TestLanguagesAreNamed(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("languages.json")
+	require.NoError(t, err)
+	var names map[string]string
+	require.NoError(t, json.Unmarshal(b, &names))
+	assert.Len(t, names, len(locales.Tags()))
+	for _, tag := range locales.Tags() {
+		assert.NotEmpty(t, names[tag], tag)
+		text, err := locales.Text(tag, "consent.txt")
+		require.NoError(t, err, tag)
+		assert.Len(t, strings.Split(strings.TrimSpace(text), "\n\n"), 3, "%s: paragraphs of the consent", tag)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "PT-br": "pt", "": "en", "tlh": "en", "ar": "ar", "d": "en", "../de": "en"} {
+		assert.Equal(t, want, locales.Match(tag), tag)
+	}
+	assert.True(t, locales.RightToLeft("ar"))
+	assert.False(t, locales.RightToLeft("ja"))
+}

@@ -1,0 +1,22 @@
+import names from "../../../locales/languages.json";
+import pages from "../../../locales/en/pages.json";
+
+/** A text, or its plural forms by CLDR category. */
+export type Text = string | Partial<Record<Intl.LDMLPluralRule, string>>;
+export type Key = keyof typeof pages;
+/** All texts of the pages in one language. English is the reference. */
+export type Words = Record<Key, Text>;
+
+/** The languages, each in its own words. */
+export const languages = names;
+export type Language = keyof typeof names;
+
+export const english: Words = pages;
+
+// One file for each language, loaded when it is asked for. A test of the package locales holds that each has every text.
+const files = import.meta.glob(["../../../locales/*/pages.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<Words>>;
+
+/** Loads the texts of the pages. Fails where the file cannot be loaded. */
+export async function loadPages(language: Language): Promise<Words> {
+  return await files[`../../../locales/${language}/pages.json`]?.() ?? english;
+}
