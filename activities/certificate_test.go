@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"countersign/locales"
 	"countersign/models"
 	"countersign/seal/lang"
 )
@@ -47,7 +48,8 @@ func TestEveryAuditEventHasWords(t *testing.T) {
 		}
 		name, err := strconv.Unquote(value.Value)
 		require.NoError(t, err)
-		for _, say := range lang.All() {
+		for _, tag := range locales.Tags() {
+		say := lang.ForTag(tag)
 			assert.NotEmpty(t, say.EventNames[name], "%s in %s", name, say.Tag)
 		}
 		names++
