@@ -49,7 +49,7 @@ func TestEveryAuditEventHasWords(t *testing.T) {
 		name, err := strconv.Unquote(value.Value)
 		require.NoError(t, err)
 		for _, tag := range locales.Tags() {
-		say := lang.ForTag(tag)
+			say := lang.ForTag(tag)
 			assert.NotEmpty(t, say.EventNames[name], "%s in %s", name, say.Tag)
 		}
 		names++
