@@ -188,3 +188,14 @@ func TestReadRange(t *testing.T) {
 	require.NoError(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 0))
 	require.ErrorIs(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 1), io.ErrUnexpectedEOF)
 }
+
+// TestOpenedRecords: a record that was read before is used again for the same bytes alone.
+func TestOpenedRecords(t *testing.T) {
+	t.Parallel()
+	known := OpenRecord([]byte("a"))
+	require.Same(t, known, known.of([]byte("a")))
+	other := known.of([]byte("b"))
+	require.NotSame(t, known, other)
+	require.Equal(t, []byte("b"), other.raw)
+	require.Equal(t, []byte("c"), (*OpenedRecord)(nil).of([]byte("c")).raw)
+}
