@@ -198,7 +198,7 @@ func coveredJob(t *testing.T) seal.Job {
 			{extra: covered + "[1000 0 R 1001 0 R 1002 0 R 1003 0 R 1004 0 R<</Subtype/Widget/F 4/Rect[300 100 390 190]>>]"},
 			{extra: covered + "1005 0 R/Rotate 270", content: dark},
 			{extra: covered + "[1000 0 R]", content: "q BT /F1 9 Tf (x) Tj"},
-			{extra: "/MediaBox[0 0 40 30]/Annots null" + ownResources},
+			{extra: "/MediaBox[0 0 40 30]/Annots 7" + ownResources},
 			{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "q q 1 0 0 1 0 0 cm"},
 		},
 		objects: []string{
@@ -332,6 +332,7 @@ func textsJob(t *testing.T) seal.Job {
 		{"two\nlines", 100, 40},
 		{"three\nshort\nlines", 50, 20},
 		{"i", 3, 40},
+		{"this text is somewhat longer", 100, 10},
 		{"unbreakable-and-long-word-without-blanks", 40, 60},
 	} {
 		j.Values = append(j.Values, seal.Value{FieldID: fmt.Sprint(i), SignerID: adaID, Kind: seal.Text, Page: 1, X: 72, Y: y, W: c.w, H: c.h, Text: c.text})

@@ -366,6 +366,26 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	require.Equal(t, der, normal)
 }
 
+// TestAnswersWithSHA1 are refused: nobody can rely on what they are signed with.
+func TestAnswersWithSHA1(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	c := ca.issue(t, 7)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for algorithm, ok := range map[x509.SignatureAlgorithm]bool{x509.ECDSAWithSHA256: true, x509.ECDSAWithSHA512: true, x509.ECDSAWithSHA1: false} {
+		der, err := ocsp.CreateResponse(ca.cert, ca.cert, ocsp.Response{
+			Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour), SignatureAlgorithm: algorithm,
+		}, ca.key)
+		require.NoError(t, err)
+		_, err = cms.NormalizeOCSP(der, c, ca.cert)
+		if ok {
+			require.NoError(t, err, "%s", algorithm)
+		} else {
+			require.ErrorContains(t, err, "not supported", "%s", algorithm)
+		}
+	}
+}
+
 // TestAskingForATimestamp: in the form of RFC 3161, and only an answer with status 200 is one.
 func TestAskingForATimestamp(t *testing.T) {
 	t.Parallel()

@@ -164,7 +164,7 @@ func (m *message) readSigner(info cryptobyte.String) error {
 		return err
 	}
 	for _, a := range others {
-		if a.kind.Equal(oidTimeStampToken) && m.token == nil {
+		if a.kind.Equal(oidTimeStampToken) {
 			m.token = a.value
 		}
 	}

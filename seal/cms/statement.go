@@ -134,7 +134,7 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if !in.ReadASN1(&response, cbasn1.SEQUENCE) || !response.ReadASN1Enum(&status) || !response.ReadASN1(&wrapped, tag0) ||
 		!wrapped.ReadASN1(&bytesOf, cbasn1.SEQUENCE) || !bytesOf.ReadASN1ObjectIdentifier(&kind) || !bytesOf.ReadASN1(&octets, cbasn1.OCTET_STRING) ||
 		!octets.ReadASN1(&basic, cbasn1.SEQUENCE) || !basic.ReadASN1Element(&data, cbasn1.SEQUENCE) || !basic.ReadASN1(&algorithm, cbasn1.SEQUENCE) ||
-		!basic.ReadASN1(&sum, cbasn1.BIT_STRING) || len(sum) == 0 || sum[0] != 0 || status != int(ocsp.Success) {
+		!basic.ReadASN1(&sum, cbasn1.BIT_STRING) || len(sum) == 0 || sum[0] != 0 {
 		return bad("it is malformed")
 	}
 	responder := issuer

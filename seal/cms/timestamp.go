@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
@@ -194,10 +193,6 @@ func (t *Token) StampedDigest(signature []byte) ([]byte, error) {
 	alg, err := t.ImprintHash()
 	if err != nil {
 		return nil, err
-	}
-	if alg == crypto.SHA256 {
-		sum := sha256.Sum256(signature)
-		return sum[:], nil
 	}
 	h := alg.New()
 	h.Write(signature)

@@ -1,0 +1,31 @@
+package seal
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWhatASealerRemembers: the certificates of its time-stamp authority, and the last QR code.
+func TestWhatASealerRemembers(t *testing.T) {
+	t.Parallel()
+	var issuers issuerHashes
+	issuers.set([32]byte{7})
+	got, err := issuers.of(t.Context(), nil) // no authority is asked
+	require.NoError(t, err)
+	require.Equal(t, [32]byte{7}, got)
+	issuers.set([32]byte{8})
+	got, err = issuers.of(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, [32]byte{8}, got)
+
+	var codes qrCache
+	first, err := codes.of("https://a.example.org")
+	require.NoError(t, err)
+	again, err := codes.of("https://a.example.org")
+	require.NoError(t, err)
+	require.Same(t, &first[0], &again[0])
+	other, err := codes.of("https://b.example.org")
+	require.NoError(t, err)
+	require.NotEqual(t, first, other)
+}
