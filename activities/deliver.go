@@ -88,10 +88,11 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 // jitter is up to a tenth of a delay, so that deliveries that failed together do
 // not come back together.
 func (a *Activities) jitter(delay time.Duration) time.Duration {
-	if a.Random == nil || delay < 10 {
+	tenth := int64(delay / 10)
+	if a.Random == nil || tenth == 0 {
 		return 0
 	}
-	return time.Duration(a.Random(int64(delay / 10)))
+	return time.Duration(a.Random(tenth))
 }
 
 // unrecorded is the failure of an attempt that was made and could not be recorded.

@@ -24,10 +24,11 @@ import (
 type bench struct {
 	dir      string
 	overlay  string
-	program  string            // countersign with all changes in it
-	binaries map[string]string // test binary by package
-	wanted   *regexp.Regexp    // only tests that match
-	cache    string            // the directory where explorations are kept; "": none are
+	program  string              // countersign with all changes in it
+	binaries map[string]string   // test binary by package
+	flags    map[string][]string // of a test binary beside the usual ones, by package
+	wanted   *regexp.Regexp      // only tests that match
+	cache    string              // the directory where explorations are kept; "": none are
 	jobs     int
 	own      bool // only the tests of the changed package
 	runs     atomic.Int64
@@ -83,6 +84,10 @@ func (b *bench) build(ctx context.Context, chosen []mutation) error {
 			return err
 		}
 		b.binaries[pkg] = binary
+		const noFiles = "-rapid.nofailfile"                                             // else rapid keeps what failed with a change, and tries it again without
+		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
+			b.flags[pkg] = []string{noFiles}
+		}
 		if err := b.explore(ctx, pkg); err != nil {
 			return err
 		}
@@ -200,8 +205,8 @@ func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen
 	limit := b.limit(pkg, tests)
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.binaries[pkg], "-test.run", "^("+strings.Join(tests, "|")+")$", "-test.failfast", //nolint:gosec // built above
-		"-test.timeout", limit.String())
+	args := append([]string{"-test.run", "^(" + strings.Join(tests, "|") + ")$", "-test.failfast", "-test.timeout", limit.String()}, b.flags[pkg]...)
+	cmd := exec.CommandContext(ctx, b.binaries[pkg], args...) //nolint:gosec // built above
 	cmd.Dir = pkg
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(n), "MUTANTS_SEEN="+seen, "COUNTERSIGN_TEST_PROGRAM="+b.program,

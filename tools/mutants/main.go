@@ -126,7 +126,7 @@ func run(ctx context.Context, o options) error {
 		return nil
 	}
 	b := &bench{
-		dir: dir, overlay: overlay, binaries: map[string]string{}, wanted: wanted, cache: o.cache, jobs: o.jobs, own: o.own,
+		dir: dir, overlay: overlay, binaries: map[string]string{}, flags: map[string][]string{}, wanted: wanted, cache: o.cache, jobs: o.jobs, own: o.own,
 		tests: map[string][]exploredTest{}, noticed: map[string]map[string]int{},
 	}
 	if err := b.build(ctx, chosen); err != nil {

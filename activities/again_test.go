@@ -1,0 +1,142 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/models"
+)
+
+// noDeadline lets the links of an envelope end by themselves.
+func (env *fakeEnv) noDeadline(e *models.Envelope) {
+	env.t.Helper()
+	env.change(e, func(e *models.Envelope) error {
+		e.ExpiresAt = nil
+		for _, s := range e.Signers {
+			until := s.LinkIssuedAt.Add(models.LinkLifetime)
+			s.LinkExpiresAt = &until
+		}
+		return nil
+	})
+}
+
+// link is the first signer's present link.
+func (env *fakeEnv) link(e *models.Envelope) uuid.UUID {
+	env.t.Helper()
+	now, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+	require.NoError(env.t, err)
+	return *now.Signers[0].LinkID
+}
+
+// TestALinkIsReplacedOnceForOneReminder: however often the mail fails.
+func TestALinkIsReplacedOnceForOneReminder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.ReminderInterval = 28 * 24 * time.Hour
+		e, in := env.sent("a@example.com")
+		env.noDeadline(e)
+		first := env.link(e)
+		env.clock.Add(env.ReminderInterval)
+		env.mails.fail = errors.New("connection refused")
+		_, err := env.Remind(env.t.Context(), in)
+		require.Error(env.t, err)
+		second := env.link(e)
+		require.NotEqual(env.t, first, second)
+		_, err = env.Remind(env.t.Context(), in)
+		require.NoError(env.t, err, "the new link starts the interval anew")
+		require.Equal(env.t, second, env.link(e))
+	})
+}
+
+// TestLinksAreRenewedOnce: although two workers do so at the same moment.
+func TestLinksAreRenewedOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.noDeadline(e)
+		env.clock.Add(models.LinkLifetime - models.RenewBefore)
+		another, meanwhile := *env.Activities, false
+		env.Now = func() time.Time {
+			if !meanwhile {
+				meanwhile = true
+				_, err := another.RenewLinks(env.t.Context(), in)
+				assert.NoError(env.t, err)
+			}
+			return env.clock.Now()
+		}
+		next, err := env.RenewLinks(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, env.clock.Now().Add(models.LinkLifetime-models.RenewBefore), next.UTC())
+		assert.Equal(env.t, 1, env.events(e, models.EventLinkRenewed))
+	})
+}
+
+// TestAnExpiryThatCannotBeRecorded is no state that the envelope is in.
+func TestAnExpiryThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		_, in := env.sent("a@example.com")
+		env.clock.Add(31 * 24 * time.Hour)
+		db, err := env.Store.DB()
+		require.NoError(env.t, err)
+		_, err = db.ExecContext(env.t.Context(), "ALTER TABLE audit_events RENAME TO elsewhere")
+		require.NoError(env.t, err)
+		status, err := env.Expire(env.t.Context(), in)
+		require.Error(env.t, err)
+		assert.Empty(env.t, status)
+	})
+}
+
+// TestPurgedFilesNeedNoReminder: and the values of one document are not those of
+// another.
+func TestPurgedFilesNeedNoReminder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 7, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.Equal(env.t, 2, env.sealer.last.Document.Order)
+		assert.Empty(env.t, env.sealer.last.Values, "all fields are on the first document")
+		env.clock.Add(7 * 24 * time.Hour)
+		require.NoError(env.t, env.Purge(ctx, in))
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 1}))
+		assert.Empty(env.t, env.mails.mails)
+	})
+}
+
+// TestMailsNameTheirReader: also those that tell of the end; and a text message is
+// on record as the invitation that it is.
+func TestMailsNameTheirReader(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx, number := env.t.Context(), "+442079460958"
+		env.SMS = &fakeSMS{}
+		e, in := env.sent("a@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			e.Signers[0].Name, e.Signers[0].Phone = "Ada Lovelace", &number
+			return nil
+		})
+		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		mails, err := env.Store.Mails(ctx, e.ID)
+		require.NoError(env.t, err)
+		require.Len(env.t, mails, 2)
+		for _, m := range mails {
+			assert.Equal(env.t, models.MailInvitation, m.Kind)
+			assert.NotNil(env.t, m.SentAt)
+		}
+		env.void(e)
+		require.NoError(env.t, env.SendClosing(ctx, in))
+		require.Len(env.t, env.mails.mails, 2)
+		for _, m := range env.mails.mails {
+			assert.Contains(env.t, m.Text, "Ada Lovelace")
+		}
+	})
+}
