@@ -96,8 +96,12 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 		require.NoError(t, err)
 		d, err := s.PingWebhook(ctx, f.app.ID, hook.ID)
 		require.NoError(t, err)
-		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Last: true})
-		require.NoError(t, err)
+		fail := func() { // so that the delivery can be sent again
+			now, _, _, err := s.Delivery(ctx, f.app.ID, d.ID)
+			require.NoError(t, err)
+			_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Run: now.Run, Last: true})
+			require.NoError(t, err)
+		}
 		touch := func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") }
 		for name, do := range map[string]func(*store.Store) error{
 			"change":             func(s *store.Store) error { _, err := s.Change(ctx, f.app.ID, e.ID, touch); return err },
@@ -115,6 +119,7 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 				return err
 			},
 		} {
+			fail()
 			r := request()
 			id, _, err := s.ClaimKey(ctx, r, time.Hour)
 			require.NoError(t, err)
