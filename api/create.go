@@ -208,7 +208,7 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput,
 		}
 	}
 	if len(fields) > 0 {
-		if _, err := e.AddFields(act, fields, models.IndexedPath); err != nil {
+		if err := s.addDraftFields(c, e, act, fields, file); err != nil {
 			return nil, err
 		}
 	}
@@ -249,4 +249,22 @@ func phone(o *object) *string {
 		return &e164
 	}
 	return text
+}
+
+// addDraftFields adds the fields of a create request; those with an anchor stand where
+// its text is in the file.
+func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, file *upload) error {
+	path := models.IndexedPath
+	if i := firstAnchor(fields); i >= 0 {
+		if file == nil {
+			return models.ErrAnchorNeedsDocument(path(i))
+		}
+		placed, at, err := s.placeAnchors(c.Request.Context(), fields, file.file, file.Size, path)
+		if err != nil {
+			return err
+		}
+		fields, path = placed, func(i int) string { return models.IndexedPath(at[i]) }
+	}
+	_, err := e.AddFields(act, fields, path)
+	return err
 }

@@ -74,7 +74,11 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, viewEnvelope(e, log))
+	v := viewEnvelope(e, log)
+	if err := s.showValues(c, &v, e); err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, v)
 	return nil
 }
 
@@ -146,6 +150,14 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	}
 	in := fieldInput(o, e.FieldOrigin)
 	invalid := o.err()
+	if invalid == nil && in.Anchor != nil {
+		if _, err := e.Status.Next(models.ActionAddField); err != nil {
+			return err
+		}
+		if in, err = s.placeOnDocument(c.Request.Context(), e, in); err != nil {
+			return err
+		}
+	}
 	var made []*models.Field
 	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
 		if invalid != nil {

@@ -198,6 +198,8 @@ type fieldView struct {
 	H          float64          `json:"h"`
 	Required   bool             `json:"required"`
 	Origin     models.Origin    `json:"origin"`
+	// Value is there, be it null, in the answer to a single GET alone.
+	Value *models.EnteredValue `json:"value,omitempty"`
 	fieldExtras
 }
 

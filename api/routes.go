@@ -111,6 +111,7 @@ func (s *Server) routes() []route {
 		app(post, "/v1/envelopes/:id/fields", s.addField),
 		app(post, "/v1/envelopes/:id/document", s.uploadDocument),
 		app(get, "/v1/envelopes/:id/document", s.getDocument),
+		app(get, "/v1/envelopes/:id/values", s.getValues),
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),

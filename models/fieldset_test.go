@@ -1,0 +1,240 @@
+package models_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// unfilled is a draft with a document and signers A and B of the first routing group
+// and C of the second, which has no fields yet.
+func unfilled(t require.TestingT) *models.Envelope {
+	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
+	require.NoError(t, err)
+	for i, role := range []string{"A", "B", "C"} {
+		in := signer(i, 1+i/2, models.AuthNone)
+		in.Role = role
+		_, err = e.AddSigner(act(start), in)
+		require.NoError(t, err)
+	}
+	_, err = e.AddDocument(act(start), page(), 1)
+	require.NoError(t, err)
+	return e
+}
+
+// of is a field of a role.
+func of(role string, typ models.FieldType, name string, edit ...func(*models.FieldInput)) models.FieldInput {
+	in := field("", typ)
+	in.Role, in.Name, in.Required = role, name, false
+	if typ == models.FieldSelect {
+		in.Attributes.Options = []string{"one", "two"}
+	}
+	for _, e := range edit {
+		e(&in)
+	}
+	return in
+}
+
+func when(c models.Condition) func(*models.FieldInput) {
+	return func(in *models.FieldInput) { in.Attributes.Condition = &c }
+}
+
+func filled(name string) models.Condition {
+	return models.Condition{All: []models.Clause{{Field: name, Filled: ptr(true)}}}
+}
+
+func radio(group, option string) func(*models.FieldInput) {
+	return func(in *models.FieldInput) { in.Attributes.Group, in.Attributes.Option = group, option }
+}
+
+func with(edit func(*models.FieldAttributes)) func(*models.FieldInput) {
+	return func(in *models.FieldInput) { edit(&in.Attributes) }
+}
+
+func prefilled(text string) func(*models.FieldInput) {
+	return func(in *models.FieldInput) { in.DefaultValue = text }
+}
+
+// TestFieldAttributes: every attribute is refused where it means nothing or is out of
+// bounds, at its own path, and taken where it fits.
+func TestFieldAttributes(t *testing.T) {
+	t.Parallel()
+	validation := func(v models.FieldValidation) func(*models.FieldInput) {
+		return with(func(a *models.FieldAttributes) { a.Validation = &v })
+	}
+	format := func(f string) func(*models.FieldInput) {
+		return with(func(a *models.FieldAttributes) { a.Format = f })
+	}
+	long := strings.Repeat("x", 201)
+	for _, c := range []struct {
+		in   models.FieldInput
+		path string // "": it is taken
+	}{
+		{of("A", "hologram", ""), "type"},
+		{of("A", models.FieldText, "a b"), "name"},
+		{of("A", models.FieldText, strings.Repeat("n", 65)), "name"},
+		{of("A", models.FieldText, strings.Repeat("n", 64)), ""},
+		{of("Nobody", models.FieldText, ""), "role"},
+		{of("A", models.FieldText, "", func(in *models.FieldInput) { in.SignerRef = "0" }), "role"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Label = long })), "label"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Label = long[1:] })), ""},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Placeholder = "a\x00" })), "placeholder"},
+		{of("A", models.FieldCheckbox, "", with(func(a *models.FieldAttributes) { a.Placeholder = "a" })), "placeholder"},
+		{of("A", models.FieldSignature, "", prefilled("a")), "defaultValue"},
+		{of("A", models.FieldSignedDate, "", prefilled("2026-01-01")), "defaultValue"},
+		{of("A", models.FieldNumber, "", prefilled("many")), "defaultValue"},
+		{of("A", models.FieldSelect, "", prefilled("three")), "defaultValue"},
+		{of("A", models.FieldSelect, "", prefilled("two")), ""},
+		{of("A", models.FieldCheckbox, "", prefilled("perhaps")), "defaultValue"},
+		{of("A", models.FieldCheckbox, "", prefilled("true")), ""},
+		{of("A", models.FieldStamp, "", with(func(a *models.FieldAttributes) { a.ReadOnly = true })), "readOnly"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.FontSize = 3.9 })), "fontSize"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.FontSize = 72.1 })), "fontSize"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.FontSize, a.Align = 72, models.AlignRight })), ""},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Align = "middle" })), "align"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.MaxLength = 2001 })), "maxLength"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.MaxLength = -1 })), "maxLength"},
+		{of("A", models.FieldDate, "", with(func(a *models.FieldAttributes) { a.MaxLength = 5 })), "maxLength"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Comb = true })), "comb"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Comb, a.MaxLength = true, 9 })), ""},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Comb, a.MaxLength, a.Multiline = true, 9, true })), "comb"},
+		{of("A", models.FieldNumber, "", with(func(a *models.FieldAttributes) { a.Multiline = true })), "multiline"},
+		{of("A", models.FieldText, "", format("2")), "format"},
+		{of("A", models.FieldNumber, "", format("11")), "format"},
+		{of("A", models.FieldNumber, "", format("02")), "format"},
+		{of("A", models.FieldNumber, "", format("10")), ""},
+		{of("A", models.FieldDate, "", format("dd.MM.yyyy")), ""},
+		{of("A", models.FieldDate, "", format("dd.MM")), "format"},
+		{of("A", models.FieldDate, "", format("dd.MM.yyyy dd")), "format"},
+		{of("A", models.FieldDate, "", format("dd.MM.yyyy 1")), "format"},
+		{of("A", models.FieldDate, "", format("dd.MM.yyyy HH:mm")), "format"},
+		{of("A", models.FieldSignedDate, "", format("dd.MM.yyyy HH:mm")), ""},
+		{of("A", models.FieldSignedDate, "", format("dd.MM.yyyy HH")), "format"},
+		{of("A", models.FieldSelect, "", with(func(a *models.FieldAttributes) { a.Options = nil })), "options"},
+		{of("A", models.FieldSelect, "", with(func(a *models.FieldAttributes) { a.Options = []string{"a", "a"} })), "options[1]"},
+		{of("A", models.FieldSelect, "", with(func(a *models.FieldAttributes) { a.Options = []string{"a", ""} })), "options[1]"},
+		{of("A", models.FieldText, "", with(func(a *models.FieldAttributes) { a.Options = []string{"a"} })), "options"},
+		{of("A", models.FieldRadio, "", radio("", "x")), "group"},
+		{of("A", models.FieldRadio, "", radio("g", "")), "option"},
+		{of("A", models.FieldText, "", radio("g", "")), "group"},
+		{of("A", models.FieldRadio, "", radio("g", "x")), ""},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: "("})), "validation.pattern"},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: "a)|(b"})), "validation.pattern"},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: long})), "validation.pattern"},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: "(?=a)b"})), "validation.pattern"},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: strings.Repeat("([a-z]?){1000}", 12)})), "validation.pattern"},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Pattern: "[A-Z]{2}[0-9]{4}", Message: "As on the card."})), ""},
+		{of("A", models.FieldText, "", validation(models.FieldValidation{Min: "1"})), "validation.min"},
+		{of("A", models.FieldNumber, "", validation(models.FieldValidation{Min: "a"})), "validation.min"},
+		{of("A", models.FieldNumber, "", validation(models.FieldValidation{Min: "2", Max: "1"})), "validation.max"},
+		{of("A", models.FieldNumber, "", validation(models.FieldValidation{Min: "-1.5", Max: "-1.5"})), ""},
+		{of("A", models.FieldDate, "", validation(models.FieldValidation{Max: "31.12.2026"})), "validation.max"},
+		{of("A", models.FieldSignature, "", validation(models.FieldValidation{Message: "x"})), "validation"},
+		{of("A", models.FieldText, "", when(models.Condition{})), "condition"},
+		{of("A", models.FieldText, "", when(models.Condition{All: []models.Clause{{Field: "a", Filled: ptr(true)}}, Any: []models.Clause{{Field: "a", Filled: ptr(true)}}})), "condition"},
+		{of("A", models.FieldText, "", when(models.Condition{All: make([]models.Clause, 21)})), "condition"},
+		{of("A", models.FieldText, "", when(models.Condition{Any: []models.Clause{{Field: "", Is: ptr("x")}}})), "condition.any[0].field"},
+		{of("A", models.FieldText, "", when(models.Condition{All: []models.Clause{{Field: "a"}}})), "condition.all[0]"},
+		{of("A", models.FieldText, "", when(models.Condition{All: []models.Clause{{Field: "a", Is: ptr("x"), Filled: ptr(true)}}})), "condition.all[0]"},
+	} {
+		e := unfilled(t)
+		_, err := e.AddFields(act(start), []models.FieldInput{c.in}, models.NoPrefix)
+		if c.path == "" {
+			require.NoError(t, err, "%+v", c.in)
+			continue
+		}
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal, "%+v", c.in)
+		require.Contains(t, refusal.Fields, c.path, "%+v", c.in)
+		require.Empty(t, e.Fields)
+	}
+}
+
+// TestFieldSets: names, groups and conditions of several fields.
+func TestFieldSets(t *testing.T) {
+	t.Parallel()
+	is := func(name, value string) models.Condition {
+		return models.Condition{All: []models.Clause{{Field: name, Is: &value}}}
+	}
+	for name, c := range map[string]struct {
+		fields []models.FieldInput
+		path   string // "": they are taken
+		says   string
+	}{
+		"one value in two places":            {fields: []models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent")}},
+		"a name of two signers":              {[]models.FieldInput{of("A", models.FieldText, "rent"), of("B", models.FieldText, "rent")}, "fields[1].name", "another signer"},
+		"a name of two types":                {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldNumber, "rent")}, "fields[1].name", "another type"},
+		"a name with two rules":              {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", with(func(a *models.FieldAttributes) { a.MaxLength = 3 }))}, "fields[1].name", "maxLength"},
+		"a name with two values":             {[]models.FieldInput{of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", prefilled("1"))}, "fields[1].name", "defaultValue"},
+		"a name with two conditions":         {[]models.FieldInput{of("A", models.FieldText, "x"), of("A", models.FieldText, "rent"), of("A", models.FieldText, "rent", when(filled("x")))}, "fields[2].name", "condition"},
+		"the name of a field without one":    {fields: []models.FieldInput{of("A", models.FieldText, ""), of("A", models.FieldText, "text_1")}},
+		"a group":                            {fields: []models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("A", models.FieldRadio, "", radio("g", "y"))}},
+		"a group of two signers":             {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("B", models.FieldRadio, "", radio("g", "y"))}, "fields[1].group", "another signer"},
+		"an option twice":                    {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("A", models.FieldRadio, "", radio("g", "x"))}, "fields[1].option", "twice"},
+		"a group named as a field":           {[]models.FieldInput{of("A", models.FieldText, "g"), of("A", models.FieldRadio, "", radio("g", "x"))}, "fields[1].group", "another field"},
+		"choices of one name":                {[]models.FieldInput{of("A", models.FieldRadio, "r", radio("g", "x")), of("A", models.FieldRadio, "r", radio("g", "y"))}, "fields[1].name", "of their own"},
+		"two choices prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("true"))}, "fields[0].defaultValue", "several"},
+		"a condition on a later field":       {fields: []models.FieldInput{of("A", models.FieldText, "b", when(filled("a"))), of("A", models.FieldText, "a")}},
+		"a condition on nothing":             {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("a")))}, "fields[0].condition.all[0].field", "no field"},
+		"a condition on an earlier signer":   {fields: []models.FieldInput{of("A", models.FieldText, "a"), of("C", models.FieldText, "b", when(filled("a")))}},
+		"a condition on one of the group":    {[]models.FieldInput{of("A", models.FieldText, "a"), of("B", models.FieldText, "b", when(filled("a")))}, "fields[1].condition.all[0].field", "earlier routing group"},
+		"a condition on a later signer":      {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("c"))), of("C", models.FieldText, "c")}, "fields[0].condition.all[0].field", "earlier routing group"},
+		"a condition on one choice":          {[]models.FieldInput{of("A", models.FieldRadio, "r", radio("g", "x")), of("A", models.FieldText, "b", when(filled("r")))}, "fields[1].condition.all[0].field", "its group, g"},
+		"a picture compared with a text":     {[]models.FieldInput{of("A", models.FieldSignature, "s"), of("A", models.FieldText, "b", when(is("s", "x")))}, "fields[1].condition.all[0]", "use filled"},
+		"a field that depends on itself":     {[]models.FieldInput{of("A", models.FieldText, "a", when(filled("a")))}, "fields[0].condition", "a → a"},
+		"a cycle of three":                   {[]models.FieldInput{of("A", models.FieldText, "z"), of("A", models.FieldText, "a", when(filled("b"))), of("A", models.FieldText, "b", when(filled("c"))), of("A", models.FieldText, "c", when(filled("a")))}, "fields[1].condition", "a → b → c → a"},
+		"a cycle through a group":            {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), when(filled("a"))), of("A", models.FieldText, "a", when(is("g", "x")))}, "fields[0].condition", "g → a → g"},
+		"two ways to one field are no cycle": {fields: []models.FieldInput{of("A", models.FieldText, "a"), of("A", models.FieldText, "b", when(filled("a"))), of("A", models.FieldText, "c", when(filled("a"))), of("A", models.FieldText, "d", when(models.Condition{Any: []models.Clause{{Field: "b", Filled: ptr(true)}, {Field: "c", Filled: ptr(true)}}}))}},
+	} {
+		e := unfilled(t)
+		_, err := e.AddFields(act(start), c.fields, models.IndexedPath)
+		if c.path == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal, name)
+		require.Contains(t, refusal.Fields, c.path, name)
+		require.Contains(t, refusal.Fields[c.path][0], c.says, name)
+		require.Empty(t, e.Fields, name)
+	}
+}
+
+// TestFieldNames: fields without a name get their type and a number, which no other has.
+func TestFieldNames(t *testing.T) {
+	t.Parallel()
+	e := unfilled(t)
+	add := func(ins ...models.FieldInput) []string {
+		made, err := e.AddFields(act(start), ins, models.IndexedPath)
+		require.NoError(t, err)
+		out := []string{}
+		for _, f := range made {
+			out = append(out, f.Name)
+		}
+		return out
+	}
+	require.Equal(t, []string{"text_2", "text_3", "date_1", "text_1"}, add(of("A", models.FieldText, ""), of("B", models.FieldText, ""), of("A", models.FieldDate, ""), of("A", models.FieldText, "text_1")))
+	require.Equal(t, []string{"text_4"}, add(of("A", models.FieldText, "")))
+	_, err := e.AddFields(act(start), []models.FieldInput{of("A", models.FieldText, "text_2")}, models.NoPrefix)
+	require.ErrorContains(t, err, "is the name of another field")
+}
+
+// TestSendChecksFields: what a field needs to be signed for is there when it is sent.
+func TestSendChecksFields(t *testing.T) {
+	t.Parallel()
+	e := unfilled(t)
+	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
+	must := func(in *models.FieldInput) { in.Required = true }
+	_, err := e.AddFields(act(start), []models.FieldInput{
+		of("A", models.FieldText, "rent", readOnly, must), of("A", models.FieldName, "who", readOnly, must), of("A", models.FieldSignedDate, "at", readOnly, must),
+		of("A", models.FieldText, "note", readOnly), of("A", models.FieldText, "fixed", readOnly, must, prefilled("x")),
+	}, models.IndexedPath)
+	require.NoError(t, err)
+	err = e.Send(act(start), nil)
+	require.ErrorContains(t, err, "the field rent is required and read-only, and has no value")
+	require.NotContains(t, err.Error(), "more)")
+}

@@ -1,0 +1,102 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/google/uuid"
+)
+
+// EnteredValue is what a field holds, as answers show it: a text, the hash of a
+// picture, or nothing.
+type EnteredValue struct {
+	Text    *string
+	Picture string // SHA-256, lower-case hex
+}
+
+// MarshalJSON writes null, the text, or the picture's hash as {"sha256": …}.
+func (v EnteredValue) MarshalJSON() ([]byte, error) {
+	if v.Picture != "" {
+		return json.Marshal(map[string]string{"sha256": v.Picture})
+	}
+	return json.Marshal(v.Text)
+}
+
+// EnteredValues are, by field, the values of those who have signed.
+func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue {
+	signed := make(map[uuid.UUID]bool)
+	for _, s := range e.Signers {
+		signed[s.ID] = s.Status == SignerSigned
+	}
+	out := make(map[uuid.UUID]EnteredValue, len(values))
+	for _, v := range values {
+		switch {
+		case !signed[v.SignerID]:
+		case v.ImageSHA256 != "":
+			out[v.FieldID] = EnteredValue{Picture: v.ImageSHA256}
+		default:
+			out[v.FieldID] = EnteredValue{Text: &v.Text}
+		}
+	}
+	return out
+}
+
+// NamedValue is what the fields of a name, or the choices of a group, hold.
+type NamedValue struct {
+	Name string
+	EnteredValue
+}
+
+// NamedValues is an object in JSON whose members stand in the order of the fields.
+type NamedValues []NamedValue
+
+// MarshalJSON writes {name: value}.
+func (n NamedValues) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, v := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(v.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(v.EnteredValue)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// NamedValues are the values of all fields by name. A group of radio fields stands
+// for its fields, with the option that is chosen; several fields of one name stand
+// once.
+func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
+	entered := e.EnteredValues(values)
+	at := make(map[string]int)
+	out := NamedValues{}
+	for _, f := range e.Fields {
+		name, v := f.Name, entered[f.ID]
+		if f.Type == FieldRadio {
+			name = f.Attributes.Group
+			if v.Text != nil {
+				v.Text = &f.Attributes.Option
+			}
+		}
+		i, ok := at[name]
+		if !ok {
+			at[name], i = len(out), len(out)
+			out = append(out, NamedValue{Name: name})
+		}
+		if out[i].Text == nil && out[i].Picture == "" {
+			out[i].EnteredValue = v
+		}
+	}
+	return out
+}
