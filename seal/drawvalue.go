@@ -89,7 +89,11 @@ const (
 // broken into lines, else as small as it must be. A font size that the field names
 // is kept where the text fits into the field with it.
 func drawText(c *canvas, v Value) error {
-	lines, size, err := fitText(c.t.lib, v.Text, v.W-2, v.H, v.FontSize)
+	wrap := c.t.lib.Wrap
+	if v.Kind == Name || v.Kind == Email { // what the service put in was not tried before
+		wrap = c.t.lib.WrapOf
+	}
+	lines, size, err := fitText(wrap, v.Text, v.W-2, v.H, v.FontSize)
 	if err != nil {
 		return err
 	}
@@ -151,10 +155,13 @@ func drawComb(c *canvas, v Value) error {
 	return c.err
 }
 
+// wrapper breaks a text into lines of a width in thousandths of an em, at most limit (0: any number).
+type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
+
 // fitText breaks a text into lines for a box. wanted is the size that is kept if the
 // text fits; 0: the largest that does, up to maxTextSize.
-func fitText(lib *text.Library, s string, w, h, wanted float64) ([]text.Line, float64, error) {
-	one, err := lib.Wrap(text.Sans, s, 0, 0)
+func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
+	one, err := wrap(text.Sans, s, 0, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -171,7 +178,7 @@ func fitText(lib *text.Library, s string, w, h, wanted float64) ([]text.Line, fl
 		return one, size, nil
 	}
 	for try := min(largest, h/lineFactor/2); try >= minWrapped && try > size; try -= 0.5 {
-		lines, err := lib.Wrap(text.Sans, s, w/try*1000, 0)
+		lines, err := wrap(text.Sans, s, w/try*1000, 0)
 		if err != nil {
 			return nil, 0, err
 		}

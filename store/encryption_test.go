@@ -106,6 +106,7 @@ func newScenario(t *testing.T, s *store.Store, clock *testkit.Clock) *scenario {
 		for n, of := range []models.FieldType{models.FieldSignature, models.FieldText} {
 			_, err = e.AddFields(act, []models.FieldInput{{
 				SignerRef: signer.ID.String(), Type: of, Page: 1, X: float64(20 * n), Y: float64(20 * i), W: 10, H: 10, Required: true, Origin: models.OriginTopLeft,
+				DefaultValue: map[models.FieldType]string{models.FieldText: "Courier hand"}[of],
 			}}, models.NoPrefix)
 			require.NoError(t, err)
 		}

@@ -1,0 +1,238 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// placed is a field request of a role at some place of page 1.
+func placed(role, typ string, y int, more object) object {
+	f := object{"role": role, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 20, "required": false}
+	maps.Copy(f, more)
+	return f
+}
+
+// everyType is an envelope with a field of every type that needs no upload, for a tenant
+// whose choices decide what the tenant and, later, the landlord have to fill in.
+func everyType() object {
+	return object{
+		"tenantId": "acme", "subject": "Lease",
+		"signers": []object{
+			{"name": "Ada Byron", "email": "ada@example.com", "authMethod": "email_otp", "role": "Tenant"},
+			{"name": "Grace Hopper", "email": "grace@example.com", "authMethod": "none", "role": "Landlord", "routingOrder": 2},
+		},
+		"fields": []object{
+			placed("Tenant", "name", 10, object{"name": "who"}),
+			placed("Tenant", "email", 30, object{"name": "mail", "readOnly": true}),
+			placed("Tenant", "company", 50, object{"name": "firm", "defaultValue": "Secret Ltd", "label": "Company"}),
+			placed("Tenant", "title", 70, object{"name": "title"}),
+			placed("Tenant", "signed_date", 90, object{"name": "at", "format": "dd.MM.yyyy"}),
+			placed("Tenant", "number", 110, object{"name": "rent", "format": 2, "validation": object{"min": 0.5, "max": 10000}, "align": "right", "fontSize": 9}),
+			placed("Tenant", "select", 130, object{"name": "heating", "options": []string{"gas", "oil"}, "placeholder": "Choose"}),
+			placed("Tenant", "radio", 150, object{"group": "pets", "option": "none", "required": true}),
+			placed("Tenant", "radio", 170, object{"group": "pets", "option": "cat"}),
+			placed("Tenant", "text", 190, object{"name": "petName", "required": true, "condition": object{"all": []object{{"field": "pets", "isNot": "none"}}}}),
+			placed("Tenant", "text", 210, object{"name": "id", "maxLength": 6, "comb": true, "validation": object{"pattern": "[A-Z]{2}[0-9]{4}", "message": "As on your card."}}),
+			placed("Tenant", "text", 230, object{"name": "note"}),
+			placed("Tenant", "text", 250, object{"name": "note"}),
+			placed("Tenant", "stamp", 270, object{"name": "stamp"}),
+			placed("Landlord", "text", 300, object{"name": "petRules", "required": true, "condition": object{"any": []object{{"field": "pets", "is": "cat"}}}}),
+		},
+	}
+}
+
+func byName(fields []any) map[string]object {
+	out := map[string]object{}
+	for _, f := range fields {
+		f := f.(object)
+		out[f["name"].(string)] = f
+	}
+	return out
+}
+
+// TestEveryType: an envelope with every type goes its whole way, on both databases; the
+// owner reads what was entered.
+func TestEveryType(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, _ := c.sent(everyType())
+		path := "/v1/envelopes/" + e.str("id")
+		require.Equal(t, "Tenant", e.signer(0)["role"])
+		fields := byName(e.body["fields"].([]any))
+		require.EqualValues(t, object{"min": 0.5, "max": 10000.0}, fields["rent"]["validation"])
+		require.Equal(t, "2", fields["rent"]["format"])
+		require.NotContains(t, fields["rent"], "value")
+
+		at := s.link(t, e, 0)
+		before := byName(nobody.get(at).want(200).body["fields"].([]any))
+		require.NotContains(t, before["firm"], "defaultValue", "the link alone tells nothing")
+		require.NotContains(t, before["mail"], "defaultValue")
+		ada := nobody.binds(at)
+		shown := byName(ada.get(at).want(200).body["fields"].([]any))
+		require.Equal(t, "Ada Byron", shown["who"]["defaultValue"])
+		require.Equal(t, "ada@example.com", shown["mail"]["defaultValue"])
+		require.Equal(t, "Secret Ltd", shown["firm"]["defaultValue"])
+		require.Equal(t, []any{"gas", "oil"}, shown["heating"]["options"])
+		require.Equal(t, "pets", shown["radio_1"]["group"])
+		ada.post(at+"/consent", nil).want(200)
+
+		text := func(name, value string) object { return object{"fieldId": fields[name]["id"], "textValue": value} }
+		refused := ada.post(at+"/sign", object{"fields": []object{text("radio_1", "true"), text("petName", "Tom"), text("rent", "0.623"), text("id", "x")}}).refused(400, "validation_error")
+		rules := map[string]string{}
+		for _, broken := range refused.body["details"].(object)["fields"].([]any) {
+			rules[broken.(object)["name"].(string)] = broken.(object)["rule"].(string)
+		}
+		require.Equal(t, map[string]string{"petName": "condition", "rent": "format", "id": "pattern"}, rules)
+		require.Contains(t, string(refused.raw), "As on your card.")
+
+		stamp := object{"fieldId": fields["stamp"]["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}
+		values := c.get(path + "/values").want(200)
+		require.Nil(t, values.body["who"], "nobody has signed")
+		require.Nil(t, byName(c.get(path).want(200).body["fields"].([]any))["who"]["value"])
+		ada.post(at+"/sign", object{"timeZone": "Europe/Berlin", "fields": []object{
+			text("radio_2", "true"), text("petName", "Tom"), text("rent", "950.50"), text("id", "AB1234"), text("heating", "oil"), text("note", "=1+1"), text("title", "-5"), stamp,
+		}}).want(200)
+
+		// The landlord is shown what the tenant chose, and has to obey it.
+		grace := s.link(t, e, 1)
+		ctx := nobody.get(grace).want(200)
+		require.Equal(t, object{"pets": "cat"}, ctx.body["conditionValues"])
+		require.Len(t, ctx.body["fields"], 1)
+		nobody.post(grace+"/consent", nil).want(200)
+		nobody.post(grace+"/sign", object{"fields": []object{}}).refused(400, "validation_error")
+		nobody.post(grace+"/sign", object{"fields": []object{{"fieldId": fields["petRules"]["id"], "textValue": "No dogs"}}}).want(200)
+
+		got := c.get(path + "/values").want(200).body
+		require.Regexp(t, `^\d\d\.\d\d\.\d{4} \(UTC\+0[12]:00\)$`, got["at"])
+		delete(got, "at")
+		hash := got["stamp"].(object)["sha256"]
+		delete(got, "stamp")
+		require.Equal(t, object{
+			"who": "Ada Byron", "mail": "ada@example.com", "firm": "Secret Ltd", "title": "-5", "rent": "950.50", "heating": "oil", "pets": "cat",
+			"petName": "Tom", "id": "AB1234", "note": "=1+1", "petRules": "No dogs",
+		}, got)
+		whole := byName(c.get(path).want(200).body["fields"].([]any))
+		require.Equal(t, "true", whole["radio_2"]["value"])
+		require.Nil(t, whole["radio_1"]["value"])
+		require.Equal(t, object{"sha256": hash}, whole["stamp"]["value"])
+		list := c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)[0].(object)
+		require.NotContains(t, list["fields"].([]any)[0], "value", "never in lists")
+
+		table := c.with("Accept", "text/csv").get(path + "/values").want(200)
+		require.Contains(t, table.header.Get("Content-Type"), "text/csv")
+		rows, err := csv.NewReader(strings.NewReader(string(table.raw))).ReadAll()
+		require.NoError(t, err)
+		require.Contains(t, rows, []string{"note", "'=1+1"})
+		require.Contains(t, rows, []string{"title", "-5"})
+		require.Contains(t, rows, []string{"stamp", hash.(string)})
+		require.Equal(t, []string{"name", "value"}, rows[0])
+		require.Contains(t, string(table.raw), "\r\n")
+
+		s.client(t).get("/v1/envelopes/"+newID().String()+"/values").refused(404, "not_found")
+		nobody.get(path + "/values").want(401)
+	})
+}
+
+// TestPlainEnvelopesStayPlain: an envelope that uses what the interface knows is
+// answered with what it knows.
+func TestPlainEnvelopesStayPlain(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	c.sent(everyType())
+	e, _ := c.sent(contract())
+	at := s.link(t, e, 0)
+	known := []string{"documentId", "h", "id", "origin", "page", "required", "signerId", "type", "w", "x", "y"}
+	require.Equal(t, known, slices.Sorted(maps.Keys(e.field(0))))
+	require.NotContains(t, e.signer(0), "role")
+	ctx := nobody.get(at).want(200)
+	require.NotContains(t, ctx.body, "conditionValues")
+	require.Equal(t, []string{"documentId", "h", "id", "page", "required", "type", "w", "x", "y"}, slices.Sorted(maps.Keys(ctx.body["fields"].([]any)[0].(object))))
+	nobody.post(at+"/consent", nil).want(200)
+	refused := nobody.post(at+"/sign", object{"fields": []object{}}).refused(400, "validation_error")
+	require.Nil(t, refused.body["details"])
+	nobody.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}).want(200)
+	require.Equal(t, object{"text_1": "yes"}, c.get("/v1/envelopes/"+e.str("id")+"/values").want(200).body)
+}
+
+// TestAnchors: fields stand where their text is, in each of the requests that take fields.
+func TestAnchors(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	at := func(anchor, more object) object {
+		f := object{"signerId": "0", "type": "signature", "anchor": anchor}
+		maps.Copy(f, more)
+		return f
+	}
+	with := func(fields ...object) object {
+		data := contract()
+		data["fields"] = fields
+		return data
+	}
+	create := func(data object) *answer {
+		b, err := json.Marshal(data)
+		require.NoError(t, err)
+		ct, body := multipartBody(t, map[string]string{"data": string(b)}, testkit.OnePage())
+		return c.send("POST", "/v1/envelopes", ct, body)
+	}
+	// "Contract" begins at 72, 82 points from the top to its baseline.
+	e := create(with(
+		at(object{"text": "Contract", "at": "over", "dx": 1, "dy": -2}, object{"name": "sig", "w": 50, "h": 10}),
+		at(object{"text": "t", "match": "all", "at": "below"}, object{"name": "ini", "type": "initial"}),
+		at(object{"text": "Nowhere", "ifMissing": "skip"}, nil),
+		at(object{"text": "contract", "ignoreCase": true, "match": 1, "wholeWord": true, "page": 1}, nil),
+	)).want(201)
+	fields := byName(e.body["fields"].([]any))
+	require.Equal(t, []string{"ini", "ini_2", "sig", "signature_1"}, slices.Sorted(maps.Keys(fields)))
+	require.InDelta(t, 73, fields["sig"]["x"], 1)
+	require.InDelta(t, 58, fields["sig"]["y"], 8)
+	require.EqualValues(t, 50, fields["sig"]["w"])
+	require.EqualValues(t, 60, fields["ini"]["w"], "the width of initials")
+	require.Less(t, fields["ini"]["x"], fields["ini_2"]["x"])
+	require.Equal(t, fields["ini"]["y"], fields["ini_2"]["y"])
+	require.Greater(t, fields["signature_1"]["x"], 150.0, "behind the word")
+
+	for _, bad := range []struct {
+		field object
+		path  string
+		says  string
+	}{
+		{at(object{"text": "Contrakt"}, object{"name": "sig"}), "fields[0].anchor", `there is "Contract"`},
+		{at(object{"text": "t", "match": 3}, nil), "fields[0].anchor", "only 2 times"},
+		{at(object{"text": "t", "page": 2}, nil), "fields[0].anchor", "page 2"},
+		{at(object{"text": ""}, nil), "fields[0].anchor", "must not be empty"},
+		{at(object{"text": "t", "match": "second"}, nil), "fields[0].anchor.match", "match must be"},
+		{at(object{"text": "t", "at": "left"}, nil), "fields[0].anchor", "anchor.at"},
+		{at(object{"text": "t"}, object{"page": 1}), "fields[0].page", "beside anchor"},
+		{at(object{"text": "Contract", "at": "over", "dx": 500}, nil), "fields[0].x", "outside page 1"},
+	} {
+		refused := create(with(bad.field)).refused(400, "validation_error")
+		errors := refused.body["errors"].(object)
+		require.Contains(t, errors, bad.path, "%s", refused.raw)
+		require.Contains(t, errors[bad.path].([]any)[0], bad.says)
+	}
+
+	c.post("/v1/envelopes", with(at(object{"text": "Contract"}, nil))).refused(400, "anchor_needs_document")
+	empty := c.post("/v1/envelopes", with()).want(201)
+	path := "/v1/envelopes/" + empty.str("id")
+	c.post(path+"/fields", at(object{"text": "Contract"}, nil)).refused(400, "anchor_needs_document")
+	doc := c.send("POST", path+"/document", "application/octet-stream", testkit.OnePage()).want(200)
+	one := c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": doc.str("documentId"), "name": "later"})).want(201)
+	require.EqualValues(t, fields["signature_1"]["x"], one.body["x"])
+	require.Equal(t, "later", one.str("name"))
+	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).refused(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).refused(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Nowhere"}, nil)).refused(400, "validation_error")
+	c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": newID().String()})).refused(400, "validation_error")
+}
