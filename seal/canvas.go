@@ -226,7 +226,7 @@ func (c *canvas) do(ref pdf.Ref) {
 }
 
 func (c *canvas) fail(err error) {
-	if c.err == nil && err != nil {
+	if c.err == nil {
 		c.err = err
 	}
 }
