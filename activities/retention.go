@@ -157,18 +157,24 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 			return fmt.Errorf("purge document %s: %w", d.ID, err)
 		}
 	}
-	// Files that time-stamps were added to since are kept under their old names.
+	// Files that time-stamps were added to since are kept under their old names;
+	// what signers attached is beside the documents.
 	return a.purgeOthers(ctx, e)
 }
 
 func (a *Activities) purgeOthers(ctx context.Context, e *models.Envelope) error {
-	keys, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
-	if err != nil {
+	if err := a.Store.PurgeAttachments(ctx, e.ID, a.Now()); err != nil {
 		return err
 	}
-	for _, k := range keys {
-		if err := a.Blobs.Delete(ctx, k); err != nil {
-			return fmt.Errorf("purge: %w", err)
+	for _, prefix := range []string{sealedPrefix(e.ID), attachmentsPrefix(e.ID)} {
+		keys, err := a.Blobs.List(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if err := a.Blobs.Delete(ctx, k); err != nil {
+				return fmt.Errorf("purge: %w", err)
+			}
 		}
 	}
 	return nil

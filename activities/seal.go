@@ -111,6 +111,12 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 		inDocument[f.ID.String()] = f.DocumentID == d.ID
 	}
 	job.Values = slices.DeleteFunc(slices.Clone(job.Values), func(v seal.Value) bool { return !inDocument[v.FieldID] })
+	given, err := a.openAttachments(ctx, e, d)
+	if err != nil {
+		return models.SealedFile{}, err
+	}
+	defer given.close()
+	job.Attachments = given.files
 	res, err := a.Sealer.Seal(ctx, out, job)
 	if err != nil {
 		return models.SealedFile{}, err

@@ -26,8 +26,9 @@ const (
 	maxParts   = 20
 	besideFile = 1 << 20 // bytes of a multipart body beside the file
 	// besideOriginal is how many bytes a sealed document has beside its original:
-	// at most 32 MB that the seal adds, and what time-stamps add over the years.
-	besideOriginal = 40 << 20
+	// at most 32 MB that the seal adds, the 60 MB that signers may attach and a quarter of
+	// that for their coding, and what time-stamps add over the years.
+	besideOriginal = 115 << 20
 )
 
 // limitBody bounds how much of the request's body can be read.

@@ -38,6 +38,8 @@ var undocumented = func() map[string]bool {
 	return map[string]bool{
 		"POST /v1/verify 503":    true, // two verifications must take ten seconds each
 		"VerifyReport.stampedAt": true, // by a time-stamp authority
+
+		"VerifiedRecord.attachments": true, // package seal shows them
 	}
 }()
 

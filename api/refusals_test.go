@@ -168,7 +168,7 @@ func TestPlansOnEveryRoute(t *testing.T) {
 	c.post(at+"/send", nil).refused(402, "plan_limit_reached")
 	empty := "/" + c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201).str("id")
 	c.send(http.MethodPost, "/v1/envelopes"+empty+"/document", "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
-	c.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 41<<20+1)).refused(413, "file_too_large")
+	c.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).refused(413, "file_too_large")
 	ct, body = multipartBody(t, nil, make([]byte, 1<<20+1))
 	c.send(http.MethodPost, "/v1/console/envelopes"+empty+"/documents", ct, body).refused(413, "file_too_large")
 	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).refused(413, "request_too_large")

@@ -189,6 +189,14 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 		"/v1/signing/{token}/sign":        signer("/sign"),
 		"/v1/signing/{token}/decline":     signer("/decline"),
 		"/v1/signing/{token}/page-view":   signer("/page-view"),
+		"/v1/signing/{token}/attachments": func() repeatableRequest {
+			e, token := c.sent(attaching())
+			at := "/v1/signing/" + token
+			c.get(at).want(200)
+			c.post(at+"/consent", nil).want(200)
+			ct, body := multipartBody(t, map[string]string{"fieldId": e.field(0)["id"].(string)}, testkit.OnePage())
+			return repeatableRequest{c: nobody, path: at + "/attachments", contentType: ct, body: body}
+		},
 	}
 }
 

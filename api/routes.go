@@ -112,6 +112,7 @@ func (s *Server) routes() []route {
 		app(post, "/v1/envelopes/:id/document", s.uploadDocument),
 		app(get, "/v1/envelopes/:id/document", s.getDocument),
 		app(get, "/v1/envelopes/:id/values", s.getValues),
+		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),
@@ -185,6 +186,9 @@ func (s *Server) routes() []route {
 		sig(get, "/documents/:docId", s.signingDocumentByID),
 		sig(post, "/page-view", s.pageView),
 		sig(get, "/shown", s.shown),
+		sig(post, "/attachments", s.attach),
+		sig(get, "/attachments/:aid", s.signingAttachment),
+		sig(del, "/attachments/:aid", s.detach),
 		sig(get, "/pictures/:sha256", s.signingPicture),
 		ended(sig(get, "/outcome", s.outcome)),
 

@@ -57,6 +57,9 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	sub := submission(o, mine)
 	sub.Earlier = earlier
 	invalid := o.err()
+	if err := s.submittedAttachments(c, l, &sub); err != nil {
+		return err
+	}
 	receipt, err := s.Tokens.IssueReceipt(l)
 	if err != nil {
 		return err
@@ -125,6 +128,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 				f.bad("textValue", "%s", err.Error())
 			}
 		}
+		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {
 				in.Image = picture(&pictures, f, *b64)

@@ -39,6 +39,7 @@ type contextView struct {
 	DeclineNeedsCode        bool              `json:"declineNeedsCode"`
 	ReadBeforeCode          bool              `json:"readBeforeCode"`
 	ConditionValues         map[string]string `json:"conditionValues,omitempty"`
+	Attachments             []attachmentView  `json:"attachments,omitempty"`
 }
 
 type contextDoc struct {
@@ -119,6 +120,15 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	}
 	if err := s.contextFields(c, &v, e, signer, confirmed); err != nil {
 		return err
+	}
+	if confirmed && hasAttachments(e) {
+		known, err := s.Store.Attachments(c.Request.Context(), e.ID)
+		if err != nil {
+			return err
+		}
+		for _, a := range models.AttachmentsOf(known, signer.ID) {
+			v.Attachments = append(v.Attachments, viewAttachment(a))
+		}
 	}
 	if v.OTPVerified {
 		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)

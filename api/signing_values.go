@@ -29,6 +29,7 @@ type filledView struct {
 	Value      *string          `json:"value"`   // null for a picture
 	Picture    *string          `json:"picture"` // its SHA-256; null for a text
 	SignedAt   *time.Time       `json:"signedAt"`
+	Attachment *attachmentView  `json:"attachment,omitempty"` // the file, where Value is its name
 	// For envelopes that use more than the interface knows:
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
@@ -56,6 +57,18 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 	for _, v := range values {
 		byField[v.FieldID] = v
 	}
+	files := make(map[uuid.UUID]attachmentView)
+	if hasAttachments(e) {
+		known, err := s.Store.Attachments(ctx, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range known {
+			if a.Used {
+				files[a.FieldID] = viewAttachment(a)
+			}
+		}
+	}
 	for _, g := range signed {
 		for _, f := range e.Fields {
 			v, ok := byField[f.ID]
@@ -69,7 +82,9 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 			if a := f.Attributes; extended {
 				entry.Name, entry.Label, entry.Group, entry.Option = f.Name, a.Label, a.Group, a.Option
 			}
-			if v.ImageSHA256 != "" {
+			if file, ok := files[f.ID]; ok {
+				entry.Attachment, entry.Value = &file, &v.Text
+			} else if v.ImageSHA256 != "" {
 				entry.Picture = &v.ImageSHA256
 			} else {
 				entry.Value = &v.Text

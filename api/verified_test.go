@@ -83,7 +83,7 @@ func TestVerifyLargeFiles(t *testing.T) {
 	require.Equal(t, "altered", a.str("verdict"), "%s", a.raw)
 	require.EqualValues(t, len(sealed), a.body["additions"].(object)["from"])
 	require.EqualValues(t, limit+1<<20-len(sealed), a.body["additions"].(object)["bytes"])
-	verify(limit+40<<20+1).refused(413, "file_too_large")
+	verify(limit+115<<20+1).refused(413, "file_too_large")
 }
 
 // What the API says of a sealed file is what was signed; what was changed, or made by others, is told apart.

@@ -52,9 +52,10 @@ type Envelope struct {
 	Documents []*Document `gorm:"-"`
 
 	// What the change in hand recorded; store saves and clears it.
-	Events  []Event         `gorm:"-"`
-	Values  []FieldValue    `gorm:"-"`
-	Adopted *SavedSignature `gorm:"-"`
+	Events   []Event         `gorm:"-"`
+	Values   []FieldValue    `gorm:"-"`
+	Adopted  *SavedSignature `gorm:"-"`
+	Attached []*Attachment   `gorm:"-"` // new ones, and those that were signed with
 }
 
 // ActionContext is who does something, when and from where.

@@ -31,6 +31,7 @@ const (
 	EventSignerOTPFailed    EventName = "signer.otp_failed"
 	EventConsentGiven       EventName = "consent.given"
 	EventPageViewed         EventName = "page_viewed"
+	EventAttachmentAdded    EventName = "attachment.added"
 	EventSignerSigned       EventName = "signer.signed"
 	EventSignerDeclined     EventName = "signer.declined"
 	EventEnvelopeDeclined   EventName = "envelope.declined"

@@ -43,12 +43,18 @@ type entry struct {
 	at    int // index in the submission, -1: it was not given
 	text  string
 	image []byte
+	// attachmentID names a file, attachment is that file, nil if there is none of that id.
+	attachmentID *uuid.UUID
+	attachment   *Attachment
 }
 
 // empty reports whether nothing is in the entry; a box that is not checked is nothing.
 func (v *entry) empty() bool {
 	if v.field.Type.Image() {
 		return len(v.image) == 0
+	}
+	if v.field.Type == FieldAttachment {
+		return v.attachmentID == nil
 	}
 	if v.field.Type.choice() {
 		checked, ok := parseCheckbox(v.text)
@@ -98,9 +104,14 @@ func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue
 			continue
 		}
 		if text, ok := c.value(v); ok {
-			out = append(out, FieldValue{
+			value := FieldValue{
 				FieldID: v.field.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: v.image, ImageSHA256: pictureHash(v.image),
-			})
+			}
+			if v.attachment != nil {
+				value.Text, value.ImageSHA256 = v.attachment.Name, v.attachment.SHA256
+				e.useAttachment(v.attachment)
+			}
+			out = append(out, value)
 		}
 	}
 	if extended {
@@ -121,7 +132,7 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 			c.p.Add(fieldPath(i)+"fieldId", "names a field that was given before")
 			continue
 		}
-		v.at, v.image = i, in.Image
+		v.at, v.image, v.attachmentID, v.attachment = i, in.Image, in.AttachmentID, in.Attachment
 		if in.Text != nil {
 			v.text = *in.Text
 		}
@@ -212,8 +223,8 @@ func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 		case v.empty():
 		case v.field.Type.choice():
 			entered[id] = "true"
-		case v.field.Type.Image():
-			entered[id] = "picture"
+		case v.field.Type.File():
+			entered[id] = "picture" // or a file: filled is all that can be asked
 		default:
 			entered[id] = v.text
 		}
@@ -231,6 +242,11 @@ func (f *Field) conditionField() ConditionField {
 func (c *valueCheck) value(v *entry) (string, bool) {
 	f := v.field
 	switch {
+	case f.Type == FieldAttachment:
+		return "", c.attachment(v)
+	case v.attachmentID != nil:
+		c.addAt(v, "attachmentId", ruleType, fmt.Sprintf("is for attachment fields; a %s field takes none", f.Type))
+		return "", false
 	case f.Type.Image():
 		if strings.TrimSpace(v.text) != "" {
 			c.add(v, ruleType, "is for fields that hold text; a %s field takes signatureImageBase64", f.Type)

@@ -226,6 +226,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	e.Values = append(e.Values, values...)
 	e.rememberSignature(s, values, sub.FontLabel, at)
 	s.ValuesHash = valuesHash(values)
+	e.recordAttachments(act, s.ID)
 	e.record(act, EventSignerSigned, s.ID, s.shownDetail(Detail{
 		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash,
 	}))

@@ -25,6 +25,9 @@ type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
 	Text    *string
+	// AttachmentID names a file that was uploaded before; Attachment is that file, nil if there is none of that id.
+	AttachmentID *uuid.UUID
+	Attachment   *Attachment
 }
 
 // FieldValue is a value that was signed for. It is written once, with the
@@ -34,8 +37,9 @@ type FieldValue struct {
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Text       string
-	Image      []byte // PNG; nil for text, date and checkbox
-	// ImageSHA256 is the hash of Image, which names it where the picture itself is not loaded; "" without one.
+	Image      []byte // PNG; nil for all that is no picture
+	// ImageSHA256 is the hash of Image, which names it where the picture itself is not loaded, or of an
+	// attachment's file, whose name is Text; "" for all else.
 	ImageSHA256 string `gorm:"column:image_sha256"`
 	CreatedAt   time.Time
 }
@@ -85,16 +89,17 @@ func pictureHash(png []byte) string {
 }
 
 // valuesHash binds the audit trail to what was signed for: SHA-256 over
-// "<field id> <SHA-256 of the value>\n" of each value in field order.
+// "<field id> <SHA-256 of the value>\n" of each value in field order. The value of
+// an attachment field is the file.
 func valuesHash(values []FieldValue) string {
 	h := sha256.New()
 	for _, v := range values {
-		b := v.Image
-		if b == nil {
-			b = []byte(v.Text)
+		sum := v.ImageSHA256 // of a picture, or of a file
+		if sum == "" {
+			text := sha256.Sum256([]byte(v.Text))
+			sum = hex.EncodeToString(text[:])
 		}
-		sum := sha256.Sum256(b)
-		fmt.Fprintf(h, "%s %s\n", v.FieldID, hex.EncodeToString(sum[:]))
+		fmt.Fprintf(h, "%s %s\n", v.FieldID, sum)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -82,6 +82,7 @@ func (c *certificate) draw(embedded bool) error {
 		c.drawValues()
 	}
 	c.drawSigners()
+	c.drawAttachments()
 	c.drawEvents(c.closingHeight())
 	c.drawClosing()
 	for i, p := range c.pages {

@@ -140,10 +140,14 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	}, a.record)
 	attached = append(attached, attachment{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef})
 	if original != nil {
-		attached = append(attached, attachment{"original.pdf", "original.pdf", "The original document, unchanged", "Source", *original})
+		attached = append(attached, attachment{originalName, originalName, "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
 	}
-	for _, at := range attached {
+	given, err := a.embedAttachments()
+	if err != nil {
+		return err
+	}
+	for _, at := range append(attached, given...) {
 		if err := a.attach(&catalog, at); err != nil {
 			return err
 		}

@@ -39,9 +39,10 @@ type Job struct {
 	Prepared       *Prepared   // nil: people read what was uploaded
 	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
 	Envelope       Envelope
-	Document       Document   // the one that Original holds
-	Documents      []Document // all of the envelope, in order
-	Values         []Value    // of this document
+	Document       Document       // the one that Original holds
+	Documents      []Document     // all of the envelope, in order
+	Values         []Value        // of this document
+	Attachments    []AttachedFile // of this document
 	Signers        []Signer
 	// Events is the audit chain in order: each one the RFC 8785 form of an
 	// event, its seq, prevHash and hash included.

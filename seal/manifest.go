@@ -54,6 +54,7 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 		}
 		m.Values = append(m.Values, mv)
 	}
+	m.Attachments = manifestAttachments(job)
 	return m
 }
 

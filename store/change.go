@@ -99,7 +99,7 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 
 func (s *Store) committed(e *models.Envelope) {
 	failpoint.Inject("store.committed")
-	e.Events, e.Values, e.Adopted = nil, nil, nil
+	e.Events, e.Values, e.Adopted, e.Attached = nil, nil, nil, nil
 	s.signalWake()
 }
 
@@ -172,13 +172,14 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 			email = excluded.email, image = excluded.image, font_label = excluded.font_label, updated_at = excluded.updated_at`,
 			savedSignatureColumns(encrypt(s, e.Adopted)))
 	}
+	saveAttachments(s, &t.batch, e.Attached)
 	t.insert("audit_events", "", rowsOf(pointers(e.Events), eventColumns)...)
 	return s.recordEffects(t, e, webhooks)
 }
 
 // unchanged reports whether a change changed nothing that is stored.
 func unchanged(e *models.Envelope, b *loadedState) bool {
-	return len(e.Values) == 0 && e.Adopted == nil && reflect.DeepEqual(*e, b.envelope) &&
+	return len(e.Values) == 0 && e.Adopted == nil && len(e.Attached) == 0 && reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Signers, b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
 }
 

@@ -11,6 +11,7 @@ func ColumnsOf() map[any][]string {
 		&models.Document{}:       namesOf(documentColumns(&models.Document{})),
 		&models.Field{}:          namesOf(fieldColumns(&models.Field{})),
 		&models.FieldValue{}:     namesOf(valueColumns(&models.FieldValue{})),
+		&models.Attachment{}:     namesOf(attachmentColumns(&models.Attachment{})),
 		&models.SavedSignature{}: namesOf(savedSignatureColumns(&models.SavedSignature{})),
 		&models.Event{}:          namesOf(eventColumns(&models.Event{})),
 		&models.WebhookEvent{}:   namesOf(webhookEventColumns(&models.WebhookEvent{})),

@@ -11,19 +11,20 @@ import (
 	"countersign/store/blob"
 )
 
-// FileRef is a document's file, as it is recorded.
+// FileRef is a document's or an attachment's file, as it is recorded.
 type FileRef struct {
 	EnvelopeID uuid.UUID
 	BlobKey    string
 	Purged     bool
 }
 
-// Files lists the files of the documents of envelopes of whatever app, by
+// Files lists the files of the documents and attachments of envelopes of whatever app, by
 // envelope. It is for operators.
 func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
-	err := s.db.WithContext(ctx).Table("documents").Where("envelope_id IN ?", envelopes).
-		Select("envelope_id, blob_key, purge_status = ? AS purged", models.PurgePurged).Scan(&rows).Error
+	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
+		UNION ALL SELECT envelope_id, blob_key, purged_at IS NOT NULL FROM attachments WHERE envelope_id IN ?`,
+		models.PurgePurged, envelopes, envelopes).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("list files: %w", err)
 	}
@@ -42,10 +43,12 @@ func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
 	if err != nil {
 		return nil //nolint:nilerr // no document's
 	}
-	err = s.db.WithContext(ctx).Model(&models.Document{}).
-		Where("envelope_id = ? AND blob_key = ? AND NOT encrypted", envelope, key).Update("encrypted", true).Error
-	if err != nil {
-		return fmt.Errorf("mark file: %w", err)
+	for _, row := range []any{&models.Document{}, &models.Attachment{}} {
+		err = s.db.WithContext(ctx).Model(row).
+			Where("envelope_id = ? AND blob_key = ? AND NOT encrypted", envelope, key).Update("encrypted", true).Error
+		if err != nil {
+			return fmt.Errorf("mark file: %w", err)
+		}
 	}
 	return nil
 }
@@ -66,4 +69,9 @@ func (s *Store) AnchorFiles(ctx context.Context, keys []string) (map[string]bool
 // FileRecord is what is recorded of a document's file.
 func FileRecord(d *models.Document) blob.Record {
 	return blob.Record{Key: d.BlobKey, SHA256: d.SHA256, Encrypted: d.Encrypted}
+}
+
+// AttachmentRecord is what is recorded of an attachment's file.
+func AttachmentRecord(a *models.Attachment) blob.Record {
+	return blob.Record{Key: a.BlobKey, SHA256: a.SHA256, Encrypted: a.Encrypted}
 }

@@ -50,6 +50,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		rewrapTable(s, rows, "id", s.rehashContact),
 		rewrapTable[models.Field](s, rows, "id", nil),
 		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
+		rewrapTable[models.Attachment](s, rows, "id", nil),
 		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
 		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSaved) },

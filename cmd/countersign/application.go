@@ -24,6 +24,7 @@ import (
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/operate/sweep"
 	"countersign/seal/admission"
 	"countersign/seal/sandbox"
 	"countersign/store"
@@ -170,13 +171,16 @@ func (a *app) newHandler() (http.Handler, error) {
 	})
 }
 
-// deleteExpired removes what has run out, every minute, until ctx ends.
+// deleteExpired removes what has run out, and attachments that nobody has signed with, every minute, until ctx ends.
 func (a *app) deleteExpired(ctx context.Context) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
 	for {
 		if err := a.store.DeleteExpired(ctx); err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "expired rows not deleted", "error", err)
+		}
+		if err := sweep.Unused(ctx, a.store, a.blobs, now()); err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "unused attachments not removed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -44,8 +44,10 @@ type Report struct {
 	// Sealed is the number of sealed files that were compared.
 	Sealed int `json:"sealedFiles"`
 	// Originals is the number of originals that were compared.
-	Originals int      `json:"originals"`
-	Problems  []string `json:"problems"`
+	Originals int `json:"originals"`
+	// Attachments is the number of attachments that were compared.
+	Attachments int      `json:"attachments"`
+	Problems    []string `json:"problems"`
 }
 
 // OK reports whether nothing is wrong.
@@ -150,6 +152,9 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 		if err := v.original(ctx, r, e, events, d); err != nil {
 			return nil, err
 		}
+	}
+	if err := v.attachments(ctx, r, e, events); err != nil {
+		return nil, err
 	}
 	for _, d := range e.Sealed() {
 		if d.PurgeStatus == models.PurgePurged {

@@ -133,7 +133,7 @@ func newOrphan(e blob.Entry, reason string) Orphan {
 	return Orphan{Key: e.Key, Size: e.Size, Modified: e.Modified.UTC(), Reason: reason}
 }
 
-// documents judges files of envelopes: envelopes/<id>/original/… and …/sealed/….
+// documents judges files of envelopes: envelopes/<id>/original/…, …/attachments/… and …/sealed/….
 func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var ids []uuid.UUID
 	for _, f := range files {
@@ -160,7 +160,7 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 		case needed:
 		case purged:
 			out = append(out, newOrphan(f, ReasonPurged))
-		case kind == "original":
+		case kind == "original" || kind == "attachments":
 			out = append(out, newOrphan(f, ReasonUnrecorded))
 		}
 	}

@@ -70,6 +70,9 @@ type Text struct {
 	Checked     string
 	NotChecked  string
 
+	Attachments  string
+	AttachmentOf string // name, of whom, bytes
+
 	DocumentsOfEnvelope string
 	HowToVerify         string
 	BeginsWithOriginal  string

@@ -63,9 +63,11 @@ type event struct {
 	Actor     string    `json:"actor"`
 	Timestamp time.Time `json:"timestamp"`
 	Detail    struct {
-		DocumentID string `json:"documentId"`
-		SHA256     string `json:"sha256"`
-		Order      int    `json:"order"`
+		DocumentID   string `json:"documentId"`
+		AttachmentID string `json:"attachmentId"`
+		FieldID      string `json:"fieldId"`
+		SHA256       string `json:"sha256"`
+		Order        int    `json:"order"`
 	} `json:"detail"`
 }
 
@@ -89,7 +91,7 @@ func (m *Manifest) checkPrepared(d File) error {
 
 // checkEvents compares documents and signers with what the audit chain says of them.
 func (m *Manifest) checkEvents() error {
-	added, signed, prepared := 0, map[string]time.Time{}, map[string]string{}
+	added, signed, prepared, given := 0, map[string]time.Time{}, map[string]string{}, map[string]event{}
 	for i, raw := range m.Audit.Events {
 		var ev event
 		if err := json.Unmarshal(raw, &ev); err != nil {
@@ -107,6 +109,8 @@ func (m *Manifest) checkEvents() error {
 			delete(prepared, d.ID)
 		case "document.prepared":
 			prepared[ev.Detail.DocumentID] = ev.Detail.SHA256
+		case "attachment.added":
+			given[ev.Detail.AttachmentID] = ev
 		case "signer.signed":
 			id, ok := strings.CutPrefix(ev.Actor, "signer:")
 			if _, twice := signed[id]; !ok || twice {
@@ -136,6 +140,11 @@ func (m *Manifest) checkEvents() error {
 	}
 	if len(signed) > 0 {
 		return fmt.Errorf("somebody signed who is not among the signers")
+	}
+	for _, a := range m.Attachments {
+		if ev := given[a.ID]; ev.Detail.SHA256 != a.SHA256 || ev.Detail.FieldID != a.FieldID || ev.Actor != "signer:"+a.SignerID {
+			return fmt.Errorf("attachment %s is not the one that was added", a.ID)
+		}
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ const Type = "countersign-seal"
 const (
 	AttachmentKey = "countersign-seal.json" // in the name tree of embedded files
 	FileName      = "seal.json"             // of the file
+	// AttachmentPrefix and an attachment's id are its name in that tree.
+	AttachmentPrefix = "countersign-attachment-"
 )
 
 // Manifest is the machine-readable record inside a sealed PDF: the payload of
@@ -41,9 +43,11 @@ type Manifest struct {
 	All      []File    `json:"documents"`  // all of the envelope, in order
 	Signers  []Signer  `json:"signers"`
 	Values   []Value   `json:"values"`
-	Audit    Audit     `json:"audit"`
-	Verify   string    `json:"verifyUrl,omitempty"`
-	Original Placement `json:"original"`
+	// Attachments are the files that signers gave for fields of this document.
+	Attachments []Attachment `json:"attachments,omitempty"`
+	Audit       Audit        `json:"audit"`
+	Verify      string       `json:"verifyUrl,omitempty"`
+	Original    Placement    `json:"original"`
 	// Pages is how many pages the sealed file has; CertificatePage, the first
 	// one of the certificate, which reaches to the last.
 	Pages           int `json:"pages"`
@@ -126,6 +130,17 @@ type Value struct {
 	Name     string     `json:"name,omitempty"`   // how the sender calls the field
 	Group    string     `json:"group,omitempty"`  // of a radio field: what is chosen in,
 	Option   string     `json:"option,omitempty"` // and what
+}
+
+// Attachment is a file that a signer gave, embedded under AttachmentPrefix and its id.
+type Attachment struct {
+	ID       string `json:"id"`
+	FieldID  string `json:"fieldId"`
+	SignerID string `json:"signerId"`
+	Name     string `json:"name"`
+	MimeType string `json:"mimeType"`
+	Size     int64  `json:"size"`
+	SHA256   string `json:"sha256"`
 }
 
 // Audit is the audit chain.

@@ -39,6 +39,8 @@ const (
 	TextTooLong     = "text_too_long"
 	PNGInvalid      = "png_invalid"
 	PNGTooLarge     = "png_too_large"
+	PictureInvalid  = "picture_invalid"
+	PictureTooLarge = "picture_too_large"
 	FieldOffPage    = "field_off_page"
 	OriginalChanged = "original_changed"
 )

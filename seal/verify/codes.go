@@ -109,6 +109,10 @@ var findings = []finding{
 	{"original.missing", Failed, "The original cannot be told from what was added: {reason}."},
 	{"original.changed", Failed, "The original inside the file is not the one that the seal record names."},
 
+	{"attachments.found", Passed, "{count} embedded files are those that signers gave, as the seal record names them."},
+	{"attachments.missing", Failed, "The embedded file {name} that the seal record names cannot be read: {reason}."},
+	{"attachments.changed", Failed, "The embedded file {name} is not the one that the seal record names."},
+
 	{"audit_chain.complete", Passed, "All {events} events are in order; the chain ends in {head}."},
 	{"audit_chain.missing", Failed, "There is no audit chain: the seal record is missing."},
 	{"audit_chain.broken", Failed, "The audit chain is broken: {reason}."},

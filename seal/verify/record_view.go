@@ -26,11 +26,12 @@ type Record struct {
 	SentAt     *time.Time `json:"sentAt,omitempty"`
 	SealedAt   time.Time  `json:"sealedAt"`
 
-	Document  RecordDocument   `json:"document"`  // the one in this file
-	Documents []RecordDocument `json:"documents"` // all of the envelope, in order
-	Signers   []RecordSigner   `json:"signers"`
-	Values    []RecordValue    `json:"values"`
-	Events    []RecordEvent    `json:"events"`
+	Document    RecordDocument     `json:"document"`  // the one in this file
+	Documents   []RecordDocument   `json:"documents"` // all of the envelope, in order
+	Signers     []RecordSigner     `json:"signers"`
+	Values      []RecordValue      `json:"values"`
+	Attachments []RecordAttachment `json:"attachments,omitempty"`
+	Events      []RecordEvent      `json:"events"`
 	// Pages of the file as it was sealed: the last ones are the certificate.
 	Pages RecordPages `json:"pages"`
 }
@@ -73,6 +74,17 @@ type RecordValue struct {
 	ImageSHA256 string        `json:"imageSha256,omitempty"`
 }
 
+// RecordAttachment is a file that a signer gave, embedded in this one under Name.
+type RecordAttachment struct {
+	ID       string `json:"id"`
+	FieldID  string `json:"fieldId"`
+	SignerID string `json:"signerId"`
+	Name     string `json:"name"`
+	MimeType string `json:"mimeType"`
+	Size     int64  `json:"size"`
+	SHA256   string `json:"sha256"`
+}
+
 // RecordEvent is one event of the audit chain.
 type RecordEvent struct {
 	Seq       int             `json:"seq"`
@@ -113,6 +125,9 @@ func newRecordView(m *manifest.Manifest, sealedBy string, pages int) *Record {
 	}
 	for _, v := range m.Values {
 		r.Values = append(r.Values, RecordValue{v.FieldID, v.SignerID, v.Kind, v.Page, v.Box, v.Text, v.Checked, v.Image})
+	}
+	for _, a := range m.Attachments {
+		r.Attachments = append(r.Attachments, RecordAttachment(a))
 	}
 	for _, raw := range m.Audit.Events {
 		var e RecordEvent

@@ -34,6 +34,7 @@ const (
 	CheckManifest     = "manifest"
 	CheckManifestKey  = "manifest_key"
 	CheckOriginal     = "original"
+	CheckAttachments  = "attachments" // where signers gave files
 	CheckAuditChain   = "audit_chain"
 	CheckRecorded     = "recorded" // by the service's own API alone
 )

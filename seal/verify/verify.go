@@ -95,7 +95,7 @@ func ExamineFrom(ctx context.Context, r io.ReaderAt, size int64, done *Prefix) (
 	e := &examiner{r: r, size: size, done: done, x: &Examination{}}
 	for _, step := range []func(context.Context) error{
 		e.findSeal, e.readSignature, e.readRecord, e.readIncrements, e.hash, e.checkMarks, e.checkSignature, e.checkIncrements,
-		e.checkOriginal, e.checkRecord, e.checkAdditions,
+		e.checkOriginal, e.checkAttachments, e.checkRecord, e.checkAdditions,
 	} {
 		err := step(ctx)
 		if ctx.Err() != nil {

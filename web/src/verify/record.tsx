@@ -58,7 +58,7 @@ export function Signers({ record: r, say, when }: Shown) {
   );
 }
 
-const word = (kind: string, say: VerifyTranslate): string => { const key = known(kind); return key ? say(key) : kind; };
+const word = (kind: string, say: VerifyTranslate): string => { const key = known(kind === "title" ? "jobTitle" : kind); return key ? say(key) : kind; };
 
 function entered(v: RecordValue, say: VerifyTranslate): string {
   if (v.kind === "checkbox") return say(v.checked ? "ticked" : "unticked");

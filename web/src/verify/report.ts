@@ -14,6 +14,7 @@ export interface SealRecord {
   confirmed: boolean; sealedBy: string; sender?: string; envelopeId: string; subject?: string; sealedAt: string;
   document: RecordDocument; documents: RecordDocument[]; signers: RecordSigner[]; values: RecordValue[]; events: RecordEvent[];
   pages: { total: number; certificate: number };
+  attachments?: { fieldId: string; name: string; sha256: string }[];
 }
 
 export interface OtherSignature { by?: string; wholeFile: boolean }

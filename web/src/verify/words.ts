@@ -47,11 +47,12 @@ export const findingTexts: Record<string, VerifyKey> = {
   "manifest.signed": "recordSound", "manifest.missing": "recordWrong", "manifest.malformed": "recordWrong", "manifest.contradiction": "recordContradicts",
   "manifest_key.published": "keyKnown", "manifest_key.covered": "keyKnown", "manifest_key.unknown": "keyUnknown", "manifest_key.not_covered": "keyUnknown", "manifest_key.other": "keyOther", "manifest_key.revoked_here": "keyRevoked",
   "original.found": "originalThere", "original.prepared": "originalThere", "original.rewritten": "originalThere", "original.prepared_otherwise": "originalWrong", "original.missing": "originalWrong", "original.changed": "originalWrong",
+  "attachments.found": "filesThere", "attachments.missing": "filesWrong", "attachments.changed": "filesWrong",
   "audit_chain.complete": "chainComplete", "audit_chain.missing": "chainBroken", "audit_chain.broken": "chainBroken",
   "recorded.same": "recordedSame", "recorded.earlier": "recordedEarlier", "recorded.other": "recordedOther", "recorded.unknown": "recordedNone",
 };
 
 export const checks: Record<string, VerifyKey> = {
   structure: "structure", signature: "sealSignature", byte_range: "byteRange", digest: "digest", certificate: "certificate", timestamp: "timestamp", revocation: "revocation",
-  later_changes: "laterChanges", archive_timestamp: "archive", manifest: "record", manifest_key: "recordKey", original: "original", audit_chain: "chain", recorded: "recorded",
+  later_changes: "laterChanges", archive_timestamp: "archive", manifest: "record", manifest_key: "recordKey", original: "original", attachments: "files", audit_chain: "chain", recorded: "recorded",
 };

@@ -1,0 +1,68 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+func attachmentsPrefix(envelope uuid.UUID) string {
+	return "envelopes/" + envelope.String() + "/attachments/"
+}
+
+// openFiles are attachments that are open for reading.
+type openFiles struct {
+	files  []seal.AttachedFile
+	closed []func() error
+}
+
+func (o *openFiles) close() {
+	for _, closeFile := range o.closed {
+		_ = closeFile() // read only
+	}
+}
+
+// openAttachments opens the files that signers gave for fields of a document, in the
+// order of the fields.
+func (a *Activities) openAttachments(ctx context.Context, e *models.Envelope, d *models.Document) (*openFiles, error) {
+	out := &openFiles{}
+	var known []*models.Attachment
+	for _, f := range e.Fields {
+		if f.Type != models.FieldAttachment || f.DocumentID != d.ID {
+			continue
+		}
+		if known == nil {
+			var err error
+			if known, err = a.Store.Attachments(ctx, e.ID); err != nil {
+				return nil, err
+			}
+		}
+		for _, given := range known {
+			if given.FieldID != f.ID || !given.Used {
+				continue
+			}
+			content, err := blob.OpenRecorded(ctx, a.Blobs, store.AttachmentRecord(given))
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w: %w", errNoOriginal, err)
+			}
+			if err != nil {
+				out.close()
+				return nil, fmt.Errorf("attachment %s: %w", given.ID, err)
+			}
+			out.closed = append(out.closed, content.Close)
+			out.files = append(out.files, seal.AttachedFile{
+				ID: given.ID.String(), FieldID: f.ID.String(), SignerID: f.SignerID.String(), Name: given.Name, MimeType: given.MimeType,
+				SHA256: given.SHA256, Size: given.Size, Content: content,
+			})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,294 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/operate/sweep"
+)
+
+// attaching is an envelope with two signers, one after the other; the first has two
+// attachment fields, one of them optional.
+func attaching() object {
+	field := func(signer, kind string, y int, required bool) object {
+		return object{"signerId": signer, "type": kind, "page": 1, "x": 50, "y": y, "w": 100, "h": 20, "required": required}
+	}
+	return object{
+		"tenantId": "acme", "subject": "With files",
+		"signers": []object{
+			{"name": "Ada Byron", "email": "ada@example.com", "authMethod": "none", "routingOrder": 1},
+			{"name": "Bob", "email": "bob@example.com", "authMethod": "none", "routingOrder": 2},
+		},
+		"fields": []object{field("0", "attachment", 50, true), field("0", "attachment", 100, false), field("1", "text", 150, true), field("0", "text", 200, false)},
+	}
+}
+
+func (c *client) attach(token string, field any, name string, file []byte) *answer {
+	c.t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	if field != nil {
+		require.NoError(c.t, w.WriteField("fieldId", fmt.Sprint(field)))
+	}
+	if file != nil {
+		p, err := w.CreateFormFile("file", name)
+		require.NoError(c.t, err)
+		_, err = p.Write(file)
+		require.NoError(c.t, err)
+	}
+	require.NoError(c.t, w.Close())
+	return c.send(http.MethodPost, "/v1/signing/"+token+"/attachments", w.FormDataContentType(), b.Bytes())
+}
+
+// linkOf is the token of a signer's link.
+func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
+	t.Helper()
+	e, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(envelope))
+	require.NoError(t, err)
+	token, err := s.cfg.Tokens.IssueSigning(s.app.ID, e.Signers[signer])
+	require.NoError(t, err)
+	return token
+}
+
+// noise is a picture that does not compress.
+func noise(t *testing.T, side int) image.Image {
+	t.Helper()
+	img := image.NewNRGBA(image.Rect(0, 0, side, side))
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any noise
+	for i := range img.Pix {
+		img.Pix[i] = byte(r.Uint32())
+	}
+	return img
+}
+
+func inPNG(t *testing.T, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	return b.Bytes()
+}
+
+// photo is a JPEG of 40 by 20 whose left half is red, with EXIF data that says how to
+// turn it and where it was taken.
+func photo(t *testing.T, orientation byte) []byte {
+	t.Helper()
+	img := image.NewNRGBA(image.Rect(0, 0, 40, 20))
+	for y := range 20 {
+		for x := range 40 {
+			c := color.NRGBA{0, 0, 255, 255}
+			if x < 20 {
+				c = color.NRGBA{255, 0, 0, 255}
+			}
+			img.Set(x, y, c)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, jpeg.Encode(&b, img, nil))
+	exif := []byte("Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00GPS 48.2N 16.4E")
+	exif[6+8+2+8+1] = orientation
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+2)) //nolint:gosec // short
+	return append(append(append(b.Bytes()[:2:2], segment...), exif...), b.Bytes()[2:]...)
+}
+
+// TestAttachments follows files from the first signer to the later one and the owner.
+func TestAttachments(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e, token := c.sent(attaching())
+		at := "/v1/signing/" + token
+		required, optional := e.field(0)["id"], e.field(1)["id"]
+		c.get(at).want(200)
+		c.attach(token, required, "passport.pdf", testkit.OnePage()).refused(401, "consent_required")
+		c.post(at+"/consent", nil).want(200)
+
+		pdf := c.attach(token, required, "my passport.PDF", testkit.OnePage()).want(201)
+		require.Equal(t, "my passport.pdf", pdf.str("name"))
+		require.Equal(t, "application/pdf", pdf.str("mimeType"))
+		pic := c.attach(token, optional, `C:\photos\card.png`, photo(t, 6)).want(201)
+		require.Equal(t, "card.jpg", pic.str("name"), "the content says what it is")
+		own := c.get(at).want(200).body["attachments"].([]any)
+		require.Len(t, own, 2)
+		require.Equal(t, pdf.str("attachmentId"), own[0].(object)["attachmentId"])
+
+		got := c.get(at + "/attachments/" + pic.str("attachmentId")).want(200)
+		require.NotContains(t, string(got.raw), "GPS", "what is not seen does not go along")
+		turned, err := jpeg.Decode(bytes.NewReader(got.raw))
+		require.NoError(t, err)
+		require.Equal(t, image.Pt(20, 40), turned.Bounds().Size(), "turned upright")
+		r, _, b, _ := turned.At(10, 5).RGBA()
+		require.Greater(t, r, b, "red is on top")
+		require.Contains(t, got.header.Get("Content-Disposition"), "attachment; filename=card.jpg")
+		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+
+		owner := "/v1/envelopes/" + e.str("id") + "/attachments/"
+		c.get(owner+pdf.str("attachmentId")).refused(404, "not_found")
+		sign := func(fields ...object) *answer { return c.post(at+"/sign", object{"fields": fields}) }
+		sign(object{"fieldId": optional, "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": newID().String()}).refused(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId"), "textValue": "x"}).refused(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}, object{"fieldId": e.field(3)["id"], "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
+		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}).want(200)
+		c.attach(token, optional, "late.pdf", testkit.OnePage()).refused(409, "already_signed")
+
+		require.Equal(t, testkit.OnePage(), c.get(owner+pdf.str("attachmentId")).want(200).raw)
+		c.get(owner+pic.str("attachmentId")).refused(404, "not_found")
+		s.other(t).get(owner+pdf.str("attachmentId")).refused(404, "not_found")
+
+		later := s.linkOf(t, e.str("id"), 1)
+		filled := c.get("/v1/signing/" + later).want(200).body["filled"].([]any)
+		require.Len(t, filled, 1)
+		entry := filled[0].(object)
+		require.Equal(t, "my passport.pdf", entry["value"])
+		require.Equal(t, pdf.str("attachmentId"), entry["attachment"].(object)["attachmentId"])
+		require.Nil(t, entry["picture"])
+		require.Equal(t, testkit.OnePage(), c.get("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).want(200).raw)
+		c.get("/v1/signing/"+later+"/attachments/"+pic.str("attachmentId")).refused(404, "not_found")
+		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(404, "not_found")
+
+		c.del(at+"/attachments/"+pic.str("attachmentId")).refused(409, "already_signed")
+
+		// A file that is gone is told to the operator; one that was purged is gone for good.
+		other, waiting := c.sent(attaching())
+		c.get("/v1/signing/" + waiting).want(200)
+		c.post("/v1/signing/"+waiting+"/consent", nil).want(200)
+		lost := c.attach(waiting, other.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+		c.post("/v1/signing/"+waiting+"/sign", object{"fields": []object{{"fieldId": other.field(0)["id"], "attachmentId": lost}}}).want(200)
+		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+other.str("id")+"/attachments/"+lost))
+		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(503, "file_missing")
+		c.get("/v1/signing/"+s.linkOf(t, other.str("id"), 1)+"/attachments/"+lost).refused(503, "file_missing")
+		require.NoError(t, s.store.PurgeAttachments(t.Context(), uuid.MustParse(other.str("id")), s.clock.now()))
+		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(410, "document_purged")
+
+		// What nobody signed with goes after a day, with its file; what was signed with stays.
+		kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
+		require.NoError(t, err)
+		require.Len(t, kept, 2)
+		require.NoError(t, sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now().Add(23*time.Hour)))
+		kept, err = s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
+		require.NoError(t, err)
+		require.Len(t, kept, 2)
+		require.NoError(t, sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now().Add(25*time.Hour)))
+		kept, err = s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
+		require.NoError(t, err)
+		require.Equal(t, []string{"envelopes/" + e.str("id") + "/attachments/" + pdf.str("attachmentId")}, kept)
+	})
+}
+
+// TestAttachmentsAreBounded: by number, size, type and content, and nothing is kept of
+// what is refused.
+func TestAttachmentsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, token := c.sent(attaching())
+	at := "/v1/signing/" + token
+	field, other := e.field(0)["id"], e.field(1)["id"]
+	c.get(at).want(200)
+	c.post(at+"/consent", nil).want(200)
+	_, plain := c.sent(contract())
+	c.get("/v1/signing/" + plain).want(200)
+	c.post("/v1/signing/"+plain+"/consent", nil).want(200)
+	c.attach(plain, field, "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+
+	c.attach(token, nil, "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(token, field, "", nil).refused(400, "validation_error")
+	c.attach(token, field, "a.pdf", []byte{}).refused(400, "validation_error")
+	c.attach(token, e.field(3)["id"], "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(token, e.field(2)["id"], "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(token, field, "a.pdf", []byte("<html>no</html>")).refused(400, "attachment_type")
+	c.attach(token, field, "a.gif", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")).refused(400, "attachment_type")
+	c.attach(token, field, "a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)).refused(400, "attachment_type")
+	c.attach(token, field, "a.jpg", photo(t, 1)[:60]).refused(400, "picture_invalid")
+	huge := inPNG(t, noise(t, 8))
+	binary.BigEndian.PutUint32(huge[16:], 60_000)
+	c.attach(token, field, "a.png", huge).want(400)
+	c.attach(token, field, "a.pdf", append(testkit.OnePage(), make([]byte, 10<<20)...)).refused(413, "file_too_large")
+	c.attach(token, field, "a.pdf", testkit.OnePage()[:200]).want(400)
+	kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
+	require.NoError(t, err)
+	require.Empty(t, kept)
+
+	var first string
+	for i := range 3 {
+		a := c.attach(token, field, fmt.Sprint(i, ".pdf"), testkit.OnePage()).want(201)
+		if i == 0 {
+			first = a.str("attachmentId")
+		}
+	}
+	c.attach(token, field, "4.pdf", testkit.OnePage()).refused(400, "too_many_attachments")
+	c.del(at + "/attachments/" + first).want(204)
+	c.del(at+"/attachments/"+first).refused(404, "not_found")
+	c.attach(token, field, "4.pdf", testkit.OnePage()).want(201)
+
+	big := inPNG(t, noise(t, 1500)) // 9 MB
+	require.Greater(t, len(big), 8<<20)
+	c.attach(token, other, "big.png", big).want(201)
+	c.attach(token, other, "big.png", big).want(201)
+	c.attach(token, other, "big.png", big).refused(413, "attachments_too_large")
+
+	s.clock.advance(40 * 24 * time.Hour)
+	c.attach(token, field, "a.pdf", testkit.OnePage()).refused(401, "signing_link_expired")
+}
+
+// TestAttachmentsAreScanned like uploads: what is known is refused, and all while the
+// scanner does not answer.
+func TestAttachmentsAreScanned(t *testing.T) {
+	t.Parallel()
+	scanner := &failingScanner{}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
+	c := s.client(t)
+	e, token := c.sent(attaching())
+	c.get("/v1/signing/" + token).want(200)
+	c.post("/v1/signing/"+token+"/consent", nil).want(200)
+	files := [][]byte{testkit.OnePage(), photo(t, 1), inPNG(t, noise(t, 8))}
+	for _, file := range files {
+		scanner.set("Eicar", nil)
+		c.attach(token, e.field(0)["id"], "a", file).refused(400, "file_malware")
+		scanner.set("", errors.New("down"))
+		c.attach(token, e.field(0)["id"], "a", file).refused(503, "scanner_unavailable")
+	}
+	scanner.set("", nil)
+	for _, file := range files {
+		c.attach(token, e.field(0)["id"], "a", file).want(201)
+	}
+}
+
+// failingScanner answers as it is told.
+type failingScanner struct {
+	mu    sync.Mutex
+	found string
+	err   error
+}
+
+func (s *failingScanner) set(found string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found, s.err = found, err
+}
+
+func (s *failingScanner) Scan(context.Context, io.Reader) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found, s.err
+}

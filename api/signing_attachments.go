@@ -1,0 +1,297 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// attachmentView is a file that a signer gave.
+type attachmentView struct {
+	AttachmentID uuid.UUID `json:"attachmentId"`
+	FieldID      uuid.UUID `json:"fieldId"`
+	Name         string    `json:"name"`
+	MimeType     string    `json:"mimeType"`
+	Size         int64     `json:"size"`
+	SHA256       string    `json:"sha256"`
+}
+
+func viewAttachment(a *models.Attachment) attachmentView {
+	return attachmentView{a.ID, a.FieldID, a.Name, a.MimeType, a.Size, a.SHA256}
+}
+
+// hasAttachments reports whether a field of e takes an attachment.
+func hasAttachments(e *models.Envelope) bool {
+	return slices.ContainsFunc(e.Fields, func(f *models.Field) bool { return f.Type == models.FieldAttachment })
+}
+
+// attach takes a file for one of the signer's fields.
+func (s *Server) attach(c *gin.Context, l signerLink) error {
+	ctx := c.Request.Context()
+	mine, _, err := s.fieldsToSign(c, l)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(slices.Collect(mapValues(mine)), models.FieldAttachment) {
+		return models.InvalidField("fieldId", "names no attachment field of this signer")
+	}
+	in, err := s.readParts(c, models.MaxAttachmentSize)
+	if err != nil {
+		return err
+	}
+	defer in.file.discard()
+	field, err := attachmentRequest(in)
+	if err != nil {
+		return err
+	}
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	known, err := s.Store.Attachments(ctx, l.EnvelopeID)
+	if err != nil {
+		return err
+	}
+	act := s.signerContext(c, l)
+	if err := e.CheckAttach(act, l.Link, field, in.file.Size, known); err != nil {
+		return err
+	}
+	given, err := s.examineAttachment(c, in.file)
+	if err != nil {
+		return err
+	}
+	given.BlobKey = fmt.Sprintf("envelopes/%s/attachments/%s", e.ID, given.ID)
+	if err := s.Blobs.Keep(ctx, in.file.file, given.BlobKey); err != nil {
+		return err
+	}
+	var made *models.Attachment
+	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.ChangeAttachments(ctx, l.App, l.EnvelopeID, func(e *models.Envelope, known []*models.Attachment) (err error) {
+			made, err = e.Attach(s.signerContext(c, l), l.Link, field, given, known)
+			return err
+		})
+	}, func(*models.Envelope) (*store.StoredResponse, error) {
+		return inJSON(http.StatusCreated, viewAttachment(made))
+	})
+	if err != nil && models.IsRefusal(err) {
+		s.discardBlob(c, given.BlobKey)
+	}
+	return notFoundAsInvalidLink(err)
+}
+
+func mapValues[K comparable, V any](m map[K]V) func(func(V) bool) {
+	return func(yield func(V) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// attachmentRequest reads the parts beside the file.
+func attachmentRequest(in *parts) (field uuid.UUID, err error) {
+	o, err := in.object()
+	if err != nil {
+		return field, err
+	}
+	field = o.id("fieldId")
+	if in.file == nil {
+		o.bad("file", "is required")
+	} else if in.file.Size == 0 {
+		o.bad("file", "is empty")
+	}
+	return field, o.err()
+}
+
+// examineAttachment finds out by its content what a file is, and replaces a picture
+// by one that was encoded anew.
+func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.AttachmentInput, error) {
+	ctx := c.Request.Context()
+	in := models.AttachmentInput{ID: s.NewID()}
+	head := make([]byte, 512)
+	n, err := u.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return in, fmt.Errorf("read an attachment: %w", err)
+	}
+	if err := s.scan(ctx, u.file, u.Size); err != nil {
+		return in, err
+	}
+	switch in.MimeType = http.DetectContentType(head[:n]); in.MimeType {
+	case "application/pdf":
+		info, err := s.admitPDF(ctx, u.file, u.Size)
+		if err != nil {
+			return in, err
+		}
+		if len(info.Pages) > maxAttachmentPages {
+			return in, models.InvalidField("file", "has %d pages; at most %d are taken", len(info.Pages), maxAttachmentPages)
+		}
+	case "image/jpeg", "image/png":
+		if err := s.reencode(ctx, u); err != nil {
+			return in, err
+		}
+	default:
+		return in, models.Refuse(models.KindInvalid, "attachment_type", "The file is none of PDF, JPEG and PNG.")
+	}
+	in.Name = models.AttachmentName(u.Name, in.MimeType)
+	if seal.CheckText(in.Name) != nil { // the sealed document and its certificate name it
+		in.Name = models.AttachmentName("", in.MimeType)
+	}
+	in.SHA256, in.Size, in.Encrypted = u.SHA256, u.Size, blob.Encrypts(s.Blobs)
+	return in, nil
+}
+
+// maxAttachmentPages bounds the pages of a PDF that is attached.
+const maxAttachmentPages = 500
+
+// reencode replaces a picture in its temporary file, when its turn has come.
+func (s *Server) reencode(ctx context.Context, u *upload) error {
+	select {
+	case s.admissionSlots <- struct{}{}:
+		defer func() { <-s.admissionSlots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b := make([]byte, u.Size)
+	if _, err := u.file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read an attachment: %w", err)
+	}
+	b, err := seal.Photo(b)
+	if err != nil {
+		return err
+	}
+	if len(b) > models.MaxAttachmentSize {
+		return models.Refuse(models.KindTooLarge, "file_too_large", "The picture is larger than %d bytes once it is encoded anew.", models.MaxAttachmentSize)
+	}
+	if _, err := u.file.WriteAt(b, 0); err != nil {
+		return fmt.Errorf("write an attachment: %w", err)
+	}
+	if err := u.file.Truncate(int64(len(b))); err != nil {
+		return fmt.Errorf("write an attachment: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	u.Size, u.SHA256 = int64(len(b)), hex.EncodeToString(sum[:])
+	return nil
+}
+
+// detach removes a file that the signer has not signed with.
+func (s *Server) detach(c *gin.Context, l signerLink) error {
+	id, err := pathID(c, "aid")
+	if err != nil {
+		return err
+	}
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	known, err := s.Store.Attachments(c.Request.Context(), e.ID)
+	if err != nil {
+		return err
+	}
+	a := models.FindAttachment(models.AttachmentsOf(known, l.SignerID), id)
+	if a == nil {
+		return models.ErrNotFound
+	}
+	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
+		return err
+	}
+	if _, err := s.Store.RemoveAttachment(c.Request.Context(), a.ID); err != nil {
+		return err
+	}
+	s.discardBlob(c, a.BlobKey)
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// signingAttachment gives a signer a file: an own one, or one of who has signed.
+func (s *Server) signingAttachment(c *gin.Context, l signerLink) error {
+	e, err := s.confirmedReading(c, l)
+	if err != nil {
+		return err
+	}
+	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used || a.SignerID == l.SignerID })
+}
+
+// getAttachment gives the owner a file that somebody has signed with.
+func (s *Server) getAttachment(c *gin.Context, app caller) error {
+	e, err := s.callerEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used })
+}
+
+func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*models.Attachment) bool) error {
+	ctx := c.Request.Context()
+	id, err := pathID(c, "aid")
+	if err != nil {
+		return err
+	}
+	known, err := s.Store.Attachments(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	a := models.FindAttachment(known, id)
+	if a == nil || !shown(a) {
+		return models.ErrNotFound
+	}
+	if a.PurgedAt != nil {
+		return models.ErrPurged
+	}
+	f, err := s.files.Open(ctx, store.AttachmentRecord(a))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !a.Used:
+		return models.ErrNotFound // removed meanwhile
+	case errors.Is(err, fs.ErrNotExist):
+		s.log.ErrorContext(ctx, "an attachment's file is missing from the file store", "envelope", e.ID, "attachment", a.ID, "key", a.BlobKey)
+		if s.FileMissing != nil {
+			s.FileMissing()
+		}
+		return fileMissingError
+	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
+		s.log.ErrorContext(ctx, "an attachment's file is not the one that was recorded", "envelope", e.ID, "attachment", a.ID, "error", err)
+		return models.Refuse(models.KindUnavailable, "document_unavailable", "The attachment's file cannot be given: it is not the one that was recorded.")
+	case err != nil:
+		return fmt.Errorf("attachment %s: %w", a.ID, err)
+	}
+	defer func() { _ = f.Close() }() // read only
+	h := c.Writer.Header()
+	h.Set("Content-Type", a.MimeType)
+	h.Set("Content-Disposition", contentDisposition("attachment", a.Name))
+	h.Set("ETag", `"`+a.SHA256+`"`)
+	http.ServeContent(c.Writer, c.Request, "", a.CreatedAt, f)
+	return nil
+}
+
+// submittedAttachments finds the files that a sign request names.
+func (s *Server) submittedAttachments(c *gin.Context, l signerLink, sub *models.Submission) error {
+	var known []*models.Attachment
+	for i := range sub.Fields {
+		in := &sub.Fields[i]
+		if in.AttachmentID == nil {
+			continue
+		}
+		if known == nil {
+			var err error
+			if known, err = s.Store.Attachments(c.Request.Context(), l.EnvelopeID); err != nil {
+				return err
+			}
+		}
+		in.Attachment = models.FindAttachment(known, *in.AttachmentID)
+	}
+	return nil
+}

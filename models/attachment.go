@@ -1,0 +1,173 @@
+package models
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The bounds of attachments.
+const (
+	MaxAttachmentSize      = 10 << 20 // bytes of one
+	MaxAttachmentsPerField = 3
+	MaxSignerAttachments   = 20 << 20 // bytes of all of one signer
+	// MaxEnvelopeAttachments bounds, in bytes, what all signers together attach: a
+	// sealed document holds all of it.
+	MaxEnvelopeAttachments = 60 << 20
+	// UnusedAttachmentAge is how long an attachment waits for its signer to sign.
+	UnusedAttachmentAge = 24 * time.Hour
+)
+
+// Attachment is a file that a signer gave: a PDF, or a picture that was encoded
+// anew. It counts once its signer has signed with it.
+type Attachment struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
+	FieldID    uuid.UUID
+	SignerID   uuid.UUID
+	Name       string // of the file, as the signer had it
+	MimeType   string
+	SHA256     string `gorm:"column:sha256"` // lower-case hex, of what is kept
+	Size       int64  // bytes
+	BlobKey    string
+	Encrypted  bool // the file was encrypted when it was kept
+	Used       bool // the signer has signed with it
+	CreatedAt  time.Time
+	PurgedAt   *time.Time // the file is gone
+}
+
+// AttachmentInput is what is known of an attachment that was examined.
+type AttachmentInput struct {
+	ID             uuid.UUID
+	Name, MimeType string
+	SHA256         string
+	Size           int64
+	BlobKey        string
+	Encrypted      bool
+}
+
+// attachmentField is the signer's field that takes an attachment.
+func (e *Envelope) attachmentField(signer, field uuid.UUID) (*Field, error) {
+	for _, f := range e.Fields {
+		if f.ID == field && f.SignerID == signer && f.Type == FieldAttachment {
+			return f, nil
+		}
+	}
+	return nil, InvalidField("fieldId", "names no attachment field of this signer")
+}
+
+// CheckAttach refuses an attachment of so many bytes that could not be added
+// whatever it holds. known are the attachments of the envelope.
+func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
+	s, err := e.authorizeSign(act, l)
+	if err != nil {
+		return err
+	}
+	if _, err := e.attachmentField(s.ID, field); err != nil {
+		return err
+	}
+	count, own, all := 0, size, size
+	for _, a := range known {
+		all += a.Size
+		if a.SignerID == s.ID {
+			own += a.Size
+		}
+		if a.FieldID == field {
+			count++
+		}
+	}
+	switch {
+	case count >= MaxAttachmentsPerField:
+		return Refuse(KindInvalid, "too_many_attachments", "The field has %d files already. Remove one first.", MaxAttachmentsPerField)
+	case own > MaxSignerAttachments:
+		return Refuse(KindTooLarge, "attachments_too_large", "The files of one signer may have %d MB together.", MaxSignerAttachments>>20)
+	case all > MaxEnvelopeAttachments:
+		return Refuse(KindTooLarge, "attachments_too_large", "The files of all signers may have %d MB together.", MaxEnvelopeAttachments>>20)
+	}
+	return nil
+}
+
+// Attach adds a file to one of the signer's fields, for the signer to sign with.
+// The audit trail tells of it when that happens.
+func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, in AttachmentInput, known []*Attachment) (*Attachment, error) {
+	if err := e.CheckAttach(act, l, field, in.Size, known); err != nil {
+		return nil, err
+	}
+	a := &Attachment{
+		ID: in.ID, EnvelopeID: e.ID, FieldID: field, SignerID: l.SignerID, Name: in.Name, MimeType: in.MimeType,
+		SHA256: in.SHA256, Size: in.Size, BlobKey: in.BlobKey, Encrypted: in.Encrypted, CreatedAt: act.At,
+	}
+	e.Attached = append(e.Attached, a)
+	return a, nil
+}
+
+// AttachmentsOf are those of a signer that nobody has signed with.
+func AttachmentsOf(all []*Attachment, signer uuid.UUID) []*Attachment {
+	return slices.DeleteFunc(slices.Clone(all), func(a *Attachment) bool { return a.SignerID != signer || a.Used })
+}
+
+// FindAttachment is the attachment of that id, or nil.
+func FindAttachment(all []*Attachment, id uuid.UUID) *Attachment {
+	if i := slices.IndexFunc(all, func(a *Attachment) bool { return a.ID == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// attachmentExtensions are the kinds of files that are taken, with the endings of their names.
+//
+//nolint:gochecknoglobals // a constant table
+var attachmentExtensions = map[string]string{"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
+
+// AttachmentName makes the name of an attachment of what the signer called the
+// file: safe for any file system, and with the ending of its type.
+func AttachmentName(given, mimeType string) string {
+	stem := given
+	for _, ending := range []string{".pdf", ".jpg", ".jpeg", ".png"} {
+		if n := len(stem) - len(ending); n > 0 && strings.EqualFold(stem[n:], ending) {
+			stem = stem[:n]
+			break
+		}
+	}
+	if stem = fileStem(stem, 100); stem == "" {
+		stem = "attachment"
+	}
+	return stem + attachmentExtensions[mimeType]
+}
+
+// attachment checks the file that was submitted for a field, and reports whether there is one.
+func (c *valueCheck) attachment(v *entry) bool {
+	a := v.attachment
+	switch {
+	case strings.TrimSpace(v.text) != "":
+		c.add(v, ruleType, "is for fields that hold text; an attachment field takes attachmentId")
+	case len(v.image) > 0:
+		c.addAt(v, "signatureImageBase64", ruleType, "is for signature, initial and stamp fields; an attachment field takes attachmentId")
+	case v.attachmentID == nil && v.field.Required:
+		c.require(v, "attachmentId", "is required for an attachment field")
+	case v.attachmentID != nil && (a == nil || a.FieldID != v.field.ID || a.SignerID != v.field.SignerID || a.Used):
+		c.addAt(v, "attachmentId", ruleType, "names no file that was uploaded for this field")
+	default:
+		return a != nil
+	}
+	return false
+}
+
+// useAttachment notes that its signer signs with a.
+func (e *Envelope) useAttachment(a *Attachment) {
+	used := *a
+	used.Used = true
+	e.Attached = append(e.Attached, &used)
+}
+
+// recordAttachments tells, in the audit trail, which files a signer signs with.
+func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
+	for _, a := range e.Attached {
+		e.record(act, EventAttachmentAdded, signer, Detail{
+			"signerId": signer.String(), "attachmentId": a.ID.String(), "fieldId": a.FieldID.String(),
+			"sha256": a.SHA256, "size": a.Size, "mimeType": a.MimeType,
+		})
+	}
+}

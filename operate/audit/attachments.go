@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// attachments compares the files that signers gave with their records and with the
+// chain: each signed file has one event, and no event is without its file's record.
+func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope, events []models.Event) error {
+	known, err := v.Store.Attachments(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	told := make(map[string]string)
+	for i := range events {
+		if ev := &events[i]; ev.Name == models.EventAttachmentAdded {
+			id, _ := ev.Detail["attachmentId"].(string)
+			told[id], _ = ev.Detail["sha256"].(string)
+		}
+	}
+	for _, a := range known {
+		if !a.Used {
+			continue
+		}
+		if told[a.ID.String()] != a.SHA256 {
+			r.add("no event tells of attachment %s with the hash that is recorded", a.ID)
+		}
+		delete(told, a.ID.String())
+		if a.PurgedAt != nil {
+			continue
+		}
+		f, err := blob.OpenRecorded(ctx, v.Blobs, store.AttachmentRecord(a))
+		switch {
+		case err == nil:
+			r.Attachments++
+			_ = f.Close() // read only
+		case errors.Is(err, fs.ErrNotExist):
+			r.add("attachment %s has no file", a.ID)
+		case errors.Is(err, blob.ErrAltered):
+			r.add("attachment %s is recorded with another hash than its file has, or as encrypted and its file is not", a.ID)
+		case errors.Is(err, blob.ErrDamaged):
+			r.add("attachment %s: %s", a.ID, blob.ErrDamaged)
+		default:
+			return err
+		}
+	}
+	for id := range told {
+		r.add("there is no record of attachment %s, which an event names", id)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/ascii85"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/seal/manifest"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// AttachedFile is a file that a signer gave for a field of the document. It is embedded
+// in the sealed file.
+type AttachedFile struct {
+	ID, FieldID, SignerID string
+	Name, MimeType        string
+	SHA256                string // lower-case hex; checked when it is embedded
+	Size                  int64  // bytes
+	Content               io.ReaderAt
+}
+
+// attachmentNames are the names that the attachments have in the sealed file, each once.
+func attachmentNames(all []AttachedFile) []string {
+	taken := map[string]bool{manifest.FileName: true, originalName: true}
+	names := make([]string, 0, len(all))
+	for _, a := range all {
+		name := a.Name
+		stem, ending := name, ""
+		if i := strings.LastIndexByte(name, '.'); i > 0 {
+			stem, ending = name[:i], name[i:]
+		}
+		for n := 2; taken[strings.ToLower(name)]; n++ {
+			name = fmt.Sprintf("%s (%d)%s", stem, n, ending)
+		}
+		taken[strings.ToLower(name)] = true
+		names = append(names, name)
+	}
+	return names
+}
+
+// originalName is the name of the original where it is embedded.
+const originalName = "original.pdf"
+
+// embedAttachments writes the files that signers gave.
+func (a *assembly) embedAttachments() ([]attachment, error) {
+	names, signers := attachmentNames(a.job.Attachments), map[string]string{}
+	for _, s := range a.job.Signers {
+		signers[s.ID] = s.Name
+	}
+	var out []attachment
+	for i, at := range a.job.Attachments {
+		data := make([]byte, at.Size)
+		if n, err := at.Content.ReadAt(data, 0); n < len(data) {
+			return nil, fmt.Errorf("seal: reading attachment %s: %w", at.ID, err)
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != at.SHA256 {
+			return nil, refusal.New(refusal.OriginalChanged, "An attachment is not the file that was uploaded: its hash differs.")
+		}
+		packed, filter := packAttachment(data)
+		ref := a.w.Reserve()
+		a.w.Begin(ref)
+		a.w.Append(pdf.Dict{
+			{Key: "Type", Value: pdf.Value("/EmbeddedFile")},
+			{Key: "Subtype", Value: pdf.AppendName(nil, at.MimeType)},
+			{Key: "Params", Value: a.fileParams(at.Size)},
+			{Key: "Filter", Value: pdf.Value(filter)},
+			{Key: "Length", Value: pdf.Value(strconv.Itoa(len(packed)))},
+		}.Append(nil))
+		a.w.AppendString("\nstream\n")
+		a.w.Append(packed)
+		a.w.AppendString("\nendstream")
+		a.w.End()
+		out = append(out, attachment{manifest.AttachmentPrefix + at.ID, names[i], "Given by " + signers[at.SignerID], "Supplement", ref})
+	}
+	return out, nil
+}
+
+// packAttachment compresses a file. What it returns holds nothing that a reader which
+// searches a file, rather than following its tables, could take for a part of the
+// document: Flate leaves some data as it is, and base 85 writes that without a space.
+func packAttachment(data []byte) (packed []byte, filter string) {
+	packed = pdf.Deflate(data)
+	if !slices.ContainsFunc(structureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {
+		return packed, "/FlateDecode"
+	}
+	coded := make([]byte, ascii85.MaxEncodedLen(len(packed)), ascii85.MaxEncodedLen(len(packed))+2)
+	coded = coded[:ascii85.Encode(coded, packed)]
+	return append(coded, "~>"...), "[/ASCII85Decode/FlateDecode]"
+}
+
+// structureWords stand in every part of a file that a reader could search for.
+//
+//nolint:gochecknoglobals // a constant table
+var structureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
+
+// manifestAttachments are the attachments as the record lists them.
+func manifestAttachments(job *Job) []manifest.Attachment {
+	names := attachmentNames(job.Attachments)
+	var out []manifest.Attachment
+	for i, a := range job.Attachments {
+		out = append(out, manifest.Attachment{
+			ID: a.ID, FieldID: a.FieldID, SignerID: a.SignerID, Name: names[i], MimeType: a.MimeType, Size: a.Size, SHA256: a.SHA256,
+		})
+	}
+	return out
+}
+
+// drawAttachments lists the files that signers gave.
+func (c *certificate) drawAttachments() {
+	if len(c.job.Attachments) == 0 {
+		return
+	}
+	names := attachmentNames(c.job.Attachments)
+	c.section(c.say.Attachments, 3*rowHeight)
+	for i, a := range c.job.Attachments {
+		p := c.page()
+		title := p.wrap(faceSmall, fmt.Sprintf(c.say.AttachmentOf, names[i], c.names["signer:"+a.SignerID], a.Size), c.inner(), 0)
+		h := 10*float64(len(title)) + 18
+		c.room(h)
+		p = c.page()
+		for k, l := range title {
+			p.show(faceSmall, certMargin, c.y+11+10*float64(k), l)
+		}
+		p.line(faceMono, certMargin, c.y+h-7, a.SHA256)
+		c.y += h
+	}
+	c.y += 20
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+func attachmentColumns(a *models.Attachment) []column {
+	return []column{
+		{"id", &a.ID},
+		{"envelope_id", &a.EnvelopeID},
+		{"field_id", &a.FieldID},
+		{"signer_id", &a.SignerID},
+		{"name", &a.Name},
+		{"mime_type", &a.MimeType},
+		{"sha256", &a.SHA256},
+		{"size", &a.Size},
+		{"blob_key", &a.BlobKey},
+		{"encrypted", &a.Encrypted},
+		{"used", &a.Used},
+		{"created_at", &a.CreatedAt},
+		{"purged_at", &a.PurgedAt},
+	}
+}
+
+// saveAttachments adds new attachments to a batch, and marks those that somebody
+// signs with. One that was removed meanwhile undoes the transaction.
+func saveAttachments(s *Store, b *batch, attached []*models.Attachment) {
+	for _, a := range attached {
+		if a.Used {
+			b.execOne("UPDATE attachments SET used = $1 WHERE id = $2 AND NOT used", true, a.ID)
+		} else {
+			b.insert("attachments", "", attachmentColumns(encrypt(s, a)))
+		}
+	}
+}
+
+// ChangeAttachments is Change for who adds an attachment: fn is also given those
+// that the envelope has.
+func (s *Store) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
+	var e *models.Envelope
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
+		var known []*models.Attachment
+		queueAttachments(&t.batch, &known, id)
+		if err := t.send(); err != nil {
+			return err
+		}
+		if err := l.assemble(s); err != nil {
+			return err
+		}
+		e = l.envelopes[0]
+		before := newLoadedState(e)
+		if err := fn(e, known); err != nil {
+			return err
+		}
+		t.result = e
+		return s.save(t, e, before, l.webhooks)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("change attachments of %s: %w", id, err)
+	}
+	s.committed(e)
+	return e, nil
+}
+
+func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
+	selectRows(b, out, attachmentColumns, "attachments", "envelope_id = $1 ORDER BY created_at, id", envelope)
+}
+
+// Attachments are those of an envelope, in the order in which they came.
+func (s *Store) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
+	var out []*models.Attachment
+	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id").Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("load attachments of %s: %w", envelope, err)
+	}
+	return out, decryptAll(s, out)
+}
+
+// RemoveAttachment removes an attachment that nobody has signed with, and reports
+// whether there was one. Its file is the caller's to delete, after that.
+func (s *Store) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error) {
+	done := s.db.WithContext(ctx).Where("id = ? AND NOT used", id).Delete(&models.Attachment{})
+	if done.Error != nil {
+		return false, fmt.Errorf("remove attachment %s: %w", id, done.Error)
+	}
+	return done.RowsAffected == 1, nil
+}
+
+// UnusedAttachments lists, of all envelopes, up to n attachments that came before a
+// time and that nobody has signed with. It is for operators.
+func (s *Store) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
+	var out []*models.Attachment
+	if err := s.db.WithContext(ctx).Where("NOT used AND created_at < ?", before.UTC()).Order("created_at").Limit(n).Find(&out).Error; err != nil {
+		return nil, fmt.Errorf("list unused attachments: %w", err)
+	}
+	return out, decryptAll(s, out)
+}
+
+// PurgeAttachments notes that the files of an envelope's attachments are not kept
+// any more, and removes their names.
+func (s *Store) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at time.Time) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		var rows []*models.Attachment
+		if err := s.locked(tx).Where("envelope_id = ? AND purged_at IS NULL", envelope).Find(&rows).Error; err != nil {
+			return err
+		}
+		for _, a := range rows {
+			a.Name, a.PurgedAt = "", &at
+			if err := tx.Model(a).Select("name", "purged_at").Updates(encrypt(s, a)).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("purge attachments of %s: %w", envelope, err)
+	}
+	return nil
+}
