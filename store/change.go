@@ -140,7 +140,7 @@ func newLoadedState(e *models.Envelope) *loadedState {
 // save adds to the transaction what differs from b (nil: all of it) and what was
 // recorded, with its effects.
 func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
-	if b != nil && len(e.Events) == 0 && unchanged(e, b) {
+	if b != nil && unchanged(e, b) {
 		return nil
 	}
 	if err := e.Chain(); err != nil {
@@ -177,9 +177,10 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	return s.recordEffects(t, e, webhooks)
 }
 
-// unchanged reports whether a change changed nothing that is stored.
+// unchanged reports whether a change changed nothing that is stored, and recorded nothing: a loaded envelope has
+// neither events nor values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
-	return len(e.Values) == 0 && e.Adopted == nil && len(e.Attached) == 0 && reflect.DeepEqual(*e, b.envelope) &&
+	return reflect.DeepEqual(*e, b.envelope) &&
 		same(e.Signers, b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
 }
 

@@ -319,6 +319,12 @@ func (s *Store) webhookSecrets(ctx context.Context, db *gorm.DB, w *models.Webho
 func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
+		// Before the delivery: who switches the endpoint off goes on to its other deliveries.
+		if !o.Delivered {
+			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
+				return err
+			}
+		}
 		var d models.Delivery
 		if err := s.locked(tx).Take(&d, "id = ?", a.DeliveryID).Error; err != nil {
 			return mapNotFound(err)
@@ -339,8 +345,9 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 	return disabled, nil
 }
 
-// updateEndpointHealth saves what an attempt tells of the endpoint. It writes only
-// what changes: endpoints that do well are not locked by their deliveries.
+// updateEndpointHealth saves what an attempt tells of the endpoint, which is locked
+// if the attempt failed. It writes only what changes: endpoints that do well are not
+// locked by their deliveries.
 func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	var webhooks []models.Webhook
 	if err := tx.Where("id = ?", o.WebhookID).Find(&webhooks).Error; err != nil || len(webhooks) == 0 {
@@ -358,9 +365,8 @@ func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o m
 		}
 		return "", tx.Model(w).Select(columns).Updates(w).Error
 	}
-	res := tx.Model(w).Where("active").Select(append(columns, "active", "disabled_at", "disabled_reason")).Updates(w)
-	if res.Error != nil || res.RowsAffected == 0 {
-		return "", res.Error // another delivery was first
+	if err := tx.Model(w).Select(append(columns, "active", "disabled_at", "disabled_reason")).Updates(w).Error; err != nil {
+		return "", err
 	}
 	return disabled, s.failPending(tx, w.ID)
 }
