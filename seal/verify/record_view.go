@@ -72,6 +72,9 @@ type RecordValue struct {
 	Text        string        `json:"text,omitempty"`
 	Checked     bool          `json:"checked,omitempty"`
 	ImageSHA256 string        `json:"imageSha256,omitempty"`
+	Name        string        `json:"name,omitempty"`
+	Group       string        `json:"group,omitempty"`
+	Option      string        `json:"option,omitempty"`
 }
 
 // RecordAttachment is a file that a signer gave, embedded in this one under Name.
@@ -124,7 +127,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string, pages int) *Record {
 		})
 	}
 	for _, v := range m.Values {
-		r.Values = append(r.Values, RecordValue{v.FieldID, v.SignerID, v.Kind, v.Page, v.Box, v.Text, v.Checked, v.Image})
+		r.Values = append(r.Values, RecordValue{v.FieldID, v.SignerID, v.Kind, v.Page, v.Box, v.Text, v.Checked, v.Image, v.Name, v.Group, v.Option})
 	}
 	for _, a := range m.Attachments {
 		r.Attachments = append(r.Attachments, RecordAttachment(a))
