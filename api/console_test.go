@@ -529,3 +529,22 @@ func TestPurgedMeanwhile(t *testing.T) {
 	files.purge = purge
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
+
+// TestSealedDocumentsAreNamed: by their own id or by that of their original, and by no other.
+func TestSealedDocumentsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	s.completes(t, e.str("id"), 0)
+	at := "/v1/envelopes/" + e.str("id")
+	docs := c.get(at).want(200).body["documents"].([]any)
+	require.Len(t, docs, 2)
+	for _, d := range docs {
+		id, _ := d.(object)["id"].(string)
+		c.get(at + "/document?kind=sealed&documentId=" + id).want(200)
+	}
+	c.get(at+"/document?kind=sealed&documentId="+newID().String()).refused(404, "not_found")
+	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/manifest"
 	"countersign/seal/refusal"
 )
 
@@ -166,6 +167,14 @@ func TestLongestText(t *testing.T) {
 	require.Equal(t, refusal.TextTooLong, refused.Code)
 }
 
+// prepared describes the original as one that was prepared, but for one thing.
+func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
+	p := &seal.Prepared{UploadSize: j.Size}
+	p.SHA256, p.Size = j.OriginalSHA256, j.Size
+	change(p)
+	return p
+}
+
 // TestJobsThatCannotBeSealed are refused before anything is written.
 func TestJobsThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
@@ -174,19 +183,23 @@ func TestJobsThatCannotBeSealed(t *testing.T) {
 		change func(j *seal.Job)
 		says   string
 	}{
-		"no original":        {func(j *seal.Job) { j.Original = nil }, "no original"},
-		"an empty original":  {func(j *seal.Job) { j.Size = 0 }, "no original"},
-		"no hash":            {func(j *seal.Job) { j.OriginalSHA256 = "" }, "not lower-case hex"},
-		"a hash too short":   {func(j *seal.Job) { j.OriginalSHA256 = j.OriginalSHA256[1:] }, "not lower-case hex"},
-		"a hash too long":    {func(j *seal.Job) { j.OriginalSHA256 += "0" }, "not lower-case hex"},
-		"a hash in capitals": {func(j *seal.Job) { j.OriginalSHA256 = strings.Repeat("A", 64) }, "not lower-case hex"},
-		"no envelope":        {func(j *seal.Job) { j.Envelope.ID = "" }, "envelope and time"},
-		"no time":            {func(j *seal.Job) { j.SealedAt = time.Time{} }, "envelope and time"},
+		"no original":                            {func(j *seal.Job) { j.Original = nil }, "no original"},
+		"an empty original":                      {func(j *seal.Job) { j.Size = 0 }, "no original"},
+		"no hash":                                {func(j *seal.Job) { j.OriginalSHA256 = "" }, "not lower-case hex"},
+		"a hash too short":                       {func(j *seal.Job) { j.OriginalSHA256 = j.OriginalSHA256[1:] }, "not lower-case hex"},
+		"a hash too long":                        {func(j *seal.Job) { j.OriginalSHA256 += "0" }, "not lower-case hex"},
+		"a hash in capitals":                     {func(j *seal.Job) { j.OriginalSHA256 = strings.Repeat("A", 64) }, "not lower-case hex"},
+		"a prepared file without a hash":         {func(j *seal.Job) { j.Prepared = prepared(j, func(p *seal.Prepared) { p.SHA256 = "" }) }, "prepared file is not described"},
+		"a prepared file of another size":        {func(j *seal.Job) { j.Prepared = prepared(j, func(p *seal.Prepared) { p.Size++ }) }, "prepared file is not described"},
+		"a prepared file of nothing":             {func(j *seal.Job) { j.Prepared = prepared(j, func(p *seal.Prepared) { p.UploadSize = 0 }) }, "prepared file is not described"},
+		"a rewritten file without what was sent": {func(j *seal.Job) { j.Prepared = prepared(j, func(p *seal.Prepared) { p.As = manifest.Rewritten }) }, "no original beside"},
+		"no envelope":                            {func(j *seal.Job) { j.Envelope.ID = "" }, "envelope and time"},
+		"no time":                                {func(j *seal.Job) { j.SealedAt = time.Time{} }, "envelope and time"},
 		"a field before the pages": {func(j *seal.Job) {
 			j.Values[0].Page = 0
 		}, "Field f1 is on page 0, but the document has 2 pages"},
 		"a field behind the pages": {func(j *seal.Job) { j.Values[0].Page = 3 }, "Field f1 is on page 3, but the document has 2 pages"},
-		"an unknown kind":          {func(j *seal.Job) { j.Values[0].Kind = "stamp" }, `unknown kind of field "stamp"`},
+		"an unknown kind":          {func(j *seal.Job) { j.Values[0].Kind = "nonsense" }, `unknown kind of field "nonsense"`},
 		"what no font can draw":    {func(j *seal.Job) { j.Values[1].Text = "a \U00030000" }, "Field f2: The character"},
 		"no picture":               {func(j *seal.Job) { j.Values[0].PNG = []byte("GIF") }, "not a valid PNG"},
 		"an event that is none":    {func(j *seal.Job) { j.Events[3] = []byte("[]") }, "event 4 of the audit chain"},

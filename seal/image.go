@@ -131,7 +131,7 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
 	}
-	if n, ok := img.(*image.NRGBA); ok && n.Bounds().Min == (image.Point{}) {
+	if n, ok := img.(*image.NRGBA); ok {
 		return n, nil
 	}
 	if p, ok := img.(*image.Paletted); ok {

@@ -175,6 +175,32 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
+// TestTimestampAuthorityGoesDown: after it was asked once, what a seal does without its answer is what its dictionary says.
+func TestTimestampAuthorityGoesDown(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	for _, optional := range []bool{false, true} {
+		a.tsa.Down.Store(false)
+		k := a.keys(t)
+		k.cfg.TSAOptional = optional
+		s := k.sealer(t)
+		_, b := sealed(t, s, job(t, simplePDF(1)))
+		require.Equal(t, verify.Passed, verified(t, b, k.trust()).Status(verify.CheckTimestamp))
+		a.tsa.Down.Store(true)
+		out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+		require.NoError(t, err)
+		res, err := s.Seal(t.Context(), out, job(t, simplePDF(1)))
+		if optional {
+			require.NoError(t, err)
+			require.False(t, res.Stamped)
+			require.True(t, res.Pending)
+		} else {
+			require.ErrorContains(t, err, "no time-stamp")
+		}
+		require.NoError(t, out.Close())
+	}
+}
+
 func readAll(t *testing.T, r io.ReaderAt, size int64) []byte {
 	t.Helper()
 	b, err := io.ReadAll(io.NewSectionReader(r, 0, size))

@@ -276,3 +276,32 @@ func TestCertificatesAreBounded(t *testing.T) {
 		require.ErrorIs(t, err, cms.ErrStructure, "a seal names its signer by issuer and number")
 	}
 }
+
+// TestTheSignerIsTheOneThatIsNamed: by issuer and number both, or by the identifier of its key, which must be one.
+func TestTheSignerIsTheOneThatIsNamed(t *testing.T) {
+	t.Parallel()
+	digest := sha256.Sum256([]byte("content"))
+	ca := newAuthority(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	leaf := func(serial int64) *x509.Certificate {
+		return ca.sign(t, &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter}, ca.cert, key.Public())
+	}
+	c := leaf(9)
+	require.Empty(t, c.SubjectKeyId)
+	signer, err := cms.NewSigner(key, []*x509.Certificate{c, ca.cert}, rand.Reader)
+	require.NoError(t, err)
+	der, err := signer.Sign(context.Background(), digest, nil)
+	require.NoError(t, err)
+	root := readElements(t, der)[0]
+	certificates := find(root, 1, 0, 3)
+	certificates.children = append(readElements(t, leaf(10).Raw), certificates.children...)
+	s, err := cms.Parse(root.write(t))
+	require.NoError(t, err)
+	require.Equal(t, c.Raw, s.Certificate.Raw)
+
+	root = readElements(t, der)[0]
+	find(root, 1, 0, 4, 0).children[1] = &element{head: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, Bytes: []byte{}}}
+	_, err = cms.Parse(root.write(t))
+	require.ErrorIs(t, err, cms.ErrStructure, "no identifier names no certificate, nor one without")
+}
