@@ -145,11 +145,14 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 			require.NoError(t, err, "%s %s", tag, name)
 			assert.Empty(t, braces.FindAllString(got.Subject+got.Text+strings.SplitN(got.HTML, "</style>", 2)[1], -1), "%s %s", tag, name)
 			assert.Contains(t, got.HTML, `lang="`+tag+`"`)
-			assert.Equal(t, tag == "ar", strings.Contains(got.HTML, `dir="rtl"`))
+			assert.Equal(t, tag == "ar" || tag == "he", strings.Contains(got.HTML, `dir="rtl"`))
 			if tag != "en" {
 				for _, english := range []string{"Hello", "please", "Please", "Download", "signed", "Reason", "Sent ", "deadline"} {
 					text := strings.ReplaceAll(got.Text, "please sign soon.", "")
-					assert.NotContains(t, got.Subject+text, english, "%s %s", tag, name)
+					if tag == "nl" && english == "Download" {
+						continue // it is Dutch, too
+					}
+					assert.NotRegexp(t, `\b`+strings.TrimSpace(english)+`\b`, got.Subject+text, "%s %s", tag, name)
 				}
 			}
 			switch name {

@@ -1,48 +1,50 @@
 package browser_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/stretchr/testify/require"
+
+	"countersign/locales"
 )
 
-var languages = []string{"en-GB", "de-DE", "fr-FR", "es-ES", "pt-PT", "ar", "ja-JP"}
+// pageTexts are the texts of the signing pages in one language.
+func pageTexts(t *testing.T, language string) map[string]any {
+	t.Helper()
+	raw, err := locales.Text(language, "pages.json")
+	require.NoError(t, err)
+	var texts map[string]any
+	require.NoError(t, json.Unmarshal([]byte(raw), &texts))
+	return texts
+}
 
-// Every language on the narrowest screen; Arabic runs from right to left. What
+// Every language on the narrowest screen; Arabic and Hebrew run from right to left. What
 // is agreed to is shown, and recorded, in the language of the page.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	consent := map[string]string{
-		"en-GB": "You are asked to sign electronically", "de-DE": "Sie werden gebeten, elektronisch zu unterschreiben", "fr-FR": "Il vous est demandé de signer",
-		"es-ES": "Se le pide que firme electrónicamente", "pt-PT": "Pedem-lhe que assine eletronicamente", "ar": "يُطلب منك أن توقّع إلكترونيًا", "ja-JP": "電子的に署名するよう依頼されています",
-	}
-	words := map[string]string{
-		"en-GB": "fields to fill", "de-DE": "auszufüllen", "fr-FR": "champs à remplir", "es-ES": "campos por rellenar", "pt-PT": "campos por preencher", "ar": "حقول", "ja-JP": "未入力の項目",
-	}
-	missing := map[string]string{
-		"en-GB": "There is no such page", "de-DE": "Diese Seite gibt es nicht", "fr-FR": "Cette page n’existe pas", "es-ES": "Esta página no existe", "pt-PT": "Esta página não existe",
-		"ar": "لا توجد صفحة كهذه", "ja-JP": "このページはありません",
-	}
-	home := map[string]string{
-		"en-GB": "Documents are signed here", "de-DE": "Hier werden Dokumente unterschrieben", "fr-FR": "Des documents sont signés ici", "es-ES": "Aquí se firman documentos",
-		"pt-PT": "Aqui assinam-se documentos", "ar": "تُوقَّع المستندات هنا", "ja-JP": "ここでは文書に署名します",
-	}
-	for i, dialect := range languages {
-		t.Run(dialect, func(t *testing.T) {
+	for i, language := range locales.Tags() {
+		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			language := dialect[:2]
+			texts := pageTexts(t, language)
+			consent, err := locales.Text(language, "consent.txt")
+			require.NoError(t, err)
+			consent = strings.FieldsFunc(consent, func(r rune) bool { return r == '.' || r == '。' })[0]
+			dialect := map[string]string{"en": "en-GB", "de": "de-AT", "pt": "pt-BR"}[language]
 			e := svc.create(t, "Aufbauvertrag für Łódź 東京", []object{{"name": "Ada Lovelace", "email": language + "@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
-			b := open(t, look{width: 320, height: 640, touch: true, dark: i%2 == 1, language: dialect})
+			b := open(t, look{width: 320, height: 640, touch: true, dark: i%2 == 1, language: cmp.Or(dialect, language)})
 			b.visit(e.Signers[0].SigningURL)
-			b.see(consent[dialect])
-			require.Equal(t, language == "ar", eval[string](b, "document.documentElement.dir") == "rtl")
+			b.see(consent)
+			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
 			b.accessible()
 			b.shot("consent-320-" + language)
 			b.click(`document.querySelector(".card button")`)
-			b.see(words[dialect])
+			b.see(texts["start"].(string))
 			b.until(`document.querySelectorAll(".textLayer span").length > 10`)
 			b.accessible()
 			b.shot("read-320-" + language)
@@ -59,13 +61,13 @@ func TestLanguages(t *testing.T) {
 				}
 			}
 			b.visit(svc.base + "/")
-			b.see(home[dialect])
+			b.see(texts["homeText"].(string))
 			b.shot("home-320-" + language)
 			if i == 0 {
 				b.accessible()
 			}
 			b.visit(svc.base + "/no/such/page")
-			b.see(missing[dialect])
+			b.see(texts["missingTitle"].(string))
 			if i == 0 {
 				b.accessible()
 			}

@@ -161,8 +161,10 @@ export function writeDate(iso: string, locale: string): string {
   const [y, m, d] = iso.split("-").map(Number) as [number, number, number];
   const two = (n: number) => String(n).padStart(2, "0");
   switch (locale.split("-")[0]) {
-    case "de": return `${two(d)}.${two(m)}.${y}`;
-    case "fr": case "es": case "pt": return `${two(d)}/${two(m)}/${y}`;
+    case "de": case "pl": case "cs": case "tr": case "he": return `${two(d)}.${two(m)}.${y}`;
+    case "fr": case "es": case "pt": case "it": return `${two(d)}/${two(m)}/${y}`;
+    case "nl": return `${two(d)}-${two(m)}-${y}`;
+    case "sv": return iso;
     case "ja": return `${y}年${m}月${d}日`;
     case "ar": return `${y}/${two(m)}/${two(d)}`;
   }
