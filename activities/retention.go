@@ -153,8 +153,10 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 		return nonRetryable(err)
 	}
 	for _, d := range e.Documents {
-		if err := a.Blobs.Delete(ctx, d.BlobKey); err != nil {
-			return fmt.Errorf("purge document %s: %w", d.ID, err)
+		for _, key := range d.BlobKeys() {
+			if err := a.Blobs.Delete(ctx, key); err != nil {
+				return fmt.Errorf("purge document %s: %w", d.ID, err)
+			}
 		}
 	}
 	// Files that time-stamps were added to since are kept under their old names;

@@ -91,7 +91,7 @@ func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.St
 
 // sealDocument seals one document into a file of its own name.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
-	original, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
+	original, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d.Presented()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
 	}
@@ -106,6 +106,19 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	defer blob.Discard(out)
 	job.Original, job.Size, job.OriginalSHA256 = original, original.Size, d.SHA256
 	job.Document, job.Facts = sealDocument(e, d), seal.DecodeFacts(d.SealFacts)
+	if d.IsPrepared() {
+		upload, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
+		if errors.Is(err, fs.ErrNotExist) {
+			return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
+		}
+		if err != nil {
+			return models.SealedFile{}, err
+		}
+		defer func() { _ = upload.Close() }() // read only
+		if job.Prepared, err = preparation(d, upload); err != nil {
+			return models.SealedFile{}, err
+		}
+	}
 	inDocument := make(map[string]bool)
 	for _, f := range e.Fields {
 		inDocument[f.ID.String()] = f.DocumentID == d.ID
@@ -194,7 +207,17 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 }
 
 func sealDocument(e *models.Envelope, d *models.Document) seal.Document {
-	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount}
+	return seal.Document{ID: d.ID.String(), Name: e.FileName(d), SHA256: d.SHA256, Order: d.Order, PageCount: d.PageCount, PreparedSHA256: d.PreparedSHA256}
+}
+
+// preparation is what the seal record says of a prepared file.
+func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) {
+	p := &seal.Prepared{UploadSize: upload.Size, Upload: upload}
+	if err := json.Unmarshal([]byte(d.Preparation), &p.Prepared); err != nil {
+		return nil, fmt.Errorf("read how the document was prepared: %w", err)
+	}
+	p.SHA256, p.Size = d.PreparedSHA256, d.PreparedSize
+	return p, nil
 }
 
 func utcOrZero(t *time.Time) time.Time {

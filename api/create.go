@@ -22,6 +22,9 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 		if err != nil {
 			return err
 		}
+		if o.get("documentOptions") != nil {
+			o.bad("documentOptions", "are about the request's own file: give them with the upload")
+		}
 		return s.createDraft(c, app, o, nil)
 	}
 	in, err := s.readParts(c, s.UploadLimit)
@@ -36,6 +39,9 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	if in.file == nil {
 		o.bad("file", "is required")
 	}
+	if in.file != nil {
+		in.file.preparing = documentOptions(o.sub("documentOptions"))
+	}
 	return s.createDraft(c, app, o, in.file)
 }
 
@@ -49,7 +55,7 @@ func (p *parts) object() (*object, error) {
 		switch name {
 		case "signers", "fields":
 			o.m[name] = jsonList(o, name, texts)
-		case "expiresInDays":
+		case "expiresInDays", "documentOptions":
 			v, err := parseJSON([]byte(texts[0]), name)
 			if err != nil {
 				o.bad(name, "must be JSON")
@@ -112,7 +118,7 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 	})
 	if err != nil {
 		if file != nil && models.IsRefusal(err) {
-			s.discardBlob(c, file.BlobKey)
+			s.discardUpload(c, file)
 		}
 		return err
 	}
@@ -197,13 +203,14 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput,
 			return nil, err
 		}
 	}
+	var d *models.Document
 	if file != nil {
 		if err := s.admitUpload(c, file); err != nil {
 			return nil, err
 		}
 		limits := s.Store.PlanLimits(app.Plan)
-		file.BlobKey = originalKey(e, s.NewID())
-		if _, err := e.AddDocument(act, file.DocumentInput, limits.Documents); err != nil {
+		s.nameUpload(e, file)
+		if d, err = e.AddDocument(act, file.DocumentInput, limits.Documents); err != nil {
 			return nil, err
 		}
 	}
@@ -213,7 +220,10 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput,
 		}
 	}
 	if file != nil {
-		if err := s.Blobs.Keep(c.Request.Context(), file.file, file.BlobKey); err != nil {
+		if err := addFoundFields(e, act, d, file); err != nil {
+			return nil, err
+		}
+		if err := s.keepUpload(c, file); err != nil {
 			return nil, err
 		}
 	}

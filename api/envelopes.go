@@ -185,10 +185,10 @@ func (s *Server) getDocument(c *gin.Context, app caller) error {
 		kind = "" // the id says it
 	}
 	switch kind {
-	case models.DocumentOriginal, models.DocumentSealed:
+	case models.DocumentOriginal, models.DocumentSealed, kindPrepared:
 	default:
 		if _, given := c.GetQuery("kind"); given {
-			p.Add("kind", "must be original or sealed")
+			p.Add("kind", "must be original, prepared or sealed")
 		}
 	}
 	if err := p.Err(); err != nil {
@@ -199,12 +199,18 @@ func (s *Server) getDocument(c *gin.Context, app caller) error {
 	}
 	for _, d := range e.Documents {
 		named := d.ID == id || d.OriginalID != nil && *d.OriginalID == id || id == uuid.Nil && d.Order == 1
+		if named && kind == kindPrepared && d.IsPrepared() {
+			return s.sendFile(c, e, d.Presented(), "attachment")
+		}
 		if named && (kind == "" || kind == d.Kind) {
 			return s.sendFile(c, e, d, "attachment")
 		}
 	}
 	return models.ErrNotFound
 }
+
+// kindPrepared asks for the file that people read instead of an original.
+const kindPrepared models.DocumentKind = "prepared"
 
 func (s *Server) progress(c *gin.Context, app caller) error {
 	e, err := s.callerEnvelope(c, app)

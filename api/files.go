@@ -44,6 +44,9 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		if now == nil || now.PurgeStatus == models.PurgePurged {
 			return nil, models.ErrPurged
 		}
+		if d.IsPrepared() && d.SHA256 == d.PreparedSHA256 { // the prepared file was asked for
+			now = now.Presented()
+		}
 		if now.BlobKey != d.BlobKey {
 			*d = *now
 			return s.openFile(ctx, fresh, d)

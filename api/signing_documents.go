@@ -39,7 +39,7 @@ func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.En
 	if entries {
 		return s.sendReadingCopy(c, e, d)
 	}
-	return s.sendFile(c, e, d, "inline")
+	return s.sendFile(c, e, d.Presented(), "inline")
 }
 
 func (s *Server) signingDocument(c *gin.Context, l signerLink) error {

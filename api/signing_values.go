@@ -205,6 +205,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 	if err != nil {
 		return err
 	}
+	d = d.Presented()
 	job := seal.Reading{OriginalSHA256: d.SHA256, Version: now.Digest, PageCount: d.PageCount, Names: map[string]string{}}
 	pictures := make(map[string][]byte)
 	for _, v := range filled {

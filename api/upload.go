@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"mime"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
+	"countersign/prepare"
 	"countersign/seal/admission"
 	"countersign/store"
 	"countersign/store/blob"
@@ -22,11 +25,19 @@ import (
 type upload struct {
 	file *os.File
 	models.DocumentInput
+
+	preparing preparing
+	revision  *prepare.Revision // nil: nothing has to change
+	prepared  *os.File          // what people read then, in a temporary file
 }
 
 func (u *upload) discard() {
-	if u != nil {
-		blob.Discard(u.file)
+	if u == nil {
+		return
+	}
+	blob.Discard(u.file)
+	if u.prepared != nil {
+		blob.Discard(u.prepared)
 	}
 }
 
@@ -34,11 +45,14 @@ func (u *upload) discard() {
 // request is looked at before.
 func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
-	info, err := s.admitPDF(ctx, u.file, u.Size)
+	info, err := s.admitPDF(ctx, u)
 	if err != nil {
 		return err
 	}
 	if err := s.scan(ctx, u.file, u.Size); err != nil {
+		return err
+	}
+	if err := s.writePrepared(u); err != nil {
 		return err
 	}
 	sizes := make([][2]float64, 0, len(info.Pages))
@@ -61,13 +75,30 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 const maxConcurrentAdmissions = 8
 
 // admitPDF admits a PDF when its turn has come.
-func (s *Server) admitPDF(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
+func (s *Server) admitPDF(ctx context.Context, u *upload) (info admission.Info, err error) {
+	hash, err := hex.DecodeString(u.SHA256)
+	if err != nil {
+		return info, err
+	}
 	select {
 	case s.admissionSlots <- struct{}{}:
 		defer func() { <-s.admissionSlots }()
-		return admission.Admit(ctx, f, size, s.Admission)
+		info, u.revision, err = admission.AdmitPrepared(ctx, u.file, u.Size, [sha256.Size]byte(hash), s.Admission, u.preparing.Options)
+		return info, err
 	case <-ctx.Done():
-		return admission.Info{}, ctx.Err()
+		return info, ctx.Err()
+	}
+}
+
+// readSuggestions reads tags and form of an upload when its turn has come.
+func (s *Server) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
+	ctx := c.Request.Context()
+	select {
+	case s.admissionSlots <- struct{}{}:
+		defer func() { <-s.admissionSlots }()
+		return admission.Suggest(ctx, u.file, u.Size, s.Admission)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
 	}
 }
 
@@ -104,21 +135,24 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	if err := s.admitUpload(c, u); err != nil {
 		return err
 	}
-	u.BlobKey = originalKey(e, s.NewID())
-	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
+	s.nameUpload(e, u)
+	if err := s.keepUpload(c, u); err != nil {
 		return err
 	}
 	limits := s.Store.PlanLimits(app.Plan)
 	var d *models.Document
 	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-			d, err = e.AddDocument(s.actionContext(c, app.actor()), u.DocumentInput, limits.Documents)
-			return err
+			act := s.actionContext(c, app.actor())
+			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
+				return err
+			}
+			return addFoundFields(e, act, d, u)
 		})
 	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
 	if err != nil {
 		if models.IsRefusal(err) {
-			s.discardBlob(c, u.BlobKey)
+			s.discardUpload(c, u)
 		}
 		return err
 	}
@@ -139,12 +173,17 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
+	options, err := queryOptions(c)
+	if err != nil {
+		return err
+	}
 	limitBody(c, s.UploadLimit+1)
 	u, err := s.receiveUpload(c.Request.Body, "", s.UploadLimit)
 	if err != nil {
 		return err
 	}
 	defer u.discard()
+	u.preparing = options
 	return s.addDocument(c, app, u, http.StatusOK, func(d *models.Document) any {
 		return gin.H{"documentId": d.ID, "sha256": d.SHA256, "pageCount": d.PageCount}
 	})
@@ -171,6 +210,9 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	defer in.file.discard()
 	if in.file == nil {
 		return models.InvalidField("file", "is required")
+	}
+	if in.file.preparing, err = partOptions(in.text); err != nil {
+		return err
 	}
 	return s.addDocument(c, app, in.file, http.StatusCreated, func(d *models.Document) any { return viewDocument(d) })
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,6 +64,8 @@ type documentView struct {
 	Order          int                 `json:"document_order"`
 	Name           string              `json:"name"`
 	Size           int64               `json:"size"`
+	// Prepared is there for originals: what people read instead; null if they read this one.
+	Prepared *json.RawMessage `json:"prepared,omitempty"`
 }
 
 type eventView struct {
@@ -116,6 +119,9 @@ func viewDocument(d *models.Document) documentView {
 	v := documentView{
 		ID: d.ID, EnvelopeID: d.EnvelopeID, Kind: d.Kind, MimeType: d.MimeType, SHA256: d.SHA256, PageCount: d.PageCount,
 		PurgeStatus: d.PurgeStatus, Order: d.Order, Name: d.Name, Size: d.Size,
+	}
+	if d.Kind == models.DocumentOriginal {
+		v.Prepared = viewPrepared(d)
 	}
 	if d.RetentionUntil != nil {
 		day := d.RetentionUntil.UTC().Format(time.DateOnly)

@@ -67,6 +67,13 @@ type Document struct {
 	// SealFacts is what examining an original found out for sealing it, as package
 	// seal writes it; empty: it is found out again.
 	SealFacts string
+	// What people read in place of an original, see PreparedFile. Empty: the original.
+	PreparedSHA256    string `gorm:"column:prepared_sha256"`
+	PreparedSize      int64
+	PreparedKey       string
+	PreparedEncrypted bool
+	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
+	Preparation       string
 }
 
 // PageSize is the size of page n (1-based) in points, false if there is none.
@@ -105,7 +112,9 @@ type DocumentInput struct {
 	Warnings  []string // codes of what programs may show differently
 	BlobKey   string
 	Encrypted bool   // the file was encrypted when it was kept
-	SealFacts string // what the examination found out for sealing it
+	SealFacts string // what the examination found out for sealing it, or the prepared file
+	// Prepared is the file that people read instead; nil: they read this one.
+	Prepared *PreparedFile
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -146,6 +155,7 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 		PurgeStatus: PurgeActive, CreatedAt: act.At, Encrypted: in.Encrypted,
 		SealFacts: in.SealFacts,
 	}
+	d.setPrepared(in.Prepared)
 	p := Problems{}
 	for i, f := range e.Fields {
 		if f.DocumentID == d.ID {
@@ -162,6 +172,9 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 		detail["warnings"] = in.Warnings
 	}
 	e.record(act, EventDocumentAdded, uuid.Nil, detail)
+	if d.IsPrepared() {
+		e.recordPrepared(act, d)
+	}
 	return d, nil
 }
 

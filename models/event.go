@@ -19,6 +19,7 @@ type EventName string
 const (
 	EventEnvelopeCreated    EventName = "envelope.created"
 	EventDocumentAdded      EventName = "document.added"
+	EventDocumentPrepared   EventName = "document.prepared"
 	EventSignerAdded        EventName = "signer.added"
 	EventFieldAdded         EventName = "field.added"
 	EventEnvelopeSent       EventName = "envelope.sent"

@@ -37,7 +37,19 @@ type Field struct {
 	// DefaultValue is what the sender has prefilled; "": nothing.
 	DefaultValue string
 	Attributes   FieldAttributes `gorm:"serializer:json"`
+	// Source is what the field was made of.
+	Source FieldSource
 }
+
+// FieldSource is what a field was made of.
+type FieldSource string
+
+// The sources.
+const (
+	SourceRequest FieldSource = "" // a request's fields
+	SourceTag     FieldSource = "tag"
+	SourceForm    FieldSource = "form"
+)
 
 // FieldInput is what a field is made from. SignerRef is a signer's id, its
 // zero-based index, or its e-mail address; Role, a signer's role, stands instead of
@@ -57,6 +69,7 @@ type FieldInput struct {
 	Attributes   FieldAttributes
 	// Anchor is the text at which the field stands; it is found before the field is made.
 	Anchor *Anchor
+	Source FieldSource
 }
 
 // edgeTolerance is how far, in points, a field may reach over the page's edge:
@@ -166,6 +179,7 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 		ID: act.NewID(), EnvelopeID: e.ID, DocumentID: e.FirstDocumentID, Position: position,
 		Type: in.Type, Page: in.Page, X: in.X, Y: in.Y, W: in.W, H: in.H, Required: in.Required, Origin: in.Origin,
 		DefaultValue: in.DefaultValue, Attributes: in.Attributes,
+		Source: in.Source,
 	}
 	f.Attributes.Named = in.Name != ""
 	switch s := e.resolveSigner(in.Role, in.SignerRef); {

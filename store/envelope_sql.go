@@ -99,6 +99,12 @@ func documentColumns(d *models.Document) []column {
 		{"timestamped_until", &d.TimestampedUntil},
 		{"timestamp_pending", &d.TimestampPending},
 		{"seal_facts", &d.SealFacts},
+		{"prepared_sha256", &d.PreparedSHA256},
+		{"prepared_size", &d.PreparedSize},
+		{"prepared_key", &d.PreparedKey},
+		{"prepared_encrypted", &d.PreparedEncrypted},
+		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
+		{"preparation", &d.Preparation},
 		{"created_at", &d.CreatedAt},
 	}
 }
@@ -121,6 +127,7 @@ func fieldColumns(f *models.Field) []column {
 		{"name", &f.Name},
 		{"default_value", &f.DefaultValue},
 		{"attributes", inJSON{value: &f.Attributes, optional: true}},
+		{"source", &f.Source},
 	}
 }
 

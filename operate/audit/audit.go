@@ -229,11 +229,41 @@ func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, e
 	r.Originals++
 	for i := range events {
 		if ev := &events[i]; ev.Name == models.EventDocumentAdded && ev.Detail["documentId"] == d.ID.String() && ev.Detail["sha256"] == d.SHA256 {
-			return nil
+			return v.prepared(ctx, r, e, events, d)
 		}
 	}
 	r.add("no event tells of document %s with the hash that is recorded", d.ID)
 	return nil
+}
+
+// prepared compares the file that people read with its record and with the chain.
+func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
+	shown, last := d.Presented(), d.SHA256
+	for i := range events {
+		if ev := &events[i]; ev.Name == models.EventDocumentPrepared && ev.Detail["documentId"] == d.ID.String() {
+			last, _ = ev.Detail["sha256"].(string)
+		}
+	}
+	if shown.SHA256 != last {
+		r.add("document %s is recorded as prepared with another hash than the chain says", d.ID)
+	}
+	if !d.IsPrepared() {
+		return nil
+	}
+	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(shown))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return v.missing(ctx, r, e, d, "the prepared file of document")
+	case errors.Is(err, blob.ErrAltered):
+		r.add("the prepared file of document %s has another hash than is recorded, or is recorded as encrypted and is not", d.ID)
+		return nil
+	case errors.Is(err, blob.ErrDamaged):
+		r.add("the prepared file of document %s: %s", d.ID, blob.ErrDamaged)
+		return nil
+	case err != nil:
+		return err
+	}
+	return f.Close()
 }
 
 // missing tells of a file that is not there, unless it was purged meanwhile.

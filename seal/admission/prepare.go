@@ -56,9 +56,7 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 	if err := checkEnds(r, size); err != nil {
 		return nil, signed, err
 	}
-	limits := pdf.DefaultLimits()
-	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	f, err := pdf.Open(r, size, limits)
+	f, err := openLimited(r, size, lim)
 	if err != nil {
 		return nil, signed, err
 	}
@@ -78,14 +76,9 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 		}
 	}
 	rev, err = prepare.Prepare(ctx, f, hash, opt)
-	var tag *prepare.TagError
 	switch {
-	case errors.As(err, &tag):
-		return nil, signed, refusal.New(refusal.TextTag, upperFirst(tag.Error())+".")
-	case errors.Is(err, pagetext.ErrLimit):
-		return nil, signed, refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
 	case err != nil:
-		return nil, signed, err
+		return nil, signed, refusalOfTags(err)
 	case signed && len(rev.Appended) > 0:
 		return nil, signed, errDocumentSigned("tags or fields")
 	}
@@ -124,4 +117,41 @@ func (a Appended) ReadAt(b []byte, at int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// Suggest lists the tags and the widgets of an upload that was admitted.
+func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prepare.FoundTag, []prepare.FormField, error) {
+	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
+	defer cancel()
+	f, err := openLimited(r, size, lim)
+	if err != nil {
+		return nil, nil, refusalOf(err)
+	}
+	tags, err := prepare.FindTags(reading, f)
+	if err != nil {
+		return nil, nil, refusalOf(refusalOfTags(err))
+	}
+	fields, err := prepare.ReadForm(reading, f)
+	if err != nil {
+		return nil, nil, refusalOf(refusalOfTags(err))
+	}
+	return tags, fields, nil
+}
+
+func openLimited(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
+	limits := pdf.DefaultLimits()
+	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
+	return pdf.Open(r, size, limits)
+}
+
+// refusalOfTags turns errors of reading tags and forms into refusals.
+func refusalOfTags(err error) error {
+	var tag *prepare.TagError
+	switch {
+	case errors.As(err, &tag):
+		return refusal.New(refusal.TextTag, upperFirst(tag.Error())+".")
+	case errors.Is(err, pagetext.ErrLimit):
+		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
+	}
+	return err
 }

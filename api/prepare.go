@@ -1,0 +1,146 @@
+package api
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/prepare"
+)
+
+// pathOriginal finds the original that the path names, in the caller's envelope.
+func (s *Server) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *models.Document, error) {
+	e, err := s.callerEnvelope(c, app)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := pathID(c, "documentId")
+	if err != nil {
+		return nil, nil, err
+	}
+	d := e.Document(id)
+	if d == nil || d.Kind != models.DocumentOriginal {
+		return nil, nil, models.ErrNotFound
+	}
+	return e, d, nil
+}
+
+// reopenUpload is a document's original as if it were uploaded again.
+func (s *Server) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
+	f, err := s.openFile(c.Request.Context(), e, d)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	u, err := s.receiveUpload(io.NewSectionReader(f, 0, f.Size()), d.Name, s.UploadLimit)
+	if err == nil {
+		u.preparing = opt
+	}
+	return u, err
+}
+
+// prepareDocument makes the file that people read anew from the original, with the
+// fields that are found in it.
+func (s *Server) prepareDocument(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, true)
+	if err != nil {
+		return err
+	}
+	e, d, err := s.pathOriginal(c, app)
+	if err != nil {
+		return err
+	}
+	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
+		return err
+	}
+	opt := documentOptions(o)
+	if err := o.err(); err != nil {
+		return err
+	}
+	u, err := s.reopenUpload(c, e, d, opt)
+	if err != nil {
+		return err
+	}
+	defer u.discard()
+	if err := s.admitUpload(c, u); err != nil {
+		return err
+	}
+	if u.Prepared != nil {
+		u.Prepared.BlobKey = preparedKey(e, s.NewID())
+		if err := s.Blobs.Keep(c.Request.Context(), u.prepared, u.Prepared.BlobKey); err != nil {
+			return err
+		}
+	}
+	before := ""
+	err = s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
+		if was := e.Document(d.ID); was != nil {
+			before = was.PreparedKey
+		}
+		_, err := e.Prepare(act, d.ID, u.DocumentInput, func(d *models.Document) ([]models.FieldInput, error) {
+			return foundFields(e, d, u.revision, u.preparing.Options)
+		}, foundPath)
+		return err
+	})
+	switch {
+	case err == nil && before != "":
+		s.discardBlob(c, before)
+	case err != nil && models.IsRefusal(err) && u.Prepared != nil:
+		s.discardBlob(c, u.Prepared.BlobKey)
+	}
+	return err
+}
+
+// suggestionView is a field that a document describes.
+type suggestionView struct {
+	Source models.FieldSource `json:"source"`
+	Type   string             `json:"type"`
+	Name   *string            `json:"name"`
+	Role   *string            `json:"role"`
+	Page   int                `json:"page"`
+	X      float64            `json:"x"`
+	Y      float64            `json:"y"`
+	W      float64            `json:"w"`
+	H      float64            `json:"h"`
+}
+
+func newSuggestion(source models.FieldSource, kind, name, role string, at prepare.Place) suggestionView {
+	v := suggestionView{Source: source, Type: kind, Page: at.Page, X: at.X, Y: at.Y, W: at.W, H: at.H}
+	if name != "" {
+		v.Name = &name
+	}
+	if role != "" {
+		v.Role = &role
+	}
+	return v
+}
+
+// suggestions lists the fields that the tags and the form of an original describe.
+func (s *Server) suggestions(c *gin.Context, app caller) error {
+	e, d, err := s.pathOriginal(c, app)
+	if err != nil {
+		return err
+	}
+	u, err := s.reopenUpload(c, e, d, preparing{})
+	if err != nil {
+		return err
+	}
+	defer u.discard()
+	tags, fields, err := s.readSuggestions(c, u)
+	if err != nil {
+		return err
+	}
+	out := []suggestionView{}
+	for _, t := range tags {
+		out = append(out, newSuggestion(models.SourceTag, t.Type, t.Name, t.Role, t.Place))
+	}
+	names := prepare.FieldNames(fields)
+	for i, f := range fields {
+		if !f.Hidden {
+			out = append(out, newSuggestion(models.SourceForm, f.Type, names[i], f.Role(), f.Place))
+		}
+	}
+	c.JSON(http.StatusOK, gin.H{"data": out})
+	return nil
+}

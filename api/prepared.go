@@ -1,0 +1,197 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/prepare"
+	"countersign/seal/manifest"
+	"countersign/store/blob"
+)
+
+// preparing says what is done to an upload before people read it.
+type preparing struct {
+	prepare.Options
+}
+
+// optionValues lists what an option may be, the default first.
+func optionValues(name string) []string {
+	switch name {
+	case "tags":
+		return []string{prepare.TagsIgnore, prepare.TagsDetect}
+	case "form":
+		return []string{prepare.FormKeep, prepare.FormImport}
+	case "activeContent":
+		return []string{prepare.ActiveRemove, prepare.ActiveRefuse}
+	}
+	return nil
+}
+
+// documentOptions reads options; nil is the defaults.
+func documentOptions(o *object) preparing {
+	var out preparing
+	if o == nil {
+		return out
+	}
+	for name := range o.m {
+		switch name {
+		case "tags", "form", "formRole", "activeContent":
+		default:
+			o.bad(name, "is no option: tags, form, formRole and activeContent are")
+		}
+	}
+	for name, to := range map[string]*string{"tags": &out.Tags, "form": &out.Form, "activeContent": &out.ActiveContent} {
+		v := o.optStr(name)
+		if v == nil {
+			continue
+		}
+		values := optionValues(name)
+		switch *v {
+		case values[0]: // as if it were not given
+		case values[1]:
+			*to = *v
+		default:
+			o.bad(name, "must be %s or %s", values[0], values[1])
+		}
+	}
+	if v := o.optStr("formRole"); v != nil {
+		models.CheckText(o.p, o.path+"formRole", *v, 1, maxRole)
+		out.FormRole = *v
+		if out.Form != prepare.FormImport {
+			o.bad("formRole", "is for form=import")
+		}
+	}
+	return out
+}
+
+const maxRole = 64 // characters
+
+// optionsOf reads options from where each is a text.
+func optionsOf(get func(name string) (string, bool)) (preparing, error) {
+	o := &object{m: make(map[string]any), p: models.Problems{}}
+	for _, name := range []string{"tags", "form", "formRole", "activeContent"} {
+		if v, ok := get(name); ok {
+			o.m[name] = v
+		}
+	}
+	out := documentOptions(o)
+	return out, o.err()
+}
+
+// queryOptions reads the options of a raw upload.
+func queryOptions(c *gin.Context) (preparing, error) {
+	return optionsOf(c.GetQuery)
+}
+
+// partOptions reads the options of a multipart upload.
+func partOptions(text map[string][]string) (preparing, error) {
+	return optionsOf(func(name string) (string, bool) {
+		if v := text[name]; len(v) > 0 {
+			return v[0], true
+		}
+		return "", false
+	})
+}
+
+// writePrepared writes the file that people read, if something has to change.
+func (s *Server) writePrepared(u *upload) error {
+	if u.revision == nil {
+		return nil
+	}
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return err
+	}
+	u.prepared = f
+	hash := sha256.New()
+	to := io.MultiWriter(f, hash)
+	if _, err := io.Copy(to, io.NewSectionReader(u.file, 0, u.Size)); err != nil {
+		return fmt.Errorf("write prepared file: %w", err)
+	}
+	if _, err := to.Write(u.revision.Appended); err != nil {
+		return fmt.Errorf("write prepared file: %w", err)
+	}
+	p := manifest.Prepared{
+		SHA256: hex.EncodeToString(hash.Sum(nil)), Size: u.Size + int64(len(u.revision.Appended)), As: manifest.Appended, Writer: u.revision.Writer,
+		Options: u.preparing.Options, Changes: u.revision.Changes, Plan: &u.revision.Plan,
+	}
+	record, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("describe prepared file: %w", err)
+	}
+	u.Prepared = &models.PreparedFile{SHA256: p.SHA256, Size: p.Size, Encrypted: blob.Encrypts(s.Blobs), Preparation: string(record)}
+	for _, c := range p.Changes {
+		u.Prepared.Changes = append(u.Prepared.Changes, models.PreparedChange(c))
+	}
+	return nil
+}
+
+// nameUpload chooses where the files of an upload are kept.
+func (s *Server) nameUpload(e *models.Envelope, u *upload) {
+	u.BlobKey = originalKey(e, s.NewID())
+	if u.Prepared != nil {
+		u.Prepared.BlobKey = preparedKey(e, s.NewID())
+	}
+}
+
+func preparedKey(e *models.Envelope, id uuid.UUID) string {
+	return fmt.Sprintf("envelopes/%s/prepared/%s.pdf", e.ID, id)
+}
+
+// keepUpload keeps the files of an upload.
+func (s *Server) keepUpload(c *gin.Context, u *upload) error {
+	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
+		return err
+	}
+	if u.Prepared == nil {
+		return nil
+	}
+	return s.Blobs.Keep(c.Request.Context(), u.prepared, u.Prepared.BlobKey)
+}
+
+// discardUpload removes the files of an upload that no envelope came to hold.
+func (s *Server) discardUpload(c *gin.Context, u *upload) {
+	s.discardBlob(c, u.BlobKey)
+	if u.Prepared != nil {
+		s.discardBlob(c, u.Prepared.BlobKey)
+	}
+}
+
+// changeView is something that was taken out of a document.
+type changeView struct {
+	Kind   string  `json:"kind"`
+	Page   *int    `json:"page"` // null: no page
+	Count  int     `json:"count"`
+	Detail *string `json:"detail"`
+}
+
+// viewPrepared is the prepared file of an original; JSON's null if there is none.
+func viewPrepared(d *models.Document) *json.RawMessage {
+	out := json.RawMessage("null")
+	if !d.IsPrepared() {
+		return &out
+	}
+	changes := []changeView{}
+	for _, c := range d.PreparedChanges {
+		v := changeView{Kind: c.Kind, Count: c.Count}
+		if c.Page > 0 {
+			v.Page = &c.Page
+		}
+		if c.Detail != "" {
+			v.Detail = &c.Detail
+		}
+		changes = append(changes, v)
+	}
+	b, err := json.Marshal(map[string]any{"sha256": d.PreparedSHA256, "size": d.PreparedSize, "changes": changes})
+	if err == nil { // texts and numbers always can be written
+		out = b
+	}
+	return &out
+}

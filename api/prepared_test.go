@@ -1,0 +1,242 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// preparable makes a PDF of one page that shows a text, with what else it is given.
+func preparable(text, catalog, page string, more ...string) []byte {
+	content := "BT /F1 12 Tf 72 700 Td (" + text + ") Tj ET"
+	objects := append([]string{
+		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 5 0 R" + page + ">>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
+	}, more...)
+	var b, table bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	for i, o := range objects {
+		fmt.Fprintf(&table, "%010d 00000 n \n", b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	start := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, start)
+	return b.Bytes()
+}
+
+const (
+	script = "/OpenAction<</S/JavaScript/JS(a)>>"
+	widget = "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[100 500 200 520]>>"
+)
+
+func pairOfSigners() object {
+	return object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}, {"name": "B", "email": "b@example.com"}}}
+}
+
+func (a *answer) document(i int) object { return a.body["documents"].([]any)[i].(object) }
+
+// events returns the details of an envelope's events of a name.
+func (a *answer) events(name string) []object {
+	var out []object
+	for _, v := range a.body["auditLog"].([]any) {
+		if ev := v.(object); ev["event"] == name {
+			out = append(out, ev["detail"].(object))
+		}
+	}
+	return out
+}
+
+func eachField(a *answer) []string {
+	var out []string
+	for i := range a.body["fields"].([]any) {
+		f := a.field(i)
+		out = append(out, fmt.Sprintf("%v %v", f["type"], f["signerId"]))
+	}
+	return out
+}
+
+// TestDocumentOptions: each way of uploading takes the options; what is taken out is
+// listed where the document is, in the audit trail and nowhere else, and becomes fields.
+func TestDocumentOptions(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		app := s.client(t)
+		file := preparable("Sign {{signature;role=signer2}} and {{*When_es_:signer1:date}}", script, "/Annots[6 0 R]", widget)
+		check := func(t *testing.T, e *answer) {
+			t.Helper()
+			e = app.get("/v1/envelopes/" + e.str("id")).want(200)
+			d := e.document(0)
+			prepared := d["prepared"].(object)
+			require.Equal(t, []any{
+				object{"kind": "javascript_removed", "page": nil, "count": 1.0, "detail": nil},
+				object{"kind": "tags_removed", "page": 1.0, "count": 2.0, "detail": nil},
+			}, prepared["changes"])
+			require.Equal(t, d["sha256"], e.body["documentHashOriginal"])
+			require.NotEqual(t, d["sha256"], prepared["sha256"])
+			require.Equal(t, []string{
+				fmt.Sprint("signature ", e.signer(1)["id"]), fmt.Sprint("date ", e.signer(0)["id"]),
+			}, eachField(e))
+			events := e.events("document.prepared")
+			require.Len(t, events, 1)
+			require.Equal(t, prepared["sha256"], events[0]["sha256"])
+			require.Equal(t, d["id"], events[0]["documentId"])
+			original := app.get("/v1/envelopes/" + e.str("id") + "/document").want(200)
+			require.Equal(t, string(file), string(original.raw))
+			shown := app.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200)
+			require.True(t, bytes.HasPrefix(shown.raw, file))
+			require.Len(t, shown.raw, int(prepared["size"].(float64)))
+		}
+		data := pairOfSigners()
+		data["documentOptions"] = object{"tags": "detect"}
+		check(t, app.draftOf(data, file))
+
+		e := app.post("/v1/envelopes", pairOfSigners()).want(201)
+		r := app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=detect", "application/pdf", file).want(200)
+		require.ElementsMatch(t, []string{"documentId", "sha256", "pageCount"}, slices.Collect(maps.Keys(r.body)))
+		check(t, e)
+
+		e = app.post("/v1/envelopes", pairOfSigners()).want(201)
+		kind, body := multipartBody(t, map[string]string{"tags": "detect", "form": "keep"}, file)
+		app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
+		check(t, e)
+	})
+}
+
+// TestDocumentOptionsByDefault: a client that knows none of this sees its file as it
+// was uploaded, and one with a script accepted without it.
+func TestDocumentOptionsByDefault(t *testing.T) {
+	t.Parallel()
+	app := onSQLite(t, nil).client(t)
+	plain := app.draftOf(pairOfSigners(), preparable("Sign {{signature}}", "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)).want(201)
+	require.Contains(t, plain.document(0), "prepared")
+	require.Nil(t, plain.document(0)["prepared"])
+	require.Empty(t, plain.body["fields"])
+	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
+	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
+	require.Empty(t, got.events("document.prepared"))
+
+	file := preparable("Hello", script, "")
+	data := pairOfSigners()
+	data["documentOptions"] = object{"activeContent": "refuse"}
+	app.draftOf(data, file).refused(400, "pdf_javascript")
+	e := app.draftOf(pairOfSigners(), file).want(201)
+	require.NotNil(t, e.document(0)["prepared"])
+}
+
+// TestSignersReadThePreparedFile: it is what their links give.
+func TestSignersReadThePreparedFile(t *testing.T) {
+	t.Parallel()
+	app := onSQLite(t, nil).client(t)
+	data := object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}}, "documentOptions": object{"tags": "detect"}}
+	file := preparable("Sign {{signature}}", "", "")
+	e := app.draftOf(data, file).want(201)
+	sent := app.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
+	link := sent.signer(0)["signingUrl"].(string)
+	token := link[strings.LastIndex(link, "/")+1:]
+	shown := app.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200)
+	for _, path := range []string{"/document", "/documents/" + e.document(0)["id"].(string)} {
+		r := app.get("/v1/signing/" + token + path).want(200)
+		require.Equal(t, shown.raw, r.raw, path)
+		require.NotEqual(t, file, r.raw)
+	}
+}
+
+// TestDocumentOptionsRefused: what is wrong with an option, a tag or a role is a 400
+// that names it, and nothing is half prepared.
+func TestDocumentOptionsRefused(t *testing.T) {
+	t.Parallel()
+	app := onSQLite(t, nil).client(t)
+	for name, c := range map[string]struct {
+		options object
+		text    string
+		code    string
+		says    string
+	}{
+		"a value":            {object{"tags": "yes"}, "", "validation_error", "documentOptions.tags"},
+		"a type":             {object{"form": true}, "", "validation_error", "documentOptions.form"},
+		"a name":             {object{"tag": "detect"}, "", "validation_error", "documentOptions.tag"},
+		"a role for nothing": {object{"formRole": "signer1"}, "", "validation_error", "documentOptions.formRole"},
+		"a tag":              {object{"tags": "detect"}, "{{a;typ=date}}", "text_tag_invalid", "{{a;typ=date}}"},
+		"a tag without end":  {object{"tags": "detect"}, "{{a;type=date", "text_tag_invalid", "page 1"},
+		"no role":            {object{"tags": "detect"}, "{{signature}}", "text_tag_invalid", "2 signer(s)"},
+		"an unknown role":    {object{"tags": "detect"}, "{{signature;role=Tenant}}", "text_tag_invalid", "Tenant"},
+		"beyond the signers": {object{"tags": "detect"}, "{{signature;role=signer3}}", "text_tag_invalid", "signer3"},
+		"whose form":         {object{"form": "import"}, "", "validation_error", "formRole"},
+	} {
+		data := pairOfSigners()
+		data["documentOptions"] = c.options
+		r := app.draftOf(data, preparable(c.text, "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)).refused(400, c.code)
+		require.Contains(t, string(r.raw), strings.ReplaceAll(c.says, `"`, `\"`), name)
+	}
+	e := app.post("/v1/envelopes", pairOfSigners()).want(201)
+	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=perhaps", "application/pdf", preparable("a", "", "")).refused(400, "validation_error")
+	app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document?tags=detect", "application/pdf", preparable("{{a;typ=date}}", "", "")).refused(400, "text_tag_invalid")
+	require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).body["documents"])
+	data := pairOfSigners()
+	data["documentOptions"] = object{"tags": "detect"}
+	app.post("/v1/envelopes", data).refused(400, "validation_error")
+	data["documentOptions"] = "detect"
+	app.post("/v1/envelopes", data).refused(400, "validation_error")
+}
+
+// TestPrepareAnew: the fields that were found are replaced, those of requests stay;
+// suggestions change nothing.
+func TestPrepareAnew(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		app := s.client(t)
+		file := preparable("Sign {{signature;role=r1}}", "/AcroForm<</Fields[6 0 R]>>", "/Annots[6 0 R]", widget)
+		e := app.draftOf(pairOfSigners(), file).want(201)
+		at := "/v1/envelopes/" + e.str("id")
+		document := e.document(0)["id"].(string)
+		list := app.get(at + "/documents/" + document + "/suggestions").want(200).body["data"].([]any)
+		require.Len(t, list, 2)
+		require.Equal(t, object{"source": "form", "type": "text", "name": "a", "role": nil, "page": 1.0, "x": 100.0, "y": 280.0, "w": 100.0, "h": 20.0}, list[1])
+		require.Equal(t, "tag", list[0].(object)["source"])
+		require.Equal(t, "r1", list[0].(object)["role"])
+		require.Empty(t, app.get(at).body["fields"], "suggestions change nothing")
+
+		app.post(at+"/fields", object{"signerId": "1", "type": "initial", "page": 1, "x": 1, "y": 1, "w": 40, "h": 20}).want(201)
+		both := app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect", "form": "import", "formRole": "b@example.com"}).want(200)
+		require.Equal(t, []string{fmt.Sprint("initial ", e.signer(1)["id"]), fmt.Sprint("signature ", e.signer(0)["id"]), fmt.Sprint("text ", e.signer(1)["id"])}, eachField(both))
+		first := both.document(0)["prepared"].(object)["sha256"]
+		tags := app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200)
+		require.Equal(t, []string{fmt.Sprint("initial ", e.signer(1)["id"]), fmt.Sprint("signature ", e.signer(0)["id"])}, eachField(tags))
+		require.NotEqual(t, first, tags.document(0)["prepared"].(object)["sha256"])
+		none := app.post(at+"/documents/"+document+"/prepare", nil).want(200)
+		require.Len(t, eachField(none), 1)
+		require.Nil(t, none.document(0)["prepared"])
+		events := app.get(at).want(200).events("document.prepared")
+		require.Len(t, events, 3)
+		require.Equal(t, e.document(0)["sha256"], events[2]["sha256"], "the original is read again")
+
+		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect", "form": "import"}).refused(400, "validation_error")
+		require.Len(t, eachField(app.get(at)), 1, "nothing is half prepared")
+		app.post(at+"/documents/"+newID().String()+"/prepare", nil).refused(404, "not_found")
+		app.get(at+"/documents/"+newID().String()+"/suggestions").refused(404, "not_found")
+		s.other(t).post(at+"/documents/"+document+"/prepare", nil).refused(404, "not_found")
+		s.other(t).get(at+"/documents/"+document+"/suggestions").refused(404, "not_found")
+		app.post(at+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200)
+		app.post(at+"/send", nil).want(200)
+		app.post(at+"/documents/"+document+"/prepare", nil).refused(400, "envelope_not_draft")
+	})
+}
+
+// draftOf creates an envelope with a file.
+func (c *client) draftOf(data object, file []byte) *answer {
+	c.t.Helper()
+	b, err := json.Marshal(data)
+	require.NoError(c.t, err)
+	kind, body := multipartBody(c.t, map[string]string{"data": string(b)}, file)
+	return c.send(http.MethodPost, "/v1/envelopes", kind, body)
+}

@@ -1,0 +1,105 @@
+package models
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// PreparedFile is what people read and sign in place of an original: the original
+// without what was taken out of it.
+type PreparedFile struct {
+	SHA256    string // lowercase hex
+	Size      int64  // bytes
+	BlobKey   string
+	Encrypted bool // the file was encrypted when it was kept
+	Changes   []PreparedChange
+	// Preparation says how the file was made, as the seal record says it.
+	Preparation string
+}
+
+// PreparedChange is something that was taken out, in numbers.
+type PreparedChange struct {
+	Kind   string `json:"kind"`
+	Page   int    `json:"page,omitempty"` // from 1; 0: no page
+	Count  int    `json:"count"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// IsPrepared reports whether people read another file than the one that was uploaded.
+func (d *Document) IsPrepared() bool { return d.PreparedSHA256 != "" }
+
+// Presented is the document with the file that people read: the prepared one if
+// there is one.
+func (d *Document) Presented() *Document {
+	if !d.IsPrepared() {
+		return d
+	}
+	shown := *d
+	shown.SHA256, shown.Size, shown.BlobKey, shown.Encrypted = d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted
+	return &shown
+}
+
+// BlobKeys are the names of the document's files.
+func (d *Document) BlobKeys() []string {
+	if d.PreparedKey == "" {
+		return []string{d.BlobKey}
+	}
+	return []string{d.BlobKey, d.PreparedKey}
+}
+
+// setPrepared notes the prepared file, nil if there is none.
+func (d *Document) setPrepared(f *PreparedFile) {
+	if f == nil {
+		f = &PreparedFile{}
+	}
+	d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
+	d.PreparedChanges, d.Preparation = f.Changes, f.Preparation
+}
+
+// recordPrepared records which file people read.
+func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
+	shown, changes := d.Presented(), []any{}
+	for _, c := range d.PreparedChanges {
+		change := map[string]any{"kind": c.Kind, "count": c.Count}
+		if c.Page > 0 {
+			change["page"] = c.Page
+		}
+		if c.Detail != "" {
+			change["detail"] = c.Detail
+		}
+		changes = append(changes, change)
+	}
+	e.record(act, EventDocumentPrepared, uuid.Nil, Detail{
+		"documentId": d.ID.String(), "sha256": shown.SHA256, "size": shown.Size, "changes": changes,
+	})
+}
+
+// Prepare gives an original of a draft another prepared file, in.Prepared, or none,
+// and the fields that were found in it in place of those that were found before.
+func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
+	if err := e.check(ActionAddDocument); err != nil {
+		return nil, err
+	}
+	d := e.Document(id)
+	if d == nil || d.Kind != DocumentOriginal {
+		return nil, ErrNotFound
+	}
+	if d.SHA256 != in.SHA256 {
+		return nil, Refuse(KindConflict, "document_changed", "The document was replaced meanwhile.")
+	}
+	fields, err := found(d)
+	if err != nil {
+		return nil, err
+	}
+	d.setPrepared(in.Prepared)
+	d.SealFacts = in.SealFacts
+	e.Fields = slices.DeleteFunc(e.Fields, func(f *Field) bool { return f.DocumentID == d.ID && f.Source != SourceRequest })
+	e.recordPrepared(act, d)
+	if len(fields) > 0 {
+		if _, err := e.AddFields(act, fields, path); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
