@@ -80,7 +80,15 @@ func operations() map[string]operation {
 			return s.client(t), "/v1/console/users/" + u.ID.String() + suffix, body
 		}
 	}
+	document := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.draft(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + suffix, body
+		}
+	}
 	return map[string]operation{
+		"POST /v1/envelopes/{id}/documents/{documentId}/prepare": document("/prepare", object{"tags": "detect", "form": "import", "formRole": "signer1", "activeContent": "remove"}),
 		"POST /v1/envelopes":                   fixed("/v1/envelopes", full()),
 		"POST /v1/envelopes/{id}/send":         envelope("/send", object{"message": "Please"}),
 		"POST /v1/envelopes/{id}/void":         envelope("/void", object{"reason": "typo"}),

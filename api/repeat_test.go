@@ -104,6 +104,10 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 		"/v1/envelopes/{id}/void":    draft("/void", object{"reason": "wrong file"}),
 		"/v1/envelopes/{id}/signers": draft("/signers", object{"name": "B", "email": "b@example.com"}),
 		"/v1/envelopes/{id}/fields":  draft("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 9, "y": 9, "w": 90, "h": 20}),
+		"/v1/envelopes/{id}/documents/{documentId}/prepare": func() repeatableRequest {
+			e := c.draft(contract())
+			return app("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/prepare", object{"tags": "detect"})()
+		},
 		"/v1/envelopes/{id}/document": func() repeatableRequest {
 			r := draft("/document", nil)()
 			r.contentType, r.body, r.bad = "application/pdf", testkit.OnePage(), []byte("no PDF")

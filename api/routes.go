@@ -111,13 +111,10 @@ func (s *Server) routes() []route {
 		app(post, "/v1/envelopes/:id/fields", s.addField),
 		app(post, "/v1/envelopes/:id/document", s.uploadDocument),
 		app(get, "/v1/envelopes/:id/document", s.getDocument),
-<<<<<<< HEAD
 		app(get, "/v1/envelopes/:id/values", s.getValues),
 		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
-=======
 		app(post, "/v1/envelopes/:id/documents/:documentId/prepare", s.prepareDocument),
 		app(get, "/v1/envelopes/:id/documents/:documentId/suggestions", s.suggestions),
->>>>>>> 2747ad0 (feat(api): documents are prepared before people read them)
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),

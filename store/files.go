@@ -23,19 +23,14 @@ type FileRef struct {
 func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
 	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
+		UNION ALL SELECT envelope_id, prepared_key, purge_status = ? FROM documents WHERE envelope_id IN ? AND prepared_key <> ''
 		UNION ALL SELECT envelope_id, blob_key, purged_at IS NOT NULL FROM attachments WHERE envelope_id IN ?`,
-		models.PurgePurged, envelopes, envelopes).Scan(&rows).Error
+		models.PurgePurged, envelopes, models.PurgePurged, envelopes, envelopes).Scan(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("list files: %w", err)
 	}
-	var prepared []FileRef
-	err = s.db.WithContext(ctx).Table("documents").Where("envelope_id IN ? AND prepared_key <> ''", envelopes).
-		Select("envelope_id, prepared_key AS blob_key, purge_status = ? AS purged", models.PurgePurged).Scan(&prepared).Error
-	if err != nil {
-		return nil, fmt.Errorf("list prepared files: %w", err)
-	}
 	out := make(map[uuid.UUID][]FileRef)
-	for _, r := range append(rows, prepared...) {
+	for _, r := range rows {
 		out[r.EnvelopeID] = append(out[r.EnvelopeID], r)
 	}
 	return out, nil
@@ -49,15 +44,14 @@ func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
 	if err != nil {
 		return nil //nolint:nilerr // no document's
 	}
-<<<<<<< HEAD
-	for _, row := range []any{&models.Document{}, &models.Attachment{}} {
-		err = s.db.WithContext(ctx).Model(row).
-			Where("envelope_id = ? AND blob_key = ? AND NOT encrypted", envelope, key).Update("encrypted", true).Error
-=======
-	for column, flag := range map[string]string{"blob_key": "encrypted", "prepared_key": "prepared_encrypted"} {
-		err = s.db.WithContext(ctx).Model(&models.Document{}).
-			Where("envelope_id = ? AND "+column+" = ? AND NOT "+flag, envelope, key).Update(flag, true).Error
->>>>>>> 2747ad0 (feat(api): documents are prepared before people read them)
+	for _, place := range []struct {
+		row       any
+		key, flag string
+	}{
+		{&models.Document{}, "blob_key", "encrypted"}, {&models.Document{}, "prepared_key", "prepared_encrypted"}, {&models.Attachment{}, "blob_key", "encrypted"},
+	} {
+		err = s.db.WithContext(ctx).Model(place.row).
+			Where("envelope_id = ? AND "+place.key+" = ? AND NOT "+place.flag, envelope, key).Update(place.flag, true).Error
 		if err != nil {
 			return fmt.Errorf("mark file: %w", err)
 		}

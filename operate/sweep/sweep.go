@@ -133,11 +133,7 @@ func newOrphan(e blob.Entry, reason string) Orphan {
 	return Orphan{Key: e.Key, Size: e.Size, Modified: e.Modified.UTC(), Reason: reason}
 }
 
-<<<<<<< HEAD
-// documents judges files of envelopes: envelopes/<id>/original/…, …/attachments/… and …/sealed/….
-=======
-// documents judges files of envelopes: envelopes/<id>/original/…, …/prepared/… and …/sealed/….
->>>>>>> 2747ad0 (feat(api): documents are prepared before people read them)
+// documents judges files of envelopes: envelopes/<id>/original/…, …/prepared/…, …/attachments/… and …/sealed/….
 func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var ids []uuid.UUID
 	for _, f := range files {
@@ -164,11 +160,7 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 		case needed:
 		case purged:
 			out = append(out, newOrphan(f, ReasonPurged))
-<<<<<<< HEAD
-		case kind == "original" || kind == "attachments":
-=======
-		case kind == "original", kind == "prepared":
->>>>>>> 2747ad0 (feat(api): documents are prepared before people read them)
+		case kind == "original" || kind == "prepared" || kind == "attachments":
 			out = append(out, newOrphan(f, ReasonUnrecorded))
 		}
 	}
