@@ -41,6 +41,7 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	}
 	if in.file != nil {
 		in.file.preparing = documentOptions(o.sub("documentOptions"))
+		in.file.preparing.takePassword(c)
 	}
 	return s.createDraft(c, app, o, in.file)
 }

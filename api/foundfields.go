@@ -3,12 +3,16 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/prepare"
+	"countersign/seal/admission"
 )
 
 // addFoundFields adds the fields that tags and the form of an upload describe.
@@ -25,38 +29,140 @@ func addFoundFields(e *models.Envelope, act models.ActionContext, d *models.Docu
 func foundPath(i int) string { return fmt.Sprintf("found[%d].", i) }
 
 // foundFields are the fields that a revision's tags and form describe.
-func foundFields(e *models.Envelope, d *models.Document, rev *prepare.Revision, opt prepare.Options) ([]models.FieldInput, error) {
+func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared, opt prepare.Options) ([]models.FieldInput, error) {
 	if rev == nil {
 		return nil, nil
 	}
 	var out []models.FieldInput
 	for _, t := range rev.Tags {
-		signer, ok := signerOfTag(e, t)
-		if !ok {
-			return nil, models.Refuse(models.KindInvalid, "text_tag_invalid",
-				"The tag %q on page %d cannot be used: its role %q is none of the envelope's %d signer(s); expected role=signer1 and so on, a signer's e-mail address, or one signer alone.",
-				t.Text, t.Place.Page, t.Role, len(e.Signers))
+		in, err := fieldOfTag(e, d, t)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, placed(d, t.Place, models.FieldInput{
-			SignerRef: signer, Type: models.FieldType(t.Type), Required: t.Required, Source: models.SourceTag,
-		}))
+		out = append(out, in)
 	}
-	for _, f := range rev.Fields {
+	names := prepare.FieldNames(rev.Fields)
+	for i, f := range rev.Fields {
 		if f.Hidden {
 			continue // nobody sees it
 		}
 		signer, ok := signerOfRole(e, cmp.Or(f.Role(), opt.FormRole))
 		if !ok {
-			return nil, models.InvalidField("formRole", "must name the signer who fills the form: signer1 and so on, or an e-mail address")
+			return nil, models.InvalidField("formRole", "must name the signer who fills the form: a role, signer1 and so on, or an e-mail address")
 		}
-		in := placed(d, f.Place, models.FieldInput{
-			SignerRef: signer, Type: models.FieldType(f.Type), Required: f.Required, Source: models.SourceForm,
-		})
+		in := placed(d, f.Place, fieldOfForm(f, names[i]))
+		in.SignerRef = signer
 		if in.W > 0 && in.H > 0 {
 			out = append(out, in)
 		}
 	}
 	return out, nil
+}
+
+// fieldOfTag is the field that a tag describes.
+func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (models.FieldInput, error) {
+	signer, ok := signerOfTag(e, t)
+	if !ok {
+		return models.FieldInput{}, models.Refuse(models.KindInvalid, "text_tag_invalid",
+			"The tag %q on page %d cannot be used: its role %q is none of the envelope's %d signer(s); expected a signer's role, signer1 and so on, an e-mail address, or one signer alone.",
+			t.Text, t.Place.Page, t.Role, len(e.Signers))
+	}
+	in := placed(d, t.Place, models.FieldInput{
+		SignerRef: signer, Type: models.FieldType(t.Type), Required: t.Required, Source: models.SourceTag, Name: t.Name, DefaultValue: t.Default,
+		Attributes: models.FieldAttributes{
+			Label: t.Label, Placeholder: t.Placeholder, ReadOnly: t.ReadOnly, Format: t.Format, Options: t.Options,
+		},
+	})
+	if t.Condition != nil {
+		in.Attributes.Condition = &models.Condition{All: []models.Clause{{Field: t.Condition.Field, Is: &t.Condition.Is}}}
+	}
+	if in.Type == models.FieldRadio { // a choice of the group that the name names
+		in.Attributes.Group, in.Name = t.Name, ""
+		if len(t.Options) > 0 {
+			in.Attributes.Option = t.Options[0]
+		}
+		in.Attributes.Options = nil
+	}
+	p := models.Problems{}
+	in.Check(p, "", nil)
+	delete(p, "documentId") // it is known here
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		return in, models.Refuse(models.KindInvalid, "text_tag_invalid", "The tag %q on page %d cannot be used: %s %s.", t.Text, t.Place.Page, path, p[path][0])
+	}
+	return in, nil
+}
+
+// fieldOfForm is the field that a form's widget becomes.
+func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
+	in := models.FieldInput{
+		Type: models.FieldType(f.Type), Required: f.Required, Source: models.SourceForm, Name: name, DefaultValue: cmp.Or(f.Value, f.Default),
+		Attributes: models.FieldAttributes{Label: shortLabel(cmp.Or(f.Label, f.Name)), ReadOnly: f.ReadOnly},
+	}
+	a := &in.Attributes
+	switch f.Type {
+	case "text", "date":
+		a.MaxLength, a.Comb, a.Multiline = f.MaxLength, f.Comb, f.Multiline && !f.Comb
+		a.Align = models.Align(f.Align)
+		if f.FontSize >= 4 && f.FontSize <= 72 {
+			a.FontSize = f.FontSize
+		}
+		if f.Type == "date" {
+			a.Format, a.MaxLength, a.Comb, a.Multiline = dateFormat(f.Format), 0, false, false
+		}
+	case "checkbox":
+		in.DefaultValue = ""
+		if f.Option != "" && cmp.Or(f.Value, f.Default) == f.Option {
+			in.DefaultValue = "true"
+		}
+	case "radio":
+		a.Group, a.Option, in.Name, in.DefaultValue = name, f.Option, "", ""
+		if f.Option != "" && cmp.Or(f.Value, f.Default) == f.Option {
+			in.DefaultValue = "true"
+		}
+	case "select":
+		in.DefaultValue = ""
+		for _, o := range f.Options {
+			if o.Text == "" || slices.Contains(a.Options, o.Text) {
+				continue
+			}
+			a.Options = append(a.Options, o.Text)
+			if v := cmp.Or(f.Value, f.Default); v == o.Export || v == o.Text {
+				in.DefaultValue = o.Text
+			}
+		}
+	case "signature":
+		a.ReadOnly, in.DefaultValue = false, ""
+	}
+	if a.ReadOnly && in.DefaultValue == "" {
+		in.Required = false // nobody can fill it
+	}
+	if p := (models.Problems{}); in.Type == models.FieldDate {
+		if in.Check(p, "", nil); len(p["format"])+len(p["defaultValue"]) > 0 { // a date that is none of ours stays the text that it is
+			in.Type, a.Format = models.FieldText, ""
+		}
+	}
+	return in
+}
+
+// shortLabel is a label of at most so many characters as a field takes.
+func shortLabel(text string) string {
+	const most = 200
+	runes := []rune(plaintext.Visible(text))
+	return string(runes[:min(len(runes), most)])
+}
+
+// dateFormat turns a pattern of PDF forms, where m is the month and M the minute,
+// into one of fields.
+func dateFormat(pattern string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case 'm':
+			return 'M'
+		case 'M':
+			return 'm'
+		}
+		return r
+	}, pattern)
 }
 
 // placed puts a field where the document shows it, as far as that is on its page.
@@ -70,17 +176,17 @@ func placed(d *models.Document, at prepare.Place, in models.FieldInput) models.F
 
 // signerOfTag is the index of the signer whom a tag means, as a reference.
 func signerOfTag(e *models.Envelope, t prepare.FoundTag) (string, bool) {
-	if t.Signer > 0 {
-		return strconv.Itoa(t.Signer - 1), t.Signer <= len(e.Signers)
-	}
 	return signerOfRole(e, t.Role)
 }
 
 // signerOfRole is the index of the signer whom a role means, as a reference: of the
-// only one, by number (signer1, r1), or by e-mail address.
+// only one, by a signer's role, by number (signer1, r1), or by e-mail address.
 func signerOfRole(e *models.Envelope, role string) (string, bool) {
 	if role == "" {
 		return "0", len(e.Signers) == 1
+	}
+	if i := slices.IndexFunc(e.Signers, func(s *models.Signer) bool { return s.Role == role }); i >= 0 {
+		return strconv.Itoa(i), true
 	}
 	if m := numberedRole.FindStringSubmatch(role); m != nil {
 		n, err := strconv.Atoi(m[1])

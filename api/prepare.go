@@ -56,6 +56,7 @@ func (s *Server) prepareDocument(c *gin.Context, app caller) error {
 		return err
 	}
 	opt := documentOptions(o)
+	opt.takePassword(c)
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +20,19 @@ import (
 // preparing says what is done to an upload before people read it.
 type preparing struct {
 	prepare.Options
+
+	// password opens an encrypted file; nil: none is given. It is kept nowhere.
+	password *string
+}
+
+// passwordHeader names the header with a file's password, which no log has.
+const passwordHeader = "X-Document-Password"
+
+// takePassword reads the password from the header, if it is not there yet.
+func (p *preparing) takePassword(c *gin.Context) {
+	if v := c.Request.Header.Values(passwordHeader); p.password == nil && len(v) > 0 {
+		p.password = &v[0]
+	}
 }
 
 // optionValues lists what an option may be, the default first.
@@ -42,11 +56,12 @@ func documentOptions(o *object) preparing {
 	}
 	for name := range o.m {
 		switch name {
-		case "tags", "form", "formRole", "activeContent":
+		case "tags", "form", "formRole", "activeContent", "password":
 		default:
-			o.bad(name, "is no option: tags, form, formRole and activeContent are")
+			o.bad(name, "is no option: tags, form, formRole, activeContent and password are")
 		}
 	}
+	out.password = o.optStr("password")
 	for name, to := range map[string]*string{"tags": &out.Tags, "form": &out.Form, "activeContent": &out.ActiveContent} {
 		v := o.optStr(name)
 		if v == nil {
@@ -76,7 +91,7 @@ const maxRole = 64 // characters
 // optionsOf reads options from where each is a text.
 func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
-	for _, name := range []string{"tags", "form", "formRole", "activeContent"} {
+	for _, name := range []string{"tags", "form", "formRole", "activeContent", "password"} {
 		if v, ok := get(name); ok {
 			o.m[name] = v
 		}
@@ -87,17 +102,24 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 
 // queryOptions reads the options of a raw upload.
 func queryOptions(c *gin.Context) (preparing, error) {
-	return optionsOf(c.GetQuery)
+	if _, given := c.GetQuery("password"); given { // it would be in logs
+		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the address")
+	}
+	out, err := optionsOf(c.GetQuery)
+	out.takePassword(c)
+	return out, err
 }
 
 // partOptions reads the options of a multipart upload.
-func partOptions(text map[string][]string) (preparing, error) {
-	return optionsOf(func(name string) (string, bool) {
+func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
+	out, err := optionsOf(func(name string) (string, bool) {
 		if v := text[name]; len(v) > 0 {
 			return v[0], true
 		}
 		return "", false
 	})
+	out.takePassword(c)
+	return out, err
 }
 
 // writePrepared writes the file that people read, if something has to change.
@@ -112,15 +134,21 @@ func (s *Server) writePrepared(u *upload) error {
 	u.prepared = f
 	hash := sha256.New()
 	to := io.MultiWriter(f, hash)
-	if _, err := io.Copy(to, io.NewSectionReader(u.file, 0, u.Size)); err != nil {
+	var base io.Reader = io.NewSectionReader(u.file, 0, u.Size)
+	size, as, plan := u.Size, manifest.Appended, &u.revision.Plan
+	if u.revision.Decrypted != nil {
+		base, size = bytes.NewReader(u.revision.Decrypted), int64(len(u.revision.Decrypted))
+		as, plan, u.revision.Writer = manifest.Rewritten, nil, 0
+	}
+	if _, err := io.Copy(to, base); err != nil {
 		return fmt.Errorf("write prepared file: %w", err)
 	}
 	if _, err := to.Write(u.revision.Appended); err != nil {
 		return fmt.Errorf("write prepared file: %w", err)
 	}
 	p := manifest.Prepared{
-		SHA256: hex.EncodeToString(hash.Sum(nil)), Size: u.Size + int64(len(u.revision.Appended)), As: manifest.Appended, Writer: u.revision.Writer,
-		Options: u.preparing.Options, Changes: u.revision.Changes, Plan: &u.revision.Plan,
+		SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size + int64(len(u.revision.Appended)), As: as, Writer: u.revision.Writer,
+		Options: u.preparing.Options, Changes: u.revision.Changes, Plan: plan,
 	}
 	record, err := json.Marshal(p)
 	if err != nil {
@@ -194,4 +222,12 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 		out = b
 	}
 	return &out
+}
+
+// presented is the file that people read, of an upload that was admitted.
+func (u *upload) presented() (io.ReaderAt, int64) {
+	if u.prepared != nil {
+		return u.prepared, u.Prepared.Size
+	}
+	return u.file, u.Size
 }

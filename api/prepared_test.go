@@ -6,16 +6,24 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/models"
+	"countersign/store/blob"
 )
 
 // preparable makes a PDF of one page that shows a text, with what else it is given.
 func preparable(text, catalog, page string, more ...string) []byte {
-	content := "BT /F1 12 Tf 72 700 Td (" + text + ") Tj ET"
+	content := "BT /F1 6 Tf 72 700 Td (" + text + ") Tj ET"
 	objects := append([]string{
 		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
@@ -239,4 +247,97 @@ func (c *client) draftOf(data object, file []byte) *answer {
 	require.NoError(c.t, err)
 	kind, body := multipartBody(c.t, map[string]string{"data": string(b)}, file)
 	return c.send(http.MethodPost, "/v1/envelopes", kind, body)
+}
+
+// TestPasswords: a password opens an encrypted file, whichever way it is given; it is
+// neither in an answer, nor in the audit trail, nor in the database.
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	const secret = "Tr0ub4dor-and-3"
+	s := onSQLite(t, nil)
+	app := s.client(t)
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
+	require.NoError(t, os.WriteFile(in, preparable("Sign {{signature;role=r1}}", "", ""), 0o600))
+	text, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", secret, "owner", "256", "--", in, out).CombinedOutput() //nolint:gosec // ours
+	require.NoError(t, err, string(text))
+	file, err := os.ReadFile(out) //nolint:gosec // ours
+	require.NoError(t, err)
+
+	check := func(e *answer) {
+		t.Helper()
+		e = app.get("/v1/envelopes/" + e.str("id")).want(200)
+		prepared := e.document(0)["prepared"].(object)
+		require.Equal(t, object{"kind": "password_removed", "page": nil, "count": 1.0, "detail": nil}, prepared["changes"].([]any)[0])
+		require.NotContains(t, string(e.raw), secret)
+		require.Equal(t, file, app.get("/v1/envelopes/"+e.str("id")+"/document").want(200).raw)
+		shown := app.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200).raw
+		require.NotContains(t, string(shown), "/Encrypt")
+	}
+	data := pairOfSigners()
+	app.draftOf(data, file).refused(400, "pdf_encrypted")
+	data["documentOptions"] = object{"password": "guess"}
+	app.draftOf(data, file).refused(400, "pdf_password_wrong")
+	data["documentOptions"] = object{"password": secret, "tags": "detect"}
+	e := app.draftOf(data, file).want(201)
+	require.Len(t, eachField(e), 1)
+	check(e)
+	delete(data, "documentOptions")
+	check(app.with("X-Document-Password", secret).draftOf(data, file).want(201))
+
+	e = app.post("/v1/envelopes", data).want(201)
+	at := "/v1/envelopes/" + e.str("id") + "/document"
+	app.send(http.MethodPost, at+"?password="+secret, "application/pdf", file).refused(400, "validation_error")
+	app.with("X-Document-Password", secret).send(http.MethodPost, at, "application/pdf", file).want(200)
+	check(e)
+	document := app.get("/v1/envelopes/" + e.str("id")).document(0)["id"].(string)
+	app.post(at+"s/"+document+"/prepare", object{"tags": "detect"}).refused(400, "pdf_encrypted")
+	app.post(at+"s/"+document+"/prepare", object{"tags": "detect", "password": secret}).want(200)
+	check(e)
+
+	e = app.post("/v1/envelopes", data).want(201)
+	kind, body := multipartBody(t, map[string]string{"password": secret}, file)
+	app.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
+	check(e)
+
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(strings.TrimPrefix(s.url, "sqlite://") + suffix) //nolint:gosec // ours
+		if suffix == "" {
+			require.NoError(t, err)
+		}
+		require.NotContains(t, string(b), secret)
+	}
+}
+
+// TestSuggestionsOfAWrongTag: a tag that cannot be read is named.
+func TestSuggestionsOfAWrongTag(t *testing.T) {
+	t.Parallel()
+	app := onSQLite(t, nil).client(t)
+	e := app.draftOf(pairOfSigners(), preparable("{{a;typ=date}}", "", "")).want(201)
+	r := app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(400, "text_tag_invalid")
+	require.Contains(t, r.str("message"), "{{a;typ=date}}")
+}
+
+// TestPreparingWithoutItsFile: a file that is gone, or was purged, is told.
+func TestPreparingWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	var files blob.Store
+	s := onSQLite(t, func(cfg *api.Config) { files = cfg.Blobs })
+	app := s.client(t)
+	e := app.draft(contract())
+	at := "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string)
+	stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+	require.NoError(t, err)
+	require.NoError(t, files.Delete(t.Context(), stored.Originals()[0].BlobKey))
+	app.get(at+"/suggestions").refused(503, "file_missing")
+	app.post(at+"/prepare", nil).refused(503, "file_missing")
+
+	e, token := app.sent(contract())
+	app.signs(e, token)
+	s.completes(t, e.str("id"), 1)
+	s.clock.advance(25 * time.Hour)
+	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
+	require.NoError(t, err)
+	app = s.client(t)
+	app.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/suggestions").refused(410, "document_purged")
 }

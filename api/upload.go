@@ -27,8 +27,8 @@ type upload struct {
 	models.DocumentInput
 
 	preparing preparing
-	revision  *prepare.Revision // nil: nothing has to change
-	prepared  *os.File          // what people read then, in a temporary file
+	revision  *admission.Prepared // nil: nothing has to change
+	prepared  *os.File            // what people read then, in a temporary file
 }
 
 func (u *upload) discard() {
@@ -83,7 +83,8 @@ func (s *Server) admitPDF(ctx context.Context, u *upload) (info admission.Info, 
 	select {
 	case s.admissionSlots <- struct{}{}:
 		defer func() { <-s.admissionSlots }()
-		info, u.revision, err = admission.AdmitPrepared(ctx, u.file, u.Size, [sha256.Size]byte(hash), s.Admission, u.preparing.Options)
+		in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
+		info, u.revision, err = admission.AdmitUpload(ctx, in, s.Admission, u.preparing.Options)
 		return info, err
 	case <-ctx.Done():
 		return info, ctx.Err()
@@ -170,11 +171,11 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
 	}
-	if err := s.checkUpload(c, app); err != nil {
-		return err
-	}
 	options, err := queryOptions(c)
 	if err != nil {
+		return err
+	}
+	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
 	limitBody(c, s.UploadLimit+1)
@@ -211,7 +212,7 @@ func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
 	if in.file == nil {
 		return models.InvalidField("file", "is required")
 	}
-	if in.file.preparing, err = partOptions(in.text); err != nil {
+	if in.file.preparing, err = partOptions(c, in.text); err != nil {
 		return err
 	}
 	return s.addDocument(c, app, in.file, http.StatusCreated, func(d *models.Document) any { return viewDocument(d) })

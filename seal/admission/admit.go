@@ -211,7 +211,7 @@ func checkEncryption(f *pdf.File) error {
 	if f.Trailer().Get("Encrypt").IsNull() {
 		return nil
 	}
-	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first.")
+	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first, or give its password with the upload.")
 }
 
 // checkForm refuses XFA forms, whose content is not in the pages. If findActive,

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -20,6 +21,61 @@ var errActiveContent = errors.New("seal: the PDF has active content")
 func errDocumentSigned(what string) error {
 	return refusal.New(refusal.DocumentSigned, "The PDF carries a signature or usage rights, so nothing may be changed in it, but "+what+
 		" would have to be taken out. Print it into a new PDF first.")
+}
+
+// Upload is what is examined and prepared.
+type Upload struct {
+	File   io.ReaderAt
+	Size   int64
+	SHA256 [sha256.Size]byte
+	// Password opens an encrypted file; nil: such a file is refused.
+	Password *string
+}
+
+// Prepared is how an upload was prepared.
+type Prepared struct {
+	*prepare.Revision
+
+	// Decrypted is the upload without its password, to which the revision is appended;
+	// nil: it is appended to the upload.
+	Decrypted []byte
+}
+
+// AdmitUpload is AdmitPrepared of an upload that may be encrypted.
+func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
+	locked := false
+	if u.Password != nil && u.Size <= lim.MaxBytes {
+		var err error
+		if locked, err = isEncrypted(u.File, u.Size, lim); err != nil {
+			return Info{}, nil, refusalOf(err)
+		}
+	}
+	if !locked {
+		info, rev, err := AdmitPrepared(ctx, u.File, u.Size, u.SHA256, lim, opt)
+		if err != nil || rev == nil {
+			return info, nil, err
+		}
+		return info, &Prepared{Revision: rev}, nil
+	}
+	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
+	defer cancel()
+	plain, err := decrypt(opening, u.File, u.Size, lim, *u.Password)
+	if err != nil {
+		return Info{}, nil, refusalOf(err)
+	}
+	lim.MaxBytes += int64(len(plain)) // it bounds what is uploaded
+	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(plain), int64(len(plain)), sha256.Sum256(plain), lim, opt)
+	if err != nil {
+		return info, nil, err
+	}
+	if info.Signed {
+		return info, nil, errDocumentSigned("its encryption")
+	}
+	if rev == nil {
+		rev = &prepare.Revision{}
+	}
+	rev.Changes = append([]prepare.Change{{Kind: PasswordRemoved, Count: 1}}, rev.Changes...)
+	return info, &Prepared{Revision: rev, Decrypted: plain}, nil
 }
 
 // AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared as the

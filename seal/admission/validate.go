@@ -101,5 +101,5 @@ func validateTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox
 // Tasks are what the processes of a sandbox do: they validate uploads and examine
 // sealed documents.
 func Tasks() map[byte]sandbox.Task {
-	return map[byte]sandbox.Task{taskValidate: validateTask, verify.TaskExamine: verify.ExamineTask}
+	return map[byte]sandbox.Task{taskValidate: validateTask, taskDecrypt: decryptTask, verify.TaskExamine: verify.ExamineTask}
 }

@@ -32,6 +32,7 @@ const (
 	PDFTooManyPages = "pdf_too_many_pages"
 	PDFTooComplex   = "pdf_too_complex"
 	PDFAmbiguous    = "pdf_ambiguous"
+	PDFPassword     = "pdf_password_wrong"
 	DocumentSigned  = "document_signed"
 	TextTag         = "text_tag_invalid"
 	PDFAttachment   = "pdf_attachment_name"

@@ -1,0 +1,78 @@
+package admission_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+)
+
+// TestAdmitEncrypted: a password opens what it opens, in each of the encryptions in
+// use; the plain file is examined and prepared. Without one, or with another, the
+// file is refused.
+func TestAdmitEncrypted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.pdf")
+	require.NoError(t, os.WriteFile(in, file("/OpenAction<</S/JavaScript/JS(a)>>", ""), 0o600))
+	ptr := func(s string) *string { return &s }
+	for name, c := range map[string]struct {
+		encrypt  []string
+		password *string
+		want     string
+	}{
+		"AES-256, user":           {[]string{"user", "owner", "256", "--"}, ptr("user"), ""},
+		"AES-256, owner":          {[]string{"user", "owner", "256", "--"}, ptr("owner"), ""},
+		"AES-128":                 {[]string{"pässwörd", "owner", "128", "--use-aes=y", "--"}, ptr("owner"), ""},
+		"RC4":                     {[]string{"user", "owner", "128", "--use-aes=n", "--"}, ptr("user"), ""},
+		"empty":                   {[]string{"", "owner", "256", "--"}, ptr(""), ""},
+		"empty, nothing given":    {[]string{"", "owner", "256", "--"}, nil, refusal.PDFEncrypted},
+		"another":                 {[]string{"user", "owner", "256", "--"}, ptr("guess"), refusal.PDFPassword},
+		"empty is not the user's": {[]string{"user", "owner", "256", "--"}, ptr(""), refusal.PDFPassword},
+		"too long":                {[]string{"user", "owner", "256", "--"}, ptr(strings.Repeat("x", 200)), refusal.PDFPassword},
+		"not encrypted":           {nil, ptr("user"), "plain"},
+	} {
+		locked := in
+		if c.encrypt != nil {
+			locked = filepath.Join(dir, strings.ReplaceAll(name, " ", "")+".pdf")
+			args := append([]string{"--allow-weak-crypto", "--encrypt"}, c.encrypt...)
+			out, err := exec.CommandContext(t.Context(), "qpdf", append(args, in, locked)...).CombinedOutput() //nolint:gosec // ours
+			require.NoError(t, err, string(out))
+		}
+		b, err := os.ReadFile(locked) //nolint:gosec // ours
+		require.NoError(t, err)
+		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: c.password}
+		info, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{Tags: prepare.TagsDetect})
+		if c.want != "" && c.want != "plain" {
+			var r *refusal.Error
+			require.ErrorAs(t, err, &r, name)
+			require.Equal(t, c.want, r.Code, name)
+			require.NotContains(t, r.Message, "guess")
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, info.Pages, 1, name)
+		kinds := ""
+		for _, change := range p.Changes {
+			kinds += change.Kind + " "
+		}
+		if c.want == "plain" {
+			require.Nil(t, p.Decrypted, name)
+			require.Equal(t, "javascript_removed tags_removed ", kinds, name)
+			continue
+		}
+		require.Equal(t, "password_removed javascript_removed tags_removed ", kinds, name)
+		whole := append(bytes.Clone(p.Decrypted), p.Appended...)
+		_, err = admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), admission.DefaultLimits())
+		require.NoError(t, err, name)
+	}
+}
