@@ -45,7 +45,7 @@ func (u *upload) discard() {
 // request is looked at before.
 func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
-	info, err := s.admitPDF(ctx, u)
+	info, err := s.admitPrepared(ctx, u)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,19 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 // Admission.MaxMemory.
 const maxConcurrentAdmissions = 8
 
-// admitPDF admits a PDF when its turn has come.
-func (s *Server) admitPDF(ctx context.Context, u *upload) (info admission.Info, err error) {
+// admitPDF admits a PDF as it is when its turn has come.
+func (s *Server) admitPDF(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
+	select {
+	case s.admissionSlots <- struct{}{}:
+		defer func() { <-s.admissionSlots }()
+		return admission.Admit(ctx, f, size, s.Admission)
+	case <-ctx.Done():
+		return admission.Info{}, ctx.Err()
+	}
+}
+
+// admitPrepared admits an upload, prepared, when its turn has come.
+func (s *Server) admitPrepared(ctx context.Context, u *upload) (info admission.Info, err error) {
 	hash, err := hex.DecodeString(u.SHA256)
 	if err != nil {
 		return info, err
