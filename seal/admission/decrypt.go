@@ -138,4 +138,3 @@ func (p prefixed) ReadAt(b []byte, at int64) (int, error) {
 	m, err := p.r.ReadAt(b[n:], at-int64(len(p.head)))
 	return n + m, err
 }
-
