@@ -139,9 +139,6 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 			return err
 		}
 		out.Resent = len(failed)
-		if out.Resent == 0 {
-			return nil
-		}
 		for _, d := range failed {
 			if err := d.Resend(&hook); err != nil {
 				return err

@@ -137,7 +137,9 @@ func TestSmallPromises(t *testing.T) {
 
 		// What was delivered is no job any more.
 		p := newEndpoint(f)
+		f.awake()
 		d := p.ping()
+		assert.True(t, f.awake())
 		p.attempt(d, 200, models.DeliveryOutcome{})
 		_, err = s.DeliveryJob(ctx, d)
 		require.ErrorIs(t, err, models.ErrNotFound)
@@ -156,6 +158,18 @@ func TestSmallPromises(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))
+
+		// A key is replaced by one of its own purpose, and no other is.
+		tokens := must(s.Keys(ctx, models.KeyTokens))
+		manifests := must(s.Keys(ctx, models.KeyManifests))
+		made, err := s.RotateKey(ctx, models.KeyManifests)
+		require.NoError(t, err)
+		keys := must(s.Keys(ctx, models.KeyManifests))
+		require.Len(t, keys, len(manifests)+1)
+		assert.Equal(t, []any{made, false, true}, []any{keys[0].ID, keys[0].Retired, keys[1].Retired})
+		keys = must(s.Keys(ctx, models.KeyTokens))
+		require.Len(t, keys, len(tokens))
+		assert.Equal(t, []any{tokens[0].ID, false}, []any{keys[0].ID, keys[0].Retired})
 
 		// A purged file needs no time-stamp.
 		require.NoError(t, f.sign(e, 0))
