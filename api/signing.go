@@ -46,7 +46,11 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 const maxSign = 12 << 20
 
 func (s *Server) sign(c *gin.Context, l signerLink) error {
-	mine, earlier, err := s.fieldsToSign(c, l)
+	snapshot, err := s.Store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID)
+	if err != nil {
+		return notFoundAsInvalidLink(err)
+	}
+	mine, earlier, err := s.fieldsToSign(c, l, snapshot.Envelope)
 	if err != nil {
 		return err
 	}
@@ -66,19 +70,22 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	var status models.Status
-	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		act := s.signerContext(c, l)
-		if err := e.CheckSign(act, l.Link); err != nil || invalid != nil {
-			return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
-		}
-		signer, err = e.Sign(act, l.Link, sub)
-		status = e.Status
-		return err
-	}, func() (*store.StoredResponse, error) {
+	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) (err error) {
+			act := s.signerContext(c, l)
+			if err := e.CheckSign(act, l.Link); err != nil || invalid != nil {
+				return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
+			}
+			signer, err = e.Sign(act, l.Link, sub)
+			status = e.Status
+			return err
+		})
+	}, func(*models.Envelope) (*store.StoredResponse, error) {
 		return inJSON(http.StatusOK, gin.H{
 			"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt,
 		})
 	})
+	err = notFoundAsInvalidLink(err)
 	if errors.Is(err, models.ErrValuesChanged) {
 		return s.changedValues(c, l)
 	}
@@ -88,11 +95,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a
 // request is worked on for one that may not; and the values of earlier signers that
 // decide which of them are shown.
-func (s *Server) fieldsToSign(c *gin.Context, l signerLink) (map[uuid.UUID]models.FieldType, map[string]string, error) {
-	e, err := s.linkedEnvelope(c, l)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Server) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return nil, nil, err
 	}

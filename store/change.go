@@ -68,12 +68,17 @@ func (s *Store) change(t *transaction, app, id uuid.UUID, events bool, fn func(*
 	if err := l.assemble(s); err != nil {
 		return nil, err
 	}
-	e := l.envelopes[0]
+	return l, s.changeLoaded(t, l.envelopes[0], l.webhooks, fn)
+}
+
+// changeLoaded runs fn on a loaded envelope, and adds to the transaction what it
+// changed and recorded.
+func (s *Store) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
 	before := newLoadedState(e)
 	if err := fn(e); err != nil {
-		return nil, err
+		return err
 	}
-	return l, s.save(t, e, before, l.webhooks)
+	return s.save(t, e, before, webhooks)
 }
 
 // Create stores a new envelope with all that it recorded.
