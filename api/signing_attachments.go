@@ -42,7 +42,11 @@ func hasAttachments(e *models.Envelope) bool {
 // attach takes a file for one of the signer's fields.
 func (s *Server) attach(c *gin.Context, l signerLink) error {
 	ctx := c.Request.Context()
-	mine, _, err := s.fieldsToSign(c, l)
+	before, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	mine, _, err := s.fieldsToSign(c, l, before)
 	if err != nil {
 		return err
 	}
