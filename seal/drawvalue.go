@@ -38,7 +38,7 @@ func (v *Value) empty() bool {
 	case Checkbox, Radio:
 		return !v.Checked
 	}
-	return v.Text == ""
+	return v.Text == "" && len(v.PNG) == 0 // what has an unknown kind is not left out, but refused
 }
 
 // drawCheck draws a check mark as a path, with the mark as hidden text.
