@@ -160,6 +160,7 @@ func TestPlansAreCounted(t *testing.T) {
 			t.Parallel()
 			clock, url := testkit.NewClock(), testkit.DatabaseURL(t, kind)
 			plans := models.DefaultPlans()
+			plans.Enterprise.EnvelopesPerMonth = 1 // and more are paid for
 			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })

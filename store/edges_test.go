@@ -226,8 +226,10 @@ func TestFormerMasterKeys(t *testing.T) {
 				assert.Equal(t, []uuid.UUID{f.app.ID, e.ID, e.Signers[0].ID}, []uuid.UUID{app, l.EnvelopeID, l.SignerID})
 				_, _, err = both.LinkByShortForm(ctx, link[:len(link)-1]+"*")
 				require.ErrorIs(t, err, models.ErrNotFound)
-				_, _, err = both.LinkByShortForm(ctx, link+"a")
-				require.ErrorIs(t, err, models.ErrNotFound)
+				for _, wrong := range []string{link + "a", link[:len(link)-1], link[:22], "a", ""} {
+					_, _, err = both.LinkByShortForm(ctx, wrong)
+					require.ErrorIs(t, err, models.ErrNotFound)
+				}
 			}
 
 			c, err := old.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Ada", Email: "ada@example.com"}, false)
