@@ -177,7 +177,7 @@ func (s *Server) placeOnDocument(ctx context.Context, e *models.Envelope, in mod
 	case in.Anchor.Match == "all":
 		return in, models.InvalidField("anchor.match", "all makes several fields: it is for creating an envelope")
 	}
-	f, err := s.openFile(ctx, e, d)
+	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return in, err
 	}

@@ -270,7 +270,8 @@ func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.A
 		if file == nil {
 			return models.ErrAnchorNeedsDocument(path(i))
 		}
-		placed, at, err := s.placeAnchors(c.Request.Context(), fields, file.file, file.Size, path)
+		shown, size := file.presented()
+		placed, at, err := s.placeAnchors(c.Request.Context(), fields, shown, size, path)
 		if err != nil {
 			return err
 		}
