@@ -196,3 +196,20 @@ func TestSealRewritten(t *testing.T) {
 	require.ErrorContains(t, err, "not the one that the seal record names")
 	require.NoError(t, to.Close())
 }
+
+// TestSealedFileIsUploadedAgain: a sealed document of ours is a signed one, which is
+// not prepared: it is admitted as it is, and sealed as an attachment.
+func TestSealedFileIsUploadedAgain(t *testing.T) {
+	t.Parallel()
+	original := tagged()
+	file, p := appended(t, original)
+	k := newSealerFixture(t)
+	_, b := sealed(t, k.sealer(t), preparedJob(t, original, file, p))
+	info, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{})
+	require.NoError(t, err)
+	require.Nil(t, rev)
+	require.True(t, info.Signed)
+	_, again := sealed(t, k.sealer(t), job(t, b))
+	r := verified(t, again, k.trust())
+	require.True(t, r.OK(), textOf(t, r))
+}
