@@ -196,6 +196,11 @@ bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 e
 bench-web: build ## Measure the pages (script size, largest contentful paint)
 	$(GO) test ./test/browser -run TestFigures -v -count=1
 
+.PHONY: bench-prepare
+bench-prepare: ## What preparing takes: an upload with all options and a plain one, and text of 4,000 pages beside pdftotext
+	$(GO) test ./seal/admission -run '^$$' -bench Upload -benchtime 20x -count 3
+	$(GO) test ./prepare/pagetext -run '^$$' -bench 'Read|Poppler' -benchtime 2x
+
 .PHONY: bench-seal
 bench-seal: ## Measure the sealing engine
 	$(GO) run ./seal/bench

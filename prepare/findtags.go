@@ -69,6 +69,9 @@ func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 		if err != nil {
 			return err
 		}
+		if !mayHoldTags(page) {
+			return ctx.Err()
+		}
 		for _, q := range page.Passages() {
 			found, err := passageTags(page, q)
 			if err != nil {
@@ -86,8 +89,21 @@ func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 	return all, nil
 }
 
+// mayHoldTags tells cheaply that a page shows no brace and no bracket: its text need not be put into lines.
+func mayHoldTags(page *pagetext.Page) bool {
+	for i := range page.Glyphs {
+		if strings.ContainsAny(page.Glyphs[i].Text, "{[") {
+			return true
+		}
+	}
+	return false
+}
+
 // passageTags returns the tags of one passage.
 func passageTags(page *pagetext.Page, q *pagetext.Passage) ([]FoundTag, error) {
+	if !strings.ContainsAny(q.Text, "{[") {
+		return nil, nil
+	}
 	var all []FoundTag
 	for from := 0; ; {
 		at := tagStart.FindStringIndex(q.Text[from:])

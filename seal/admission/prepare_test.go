@@ -27,6 +27,11 @@ func file(catalog, page string, more ...string) []byte {
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
 		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
 	}, more...)
+	return assembled(objects)
+}
+
+// assembled makes a PDF of its objects; the first is the catalog.
+func assembled(objects []string) []byte {
 	var b, table bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	for i, o := range objects {
