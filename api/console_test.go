@@ -548,3 +548,41 @@ func TestSealedDocumentsAreNamed(t *testing.T) {
 	c.get(at+"/document?kind=sealed&documentId="+newID().String()).refused(404, "not_found")
 	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
 }
+
+// TestBoundsOfEmbeddedSessions: a session lasts from one minute to two hours, half an hour unless said otherwise, and
+// has addresses of at most 2,048 characters.
+func TestBoundsOfEmbeddedSessions(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, _ := c.sent(contract())
+	ask := func(name string, value any) *answer {
+		in := object{"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com"}
+		if name != "" {
+			in[name] = value
+		}
+		return c.post("/v1/embedded/signing-sessions", in)
+	}
+	for _, tt := range []struct {
+		given any
+		want  time.Duration // 0: refused
+	}{{nil, 30 * time.Minute}, {1, time.Minute}, {120, 2 * time.Hour}, {0, 0}, {-1, 0}, {121, 0}} {
+		a := ask("expiresInMinutes", tt.given)
+		if tt.want == 0 {
+			require.Contains(t, a.refused(400, "validation_error").body["errors"], "expiresInMinutes", "%v", tt.given)
+			continue
+		}
+		until, err := time.Parse(time.RFC3339Nano, a.want(201).str("expiresAt"))
+		require.NoError(t, err)
+		require.WithinDuration(t, s.clock.now().Add(tt.want), until, 30*time.Second)
+	}
+	longest := "https://app.example.com/" + strings.Repeat("a", 2048-len("https://app.example.com/"))
+	ask("returnUrl", longest).want(201)
+	for _, bad := range []string{longest + "a", "http://app.example.com", "https://app.example.com/\x00", "app", "https://u@app.example.com"} {
+		require.Contains(t, ask("returnUrl", bad).refused(400, "validation_error").body["errors"], "returnUrl", bad)
+	}
+	for _, tenant := range []string{"", strings.Repeat("x", 256)} {
+		require.Contains(t, ask("tenantId", tenant).refused(400, "validation_error").body["errors"], "tenantId")
+	}
+	ask("tenantId", "other").refused(404, "not_found")
+}

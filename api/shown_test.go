@@ -134,6 +134,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		path := grace + "/pictures/" + drawn["picture"].(string)
 		got := second.get(path).want(200)
 		require.Equal(t, "image/png", got.header.Get("Content-Type"))
+		require.Equal(t, `"`+drawn["picture"].(string)+`"`, got.header.Get("ETag"))
 		sum := sha256.Sum256(got.raw)
 		require.Equal(t, drawn["picture"], hex.EncodeToString(sum[:]))
 		nobody.get(path).refused(401, "otp_required")
