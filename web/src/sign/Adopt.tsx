@@ -8,7 +8,7 @@ import { cropToInk, typefacesFor, hasLetters, initialsOf, inkColour, drawTypedTe
 type Way = "type" | "draw" | "upload" | "saved";
 
 interface Props {
-  kind: "signature" | "initial";
+  kind: "signature" | "initial" | "stamp";
   signerName: string;
   saved: AdoptedSignature | null;
   t: Translate;
@@ -19,14 +19,15 @@ interface Props {
 /** Where a signature or initials are made, once: typed, drawn, from a picture, or as last time. */
 export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const initials = kind === "initial";
-  const offered: Way[] = saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
+  const stamp = kind === "stamp";
+  const offered: Way[] = stamp ? ["upload", "draw"] : saved && !initials ? ["saved", "type", "draw", "upload"] : ["type", "draw", "upload"];
   const [way, setWay] = useState<Way>(offered[0]!);
   const [mark, setMark] = useState<AdoptedSignature | null>(null);
   const choose = (w: Way) => {
     setMark(null);
     setWay(w);
   };
-  const title = t(initials ? "adoptInitials" : "adoptTitle");
+  const title = t(stamp ? "stampTitle" : initials ? "adoptInitials" : "adoptTitle");
   const move = (e: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (!step) return;
@@ -53,7 +54,7 @@ export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
         </div>
         <div class="row end">
           <button type="button" class="bare" onClick={onClose}>{t("cancel")}</button>
-          <button disabled={!mark}>{t(initials ? "adoptUseInitials" : "adopt")}</button>
+          <button disabled={!mark}>{t(stamp ? "useStamp" : initials ? "adoptUseInitials" : "adopt")}</button>
         </div>
       </form>
     </Dialog>

@@ -11,7 +11,9 @@ import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type AdoptedS
 import type { PageView } from "./pageviews";
 import { EndPage, endStateOf, type EndState } from "./EndPage";
 import { Identify } from "./Identify";
-import { sortFields, fieldNames, isIdentified, isPicture, pageKey, type CodeState, type Context, type Field, type FilledField } from "./model";
+import type { FileActions } from "./FileEntry";
+import { fieldsToDo, problemsOf, type Refusals } from "./formats";
+import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
 import { Reader, type ReaderControl } from "./Reader";
 import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
 import { AddedValues, Review } from "./Review";
@@ -52,9 +54,24 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [reviewing, setReviewing] = useState(false);
   const [declining, setDeclining] = useState(false);
   const [confirmAgain, setConfirmAgain] = useState(false);
+  const [files, setFiles] = useState<readonly Attached[]>([]);
+  const [refused, setRefused] = useState<Refusals>({});
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
   const names = useMemo(() => (context ? fieldNames(context, t) : new Map<string, string>()), [context?.fields, context?.documents, t]);
+  // What is there: with what was put into fields that the signer has not touched, and without a file that is gone.
+  const values = useMemo(() => {
+    if (!context) return draft.values;
+    const all: Record<string, string> = { ...withPrefilled(context, draft.values) };
+    for (const f of context.fields) if (f.type === "attachment" && !files.some((a) => a.attachmentId === all[f.id])) all[f.id] = "";
+    return all;
+  }, [context?.fields, draft.values, files]);
+  const visible = useMemo(() => context && shownContext(context, values), [context, values]);
+  const shownValues = useMemo(() => {
+    const names: Record<string, string> = {};
+    for (const a of files) if (values[a.fieldId] === a.attachmentId) names[a.fieldId] = a.name;
+    return { ...values, ...names };
+  }, [values, files]);
   const ready = useRef(false);
   const language = useRef(speech.language);
   language.current = speech.language;
@@ -86,6 +103,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       setDraft(taken.draft);
       // Who comes back is told what was added meanwhile; who comes first sees it all for the first time.
       setNews(kept && kept.read.length > 0 ? taken.fresh : []);
+      setFiles(c.attachments);
       setContext(c);
       document.title = c.subject ?? c.documents[0]?.name ?? "Countersign";
       if (!ready.current) host.emit("ready", c);
@@ -230,11 +248,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   }
 
   const setValue = (f: Field, value: string, day?: string) => {
-    setDraft((d) => ({ ...d, values: { ...d.values, [f.id]: value }, days: day === undefined ? d.days : { ...d.days, [f.id]: day } }));
+    const changed = changedWith(context, f, value);
+    setDraft((d) => ({ ...d, values: { ...d.values, ...changed }, days: day === undefined ? d.days : { ...d.days, ...Object.fromEntries(Object.keys(changed).map((id) => [id, day])) } }));
     if (isPicture(f.type) && value) host.emit("signatureApplied", context, { fieldId: f.id });
   };
   const onPicture = (f: Field): boolean => {
-    const mark = f.type === "signature" ? draft.signature : draft.initials;
+    const mark = f.type === "signature" ? draft.signature : f.type === "initial" ? draft.initials : null;
     if (!mark) {
       setAdopting(f);
       return false;
@@ -245,13 +264,13 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const adopt = (f: Field, mark: AdoptedSignature) => {
     const change = Boolean(draft.values[f.id]);
     setDraft((d) => {
-      const before = f.type === "signature" ? d.signature : d.initials;
+      const before = f.type === "signature" ? d.signature : f.type === "initial" ? d.initials : null;
       // A changed signature is changed wherever the old one was applied.
-      const values = { ...d.values, [f.id]: mark.picture };
+      const values = { ...d.values, ...changedWith(context, f, mark.picture) };
       for (const other of context.fields) {
         if (other.type === f.type && before && d.values[other.id] === before.picture) values[other.id] = mark.picture;
       }
-      return { ...d, values, ...(f.type === "signature" ? { signature: mark } : { initials: mark }) };
+      return { ...d, values, ...(f.type === "signature" ? { signature: mark } : f.type === "initial" ? { initials: mark } : {}) };
     });
     setAdopting(null);
     host.emit("signatureApplied", context, { fieldId: f.id });
@@ -260,12 +279,15 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const sign = () => guarded(async () => {
     await control.finish?.();
-    const fields = context.fields.map((f) => {
-      const value = draft.values[f.id] ?? "";
+    // Neither what is not shown nor what the service sets itself.
+    const fields = (visible ?? context).fields.filter((f) => !isFixed(f)).map((f) => {
+      const value = values[f.id] ?? "";
+      if (f.type === "attachment") return { fieldId: f.id, attachmentId: value || null };
+      if (f.type === "radio") return { fieldId: f.id, textValue: value ? "true" : "" };
       if (isPicture(f.type)) return { fieldId: f.id, signatureImageBase64: value ? value.slice(value.indexOf(",") + 1) : null };
       return { fieldId: f.id, textValue: f.type === "checkbox" ? String(value === "true") : value };
     });
-    const body = { fields, fontLabel: draft.signature?.fontLabel ?? null, ...(context.shown === null ? {} : { shown: context.shown }) };
+    const body = { fields, fontLabel: draft.signature?.fontLabel ?? null, ...(context.shown === null ? {} : { shown: context.shown }), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
     try {
       const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
@@ -273,6 +295,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       if (!(e instanceof ApiError)) throw e; // one that got no answer is repeated as it was
       // A refused try is over: the next one is another act.
       setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
+      setRefused(refusalsIn(e, fields.map((f) => f.fieldId), shownValues));
       if (e.code === "values_changed") showFilled(e.details as unknown as Pick<Context, "filled" | "shown">);
       if (e.code !== "already_signed") throw e;
       // The answer to an earlier try was lost on its way.
@@ -280,6 +303,24 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith((outcome && receiptOf(outcome, null)) ?? newReceipt(context, "signed", null));
     }
   });
+  const fileActions: FileActions = {
+    of: (f) => files.find((a) => a.attachmentId === values[f.id]),
+    attach: (f, file) => guarded(async () => {
+      const before = files.find((a) => a.attachmentId === values[f.id]);
+      const given = await client.attach(f.id, file);
+      setFiles((all) => [...all, given]);
+      setValue(f, given.attachmentId);
+      if (before) await client.detach(before.attachmentId).catch(() => undefined); // removed by itself after a day
+      document.getElementById("next")?.focus({ preventScroll: true });
+    }),
+    detach: (f) => guarded(async () => {
+      const id = values[f.id];
+      setValue(f, "");
+      if (id) await client.detach(id);
+    }),
+    open: (a) => { void client.openAttachment(a).catch(() => undefined); },
+  };
+  const problems = problemsOf(visible!.fields, shownValues, draft.days, refused, t, speech.locale);
   const saved: AdoptedSignature | null = context.savedSignatureB64 ? { picture: `data:image/png;base64,${context.savedSignatureB64}`, fontLabel: context.savedSignatureFontLabel } : null;
   const lookAt = (f: FilledField) => {
     setNews([]);
@@ -301,7 +342,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       </header>
       {banner}
       {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} t={t} onGo={lookAt} /></div>}
-      <Reader context={context} viewer={viewer} names={names} values={draft.values} days={draft.days} read={read} speech={speech} control={control}
+      <Reader context={visible!} viewer={viewer} names={names} values={shownValues} refused={refused} files={fileActions} days={draft.days} read={read} speech={speech} control={control}
         picture={(sha256) => client.picture(sha256)}
         sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
         onRead={(key) => setDraft((d) => (d.read.includes(key) ? d : { ...d, read: [...d.read, key] }))}
@@ -309,11 +350,11 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         <div class="below">{contact}</div>
       </Reader>
       {adopting && (
-        <Adopt kind={adopting.type as "signature" | "initial"} signerName={context.signerName} saved={saved} t={t}
+        <Adopt kind={adopting.type as "signature" | "initial" | "stamp"} signerName={context.signerName} saved={saved} t={t}
           onAdopt={(m) => adopt(adopting, m)} onClose={() => setAdopting(null)} />
       )}
       {reviewing && (
-        <Review context={context} names={names} values={draft.values} read={read} news={news} speech={speech} sign={sign}
+        <Review context={visible!} names={names} values={shownValues} toDo={fieldsToDo(visible!, shownValues, problems)} problems={problems} read={read} news={news} speech={speech} sign={sign}
           onGo={(target) => {
             if (typeof target !== "string" && "fieldId" in target) {
               lookAt(target);
@@ -326,6 +367,16 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       {declineDialog}
     </div>
   );
+}
+
+/** What the service said of single values, by field. */
+function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
+  const out: Record<string, { value: string; message: string }> = {};
+  const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };
+  for (const [path, messages] of Object.entries(e.errors)) put(sent[Number(/^fields\[(\d+)\]/.exec(path)?.[1] ?? NaN)], messages.join(" "));
+  const named = e.details.fields;
+  if (Array.isArray(named)) for (const f of named as { fieldId: string; message: string }[]) put(f.fieldId, f.message);
+  return out;
 }
 
 function Narrow({ speech, choose, onDecline, children }: LocalizedProps & { onDecline?: () => void; children: ComponentChildren }) {

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Localization } from "../ui/i18n";
-import { isPicture, today, writeDate, type Context, type Field, type Values } from "./model";
+import { FileEntry, type FileActions } from "./FileEntry";
+import { readNumber, writeDay } from "./formats";
+import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
 
 interface Props {
   zoom: ComponentChildren;
@@ -12,6 +14,8 @@ interface Props {
   values: Values;
   days: Record<string, string>;
   missing: Field[];
+  problems: Map<string, string>;
+  files: FileActions;
   unread: number;
   /** The page in sight is shown too small to count as read. */
   small: boolean;
@@ -24,19 +28,19 @@ interface Props {
 }
 
 /** The bar below the pages: what is left, the way to it, and the entry of the field that is being filled. */
-export function Bar({ zoom, context, speech, names, active, values, days, missing, unread, small, onValue, onNext, onAdvance, onPicture, onChange, onLeave }: Props) {
+export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, files, unread, small, onValue, onNext, onAdvance, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
-  const required = context.fields.filter((f) => f.required).length;
+  const required = context.fields.filter((f) => f.required && !isFixed(f)).length;
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
   const left = missing.length + unread;
   const filled = active ? values[active.id] ?? "" : "";
   // What only takes one decision is done, and left, by the same button.
-  const decide = active && active.required && !filled && (isPicture(active.type) || active.type === "checkbox") ? active : null;
-  const label = decide ? t(decide.type === "signature" ? "signHere" : decide.type === "initial" ? "initialHere" : "tick")
+  const decide = active && active.required && !filled && (isPicture(active.type) || isChoice(active.type)) && !isFixed(active) ? active : null;
+  const label = decide ? t(decide.type === "signature" ? "signHere" : decide.type === "initial" ? "initialHere" : decide.type === "stamp" ? "stamp" : decide.type === "radio" ? "choose" : "tick")
     : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t("review");
   const act = () => {
     if (!decide) onNext();
-    else if (decide.type === "checkbox") {
+    else if (isChoice(decide.type)) {
       onValue(decide, "true");
       onAdvance(decide);
     } else if (onPicture(decide)) onAdvance(decide);
@@ -45,10 +49,22 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
     <footer class="bar noprint" onKeyDown={(e) => { if (e.key === "Escape" && active) onLeave(); }}>
       {zoom}
       <div class="progress" aria-hidden="true"><span style={{ width: `${total ? (100 * (total - left)) / total : 100}%` }} /></div>
-      {active && (active.type === "text" || active.type === "date") && (
-        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} onValue={onValue} onDone={() => onAdvance(active)} />
+      {active && isWritten(active.type) && !isFixed(active) && (
+        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} onValue={onValue} onDone={() => onAdvance(active)} />
       )}
-      {active?.type === "checkbox" && (
+      {active?.type === "attachment" && <FileEntry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} files={files} />}
+      {active?.type === "radio" && !isFixed(active) && (
+        <fieldset class="entry choices">
+          <legend><bdi>{t("groupName", { name: active.label?.trim() || active.group || "" })}</bdi></legend>
+          <div class="row">
+            {context.fields.filter((f) => f.type === "radio" && f.group === active.group).map((f) => (
+              <label key={f.id} class="check"><input type="radio" name={`group-${active.group}`} checked={(values[f.id] ?? "") !== ""} onChange={() => onValue(f, "true")}
+                onKeyPress={(e) => { if (e.key === "Enter") { e.preventDefault(); onAdvance(active); } }} /><bdi>{f.option}</bdi></label>
+            ))}
+          </div>
+        </fieldset>
+      )}
+      {active?.type === "checkbox" && !isFixed(active) && (
         <div class="row entry">
           <label class="check grow"><input type="checkbox" checked={filled !== ""} onChange={(e) => onValue(active, e.currentTarget.checked ? "true" : "")}
             onKeyPress={(e) => { if (e.key === "Enter") { e.preventDefault(); onAdvance(active); } }} /><bdi>{names.get(active.id)}</bdi></label>
@@ -72,35 +88,52 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   );
 }
 
-interface EntryProps { f: Field; name: string; speech: Localization; value: string; day: string | undefined; onValue: Props["onValue"]; onDone: () => void }
+interface EntryProps { f: Field; name: string; speech: Localization; value: string; day: string | undefined; problem: string; onValue: Props["onValue"]; onDone: () => void }
 
-function Entry({ f, name, speech, value, day, onValue, onDone }: EntryProps) {
+function Entry({ f, name, speech, value, day, problem, onValue, onDone }: EntryProps) {
   const { t, locale } = speech;
-  const ref = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
+  const [left, setLeft] = useState(problem !== "");
+  const [typed, setTyped] = useState(() => (f.type === "number" && /^-?\d+(\.\d+)?$/.test(value) ? new Intl.NumberFormat(locale, { useGrouping: false, maximumFractionDigits: 20 }).format(Number(value)) : value));
+  const wrong = left ? problem : "";
   // In the turn of the tap that led here: some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
   // Before the next key can come: Enter accepts the day that is shown.
   useLayoutEffect(() => {
-    if (f.type === "date" && !value) onValue(f, writeDate(today(), locale), today());
+    if (f.type === "date" && !value) onValue(f, writeDay(f, today(), locale), today());
   }, []);
-  const tall = f.type === "text" && f.h >= 30;
+  const tall = f.type === "text" && !f.comb && (f.multiline ?? f.h >= 30);
+  const done = () => { setLeft(true); if (!problem) onDone(); };
   const enter = (e: KeyboardEvent) => {
     if (e.key !== "Enter" || e.isComposing || (tall && !e.ctrlKey && !e.metaKey)) return;
     e.preventDefault();
-    onDone();
+    done();
   };
-  const shared = { ref, id: `entry-${f.id}`, enterkeyhint: tall ? undefined : "next" as const, onKeyPress: enter, "aria-describedby": f.type === "date" ? "entry-hint" : undefined };
+  const shared = { ref, id: `entry-${f.id}`, enterkeyhint: tall ? undefined : "next" as const, onKeyPress: enter, onBlur: () => setLeft(true), placeholder: f.placeholder,
+    "aria-invalid": wrong ? true : undefined, "aria-describedby": [wrong && "entry-problem", f.type === "date" && "entry-hint"].filter(Boolean).join(" ") || undefined };
+  const complete: Partial<Record<string, string>> = { name: "name", email: "email", company: "organization", title: "organization-title" };
+  const line = { ...shared, dir: "auto" as const, maxLength: f.maxLength ?? 2000, autocomplete: complete[f.type] };
   return (
-    <form class="entry" onSubmit={(e) => { e.preventDefault(); onDone(); }}>
+    <form class="entry" onSubmit={(e) => { e.preventDefault(); done(); }} noValidate>
       <label for={`entry-${f.id}`}><bdi>{name}</bdi>{f.required ? "" : ` (${t("optional")})`}</label>
       <div class="row">
         {f.type === "date" && (
-          <input {...shared} type="date" value={day ?? (value ? "" : today())} required={f.required}
-            onInput={(e) => { const d = e.currentTarget.value; onValue(f, d ? writeDate(d, locale) : "", d); }} />
+          <input {...shared} type="date" min={f.validation?.min} max={f.validation?.max} value={day ?? (value ? "" : today())} required={f.required}
+            onInput={(e) => { const d = e.currentTarget.value; onValue(f, d ? writeDay(f, d, locale) : "", d); }} />
         )}
-        {f.type === "text" && !tall && <input {...shared} dir="auto" value={value} maxLength={2000} onInput={(e) => onValue(f, e.currentTarget.value)} />}
-        {tall && <textarea {...shared} dir="auto" rows={2} value={value} maxLength={2000} onInput={(e) => onValue(f, e.currentTarget.value)} />}
+        {f.type === "select" && (
+          <select {...shared} value={value} required={f.required} onChange={(e) => onValue(f, e.currentTarget.value)}>
+            <option value="">{t("choose")}</option>
+            {(f.options ?? []).map((o) => <option key={o} value={o}>{o}</option>)}
+          </select>
+        )}
+        {f.type === "number" && <input {...line} inputMode="decimal" maxLength={64} value={typed} onInput={(e) => { setTyped(e.currentTarget.value); onValue(f, readNumber(e.currentTarget.value, locale)); }} />}
+        {["text", "name", "email", "company", "title"].includes(f.type) && !tall && (
+          <input {...line} type={f.type === "email" ? "email" : "text"} value={value} onInput={(e) => onValue(f, e.currentTarget.value)} />
+        )}
+        {tall && <textarea {...line} rows={2} value={value} onInput={(e) => onValue(f, e.currentTarget.value)} />}
       </div>
+      <p id="entry-problem" class="notice bad" role="alert">{wrong}</p>
       {f.type === "date" && <p id="entry-hint" class="quiet small hintline">{t("dateHint")}</p>}
     </form>
   );

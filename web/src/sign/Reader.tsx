@@ -4,7 +4,9 @@ import type { Localization } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
 import { PageViewReporter, type PageView } from "./pageviews";
-import { nextField, isPicture, missingFields, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type Values } from "./model";
+import type { FileActions } from "./FileEntry";
+import { fieldsToDo, problemsOf, type Refusals } from "./formats";
+import { nextField, isFixed, isPicture, isWritten, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type Values } from "./model";
 import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
 import { ReadingTracker } from "./tracking";
@@ -37,6 +39,9 @@ interface Props {
   /** Another signature or initials are wanted. */
   onChange: (f: Field) => void;
   onReview: () => void;
+  /** What the service said of values. */
+  refused: Refusals;
+  files: FileActions;
   /** Set by the reader. */
   control: ReaderControl;
   /** What stands below the last page. */
@@ -44,7 +49,7 @@ interface Props {
 }
 
 /** The documents, page by page, with the fields on them and the bar that leads through. */
-export function Reader({ context, viewer, names, values, days, read, speech, picture, sendLook, onRead, onValue, onPicture, onChange, onReview, control, children }: Props) {
+export function Reader({ context, viewer, names, values, days, read, speech, picture, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
   const [zoom, setZoom] = useState<Zoom | null>(null);
@@ -159,7 +164,8 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     }
   };
 
-  const missing = missingFields(context, values);
+  const problems = problemsOf(context.fields, values, days, refused, t, speech.locale);
+  const missing = fieldsToDo(context, values, problems);
   const unread = unreadPages(context, read);
   const advance = (f: Field) => {
     const next = nextField(context.fields, missing.filter((m) => m.id !== f.id), f.id);
@@ -171,7 +177,11 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     document.getElementById("next")?.focus({ preventScroll: true });
   };
   const press = (f: Field) => {
+    if (isFixed(f)) return;
     if (f.type === "checkbox") onValue(f, values[f.id] ? "" : "true");
+    if (f.type === "radio") onValue(f, "true");
+    // Pressed again, its entry is there already.
+    if (active === f.id && isWriting(f)) document.getElementById(`entry-${f.id}`)?.focus({ preventScroll: true });
     setActive(f.id);
     if (isWriting(f)) bring(f, gentle());
     if (isPicture(f.type) && !values[f.id] && onPicture(f)) advance(f);
@@ -181,8 +191,8 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   control.finish = () => dwell.finish(4000);
 
   const again = () => { if (activeField) bring(activeField, "auto"); };
-  const latest = useRef({ press, advance, again });
-  latest.current = { press, advance, again };
+  const latest = useRef({ press, advance, again, openFile: files.open });
+  latest.current = { press, advance, again, openFile: files.open };
   // When the screen turns or the keyboard opens, the field that is being filled stays in view and readable.
   useEffect(() => {
     if (!active) return;
@@ -198,7 +208,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     };
   }, [active]);
   const events = useMemo<SheetEvents>(() => ({
-    place: tracking.place, drawn: tracking.drawn, retry: tracking.look, picture,
+    place: tracking.place, drawn: tracking.drawn, retry: tracking.look, picture, openFile: (a) => latest.current.openFile(a),
     press: (f) => latest.current.press(f), advance: (f) => latest.current.advance(f),
   }), []);
 
@@ -237,7 +247,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
         ))}
         {children}
       </main>
-      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} unread={unread.length} small={small}
+      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} files={files} unread={unread.length} small={small}
         onValue={onValue} onNext={onNext} onAdvance={advance} onPicture={onPicture} onChange={onChange} onLeave={() => {
           const id = active;
           setActive(null);
@@ -249,7 +259,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
 const noFields: Field[] = [];
 const noFilled: FilledField[] = [];
-const isWriting = (f: Field): boolean => f.type === "text" || f.type === "date";
+const isWriting = (f: Field): boolean => (isWritten(f.type) || f.type === "attachment") && !isFixed(f);
 const gentle = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 
 function byPage<T extends { documentId: string; page: number }>(all: readonly T[]): Map<string, T[]> {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
-import { isPicture, missingFields, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
+import { isChoice, isPicture, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
 import type { Target } from "./Reader";
 import { errorText } from "./Steps";
 
@@ -10,6 +10,9 @@ interface Props {
   context: Context;
   names: Map<string, string>;
   values: Values;
+  /** What needs the signer still, and what is wrong with it. */
+  toDo: Field[];
+  problems: ReadonlyMap<string, string>;
   read: ReadonlySet<string>;
   /** What others added that this signer has not looked at yet. */
   news: readonly FilledField[];
@@ -20,11 +23,10 @@ interface Props {
 }
 
 /** Says what is missing, or shows what will be signed and signs it. */
-export function Review({ context, names, values, read, news, speech, sign, onGo, onClose }: Props) {
+export function Review({ context, names, values, toDo: missing, problems, read, news, speech, sign, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string[]>([]);
-  const missing = missingFields(context, values);
   const unread = unreadPages(context, read);
   const complete = missing.length === 0 && unread.length === 0;
   const title = t(complete ? "reviewTitle" : "reviewMissing");
@@ -48,7 +50,7 @@ export function Review({ context, names, values, read, news, speech, sign, onGo,
       {!complete && (
         <ul class="missing">
           {missing.map((f) => (
-            <li key={f.id}><bdi>{names.get(f.id)}</bdi> <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button></li>
+            <li key={f.id}><bdi>{names.get(f.id)}</bdi>{problems.has(f.id) && <span class="small">: {problems.get(f.id)}</span>} <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button></li>
           ))}
           {unread.length > 0 && (
             <li>{t("pagesLeft", { n: unread.length })} <button type="button" class="bare small" onClick={() => onGo(pageKey(unread[0]!.doc.documentId, unread[0]!.page))}>{t("goThere")}</button></li>
@@ -84,12 +86,13 @@ export function AddedValues({ news, t, onGo }: { news: readonly FilledField[]; t
 /** A document's fields in few lines: the same signature on many pages is one line. */
 function Entries({ doc, context, values, speech }: { doc: Doc; context: Context; values: Values; speech: Localization }) {
   const { t, locale } = speech;
-  const fields = context.fields.filter((f) => f.documentId === doc.documentId);
+  // Of a group of choices, the chosen one.
+  const fields = context.fields.filter((f) => f.documentId === doc.documentId && (f.type !== "radio" || values[f.id]));
   const lists = new Intl.ListFormat(locale, { type: "unit", style: "short" });
   const rows: { key: string; fields: Field[] }[] = [];
   for (const f of fields) {
     const value = values[f.id] ?? "";
-    const key = f.label || !(isPicture(f.type) || f.type === "checkbox") ? f.id : `${f.type} ${value}`;
+    const key = f.label || f.type === "radio" || !(isPicture(f.type) || f.type === "checkbox") ? f.id : `${f.type} ${value}`;
     const row = rows.find((r) => r.key === key);
     if (row) row.fields.push(f);
     else rows.push({ key, fields: [f] });
@@ -101,7 +104,7 @@ function Entries({ doc, context, values, speech }: { doc: Doc; context: Context;
         {rows.map(({ key, fields: [f, ...more] }) => (
           <div key={key}>
             <dt>
-              {f!.label?.trim() ? <bdi>{f!.label}</bdi> : t(f!.type)}
+              {f!.label?.trim() || f!.group ? <bdi>{f!.label?.trim() || f!.group}</bdi> : t(f!.type)}
               <span class="quiet small">{t("onPages", { n: 1 + more.length, pages: lists.format(pageRanges([f!, ...more])) })}</span>
             </dt>
             <dd><Value f={f!} value={values[f!.id] ?? ""} t={t} /></dd>
@@ -125,7 +128,9 @@ function pageRanges(fields: Field[]): string[] {
 }
 
 function Value({ f, value, t }: { f: Field; value: string; t: Translate }) {
-  if (f.type === "checkbox") return <>{t(value ? "checked" : "unchecked")}</>;
+  if (f.type === "radio") return <bdi class="written">{f.option}</bdi>;
+  if (isChoice(f.type)) return <>{t(value ? "checked" : "unchecked")}</>;
+  if (f.type === "signed_date") return <span class="quiet">{t("signedDateHint")}</span>;
   if (!value.trim()) return <span class="quiet">{t("empty")}</span>;
   if (isPicture(f.type)) return <img src={value} alt={t("filled")} />;
   return <bdi class="written">{value}</bdi>;

@@ -2,7 +2,7 @@ import { memo } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
 import { fitText } from "./fit";
-import { isPicture, pageSize, type Doc, type Field, type FilledField, type Values } from "./model";
+import { isChoice, isFixed, isPicture, pageSize, type Attached, type Doc, type Field, type FilledField, type Values } from "./model";
 import { hitMargins, type HitMargin } from "./hitmargins";
 import type { Sheet } from "./viewer";
 
@@ -15,6 +15,7 @@ export interface SheetEvents {
   /** The field is as it should be; the next one is wanted. */
   advance: (f: Field) => void;
   picture: (sha256: string) => Promise<string>;
+  openFile: (a: Attached) => void;
 }
 
 interface Props {
@@ -65,20 +66,21 @@ interface BoxProps { f: Field; room: HitMargin; name: string; value: string; act
 
 function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const filled = value.trim() !== "";
-  const check = f.type === "checkbox";
+  const check = isChoice(f.type);
+  const fixed = isFixed(f);
   // The value is part of the name: on the page it may be too small to read.
   const shown = check ? "" : filled ? (isPicture(f.type) ? t("filled") : value) : t("empty");
   // At this event, not at keydown: what comes next would reach the field that then has the focus.
   const enter = (e: KeyboardEvent) => {
-    if (e.key !== "Enter" || !(check || (filled && isPicture(f.type)))) return;
+    if (e.key !== "Enter" || !(check || fixed || (filled && isPicture(f.type)))) return;
     e.preventDefault();
     events.advance(f);
   };
   return (
-    <button type="button" id={`f-${f.id}`} dir="ltr" class={`field ${f.type} ${filled ? "filled" : ""} ${f.required ? "" : "optional"} ${active ? "active" : ""}`}
+    <button type="button" id={`f-${f.id}`} dir="ltr" class={`field ${f.type} ${filled ? "filled" : ""} ${fixed ? "fixed" : f.required ? "" : "optional"} ${active ? "active" : ""}`}
       style={{ ...placed(f), "--rl": String(room.left), "--rr": String(room.right), "--rt": String(room.above), "--rb": String(room.below) }}
-      role={check ? "checkbox" : undefined} aria-checked={check ? filled : undefined} onKeyPress={enter} onClick={() => events.press(f)}
-      aria-label={`${f.type === "signature" && !filled ? `${t("signHere")}: ` : ""}${name}, ${t(f.required ? "required" : "optional")}${shown ? `: ${shown}` : ""}`}>
+      role={f.type === "radio" ? "radio" : check ? "checkbox" : undefined} aria-disabled={fixed || undefined} aria-checked={check ? filled : undefined} onKeyPress={enter} onClick={() => events.press(f)}
+      aria-label={`${f.type === "signature" && !filled ? `${t("signHere")}: ` : ""}${name}, ${t(fixed ? (f.type === "signed_date" ? "signedDateHint" : "readOnly") : f.required ? "required" : "optional")}${shown ? `: ${shown}` : ""}`}>
       <span class="box"><FieldValue f={f} value={value} t={t} /></span>
     </button>
   );
@@ -86,20 +88,29 @@ function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
 
 function FieldValue({ f, value, t }: { f: Field; value: string; t: Translate }) {
   if (!value.trim()) {
-    if (f.type === "checkbox") return null;
-    return <span class="hint" dir="auto">{f.label?.trim() || t(f.type === "signature" ? "signHere" : f.type === "initial" ? "initialHere" : f.type)}</span>;
+    if (isChoice(f.type)) return null;
+    return <span class="hint" dir="auto">{f.placeholder || f.label?.trim() || t(f.type === "signature" ? "signHere" : f.type === "initial" ? "initialHere" : f.type)}</span>;
   }
   if (isPicture(f.type)) return <img src={value} alt="" draggable={false} />;
   return <Written f={f} value={value} />;
 }
 
 /** A tick or a text, as the seal draws it. */
-function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h">; value: string }) {
+function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Field>; value: string }) {
+  if (f.type === "radio") return <svg viewBox="0 0 100 100" aria-hidden="true"><circle cx="50" cy="50" r="30" fill="currentColor" /></svg>;
+  if (f.comb && f.maxLength) {
+    const size = Math.min(12, f.h / 1.2, (f.w / f.maxLength) * 1.4);
+    return (
+      <span class="comb" style={{ "--size": String(size), gridTemplateColumns: `repeat(${f.maxLength}, 1fr)` }}>
+        {[...value].map((c, i) => <span key={i}>{c}</span>)}
+      </span>
+    );
+  }
   if (f.type === "checkbox") {
     return <svg viewBox="0 0 100 100" aria-hidden="true"><path d="M18 54 L40.4 78 L83.6 22" fill="none" stroke="currentColor" stroke-width="11.2" stroke-linecap="round" stroke-linejoin="round" /></svg>;
   }
   const { lines, size } = fitText(value, f.w - 2, f.h);
-  return <span class="written" dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
+  return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(Math.min(size, f.fontSize ?? size)) }}>{lines.join("\n")}</span>;
 }
 
 /** What another signer entered. It says whose it is. */
@@ -111,15 +122,16 @@ function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: She
     if (f.picture) events.picture(f.picture).then((p) => { if (!stale) setPicture(p); }, () => { if (!stale) setFailed(true); });
     return () => { stale = true; };
   }, [f.picture]);
-  const check = f.type === "checkbox";
+  const check = isChoice(f.type);
   const value = check ? (f.value === "true" ? "true" : "") : f.value ?? "";
   const said = f.picture ? t(f.type) : check ? t(value ? "checked" : "unchecked") : value || t("empty");
   const whose = t("enteredBy", { name: `\u2068${f.signerName}\u2069` });
   return (
-    <div id={`e-${f.fieldId}`} class={`entered ${f.w < 48 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={`${whose}: ${said}`} title={whose} tabIndex={-1}>
+    <div id={`e-${f.fieldId}`} class={`entered ${f.w < 48 ? "slim" : ""}`} dir="ltr" style={placed(f)} role={f.attachment ? "group" : "img"} aria-label={`${whose}: ${said}`} title={whose} tabIndex={-1}>
       {picture && <img src={picture} alt="" draggable={false} />}
       {failed && <span class="hint">{t("pictureFailed")}</span>}
       {!f.picture && value && <Written f={f} value={value} />}
+      {f.attachment && <button type="button" class="bare small file" aria-label={t("openFile", { name: f.attachment.name })} onClick={() => events.openFile(f.attachment!)}>↓</button>}
       <span class="whose" aria-hidden="true"><bdi>{f.signerName}</bdi></span>
     </div>
   );

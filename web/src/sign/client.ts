@@ -1,4 +1,5 @@
 import { request, type RequestOptions } from "../ui/http";
+import type { Attached } from "./model";
 
 /**
  * The calls of one signing link. Who confirmed a one-time code is known by a cookie; where browsers keep cookies from a
@@ -31,6 +32,29 @@ export class Client {
     } catch {
       // as above
     }
+  }
+
+  /** Sends a file for a field. */
+  attach(fieldId: string, file: File): Promise<Attached> {
+    const body = new FormData();
+    body.append("fieldId", fieldId);
+    body.append("file", file, file.name);
+    return this.ask<Attached>("/attachments", { body });
+  }
+
+  async detach(id: string): Promise<void> {
+    await this.ask(`/attachments/${id}`, { method: "DELETE" });
+  }
+
+  /** Fetches a file, which needs the session, and opens it. */
+  async openAttachment(a: { attachmentId: string; name: string }): Promise<void> {
+    const res = await fetch(`${this.base}/attachments/${a.attachmentId}`, { headers: this.headers(), credentials: "same-origin" });
+    if (!res.ok) throw new Error(res.statusText);
+    const address = URL.createObjectURL(await res.blob());
+    const link = document.createElement("a");
+    [link.href, link.download] = [address, a.name];
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
 
   documentURL(id: string): string {

@@ -1,8 +1,10 @@
 /** What a signer's page works with: the signing context and what is still to be done. */
 
 import type { Translate } from "../ui/i18n";
+import { visibleFields, type Condition } from "./conditions";
 
-export type FieldType = "signature" | "initial" | "date" | "text" | "checkbox";
+export type FieldType = "signature" | "initial" | "date" | "text" | "checkbox" | "name" | "email" | "company" | "title" | "signed_date" | "number"
+  | "select" | "radio" | "attachment" | "stamp";
 
 export interface Field {
   id: string;
@@ -18,7 +20,29 @@ export interface Field {
   required: boolean;
   /** What the sender calls it. */
   label?: string | null;
+  /** How conditions and values name it; the fields of one name hold one value. */
+  name?: string;
+  placeholder?: string;
+  defaultValue?: string;
+  readOnly?: boolean;
+  fontSize?: number;
+  align?: "left" | "center" | "right";
+  maxLength?: number;
+  /** One character in each cell, of which there are maxLength. */
+  comb?: boolean;
+  multiline?: boolean;
+  /** The pattern of a date, or the digits after the point of a number. */
+  format?: string;
+  options?: string[];
+  validation?: { min?: string; max?: string; message?: string };
+  condition?: Condition | null;
+  /** Of a choice: the group of which one is chosen, and what this one says. */
+  group?: string;
+  option?: string;
 }
+
+/** A file that was uploaded for a field. */
+export interface Attached { attachmentId: string; fieldId: string; name: string; size: number; mimeType: string }
 
 /** What another signer has entered or signed. */
 export interface FilledField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> {
@@ -28,6 +52,8 @@ export interface FilledField extends Pick<Field, "documentId" | "type" | "page" 
   value: string | null;
   /** SHA-256 of a picture, by which it is fetched. */
   picture: string | null;
+  option?: string;
+  attachment?: Attached;
 }
 
 /** A one-time code that was sent, and when another one may be asked for. */
@@ -83,12 +109,52 @@ export interface Context {
   contact?: string | null;
   /** False: the documents are closed until the signer is confirmed. */
   readBeforeCode: boolean;
+  /** Values of earlier signers by name, as far as conditions ask for them. */
+  conditionValues: Record<string, string>;
+  /** Files that wait to be signed with. */
+  attachments: Attached[];
 }
 
-/** A picture is a data URL; a checkbox's text is "true" or "". */
+/** A picture is a data URL; the text of a checkbox or a choice is "true" or ""; that of an attachment, its id. */
 export type Values = Readonly<Record<string, string>>;
 
-export const isPicture = (type: FieldType): boolean => type === "signature" || type === "initial";
+export const isPicture = (type: FieldType): boolean => type === "signature" || type === "initial" || type === "stamp";
+
+/** Whether it is a mark that is there or not. */
+export const isChoice = (type: FieldType): boolean => type === "checkbox" || type === "radio";
+
+/** Whether the signer writes or chooses a text. */
+export const isWritten = (type: FieldType): boolean => !isPicture(type) && !isChoice(type) && type !== "attachment" && type !== "signed_date";
+
+/** Whether the sender or the service sets the value. */
+export const isFixed = (f: Field): boolean => f.readOnly === true || f.type === "signed_date";
+
+/** What the signer sees: the fields whose conditions are met. */
+export function shownContext(c: Context, values: Values): Context {
+  if (!c.fields.some((f) => f.condition)) return c;
+  const shown = visibleFields(c.fields, values, c.conditionValues);
+  return { ...c, fields: c.fields.filter((f) => shown.has(f.id)) };
+}
+
+/** What stands in the fields that the signer has not touched: what the sender or the service put there. */
+export function withPrefilled(c: Context, values: Values): Values {
+  const out: Record<string, string> = { ...values };
+  for (const f of c.fields) {
+    if (f.defaultValue && (isFixed(f) || out[f.id] === undefined)) out[f.id] = isChoice(f.type) ? (f.defaultValue === "false" ? "" : "true") : f.defaultValue;
+  }
+  return out;
+}
+
+/** The fields that change with one: those of the same name, and the other choices of its group. */
+export function changedWith(c: Context, f: Field, value: string): Record<string, string> {
+  const out: Record<string, string> = { [f.id]: value };
+  for (const other of c.fields) {
+    if (other.id === f.id) continue;
+    if (f.type === "radio" && value && other.type === "radio" && other.group === f.group) out[other.id] = "";
+    if (f.name && other.name === f.name && f.type === other.type && f.type !== "radio" && f.type !== "attachment") out[other.id] = value;
+  }
+  return out;
+}
 
 /** A page among all documents. */
 export const pageKey = (documentId: string, page: number): string => `${documentId}/${page}`;
@@ -99,7 +165,7 @@ export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification 
 /** Puts documents in their order and fields in reading order. */
 export function sortFields(answer: Context): Context {
   // An older service does not have these members.
-  const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true };
+  const raw: Context = { ...answer, filled: answer.filled ?? [], shown: answer.shown ?? null, draftKey: answer.draftKey ?? null, code: answer.code ?? null, readBeforeCode: answer.readBeforeCode ?? true, conditionValues: answer.conditionValues ?? {}, attachments: answer.attachments ?? [] };
   const documents = [...raw.documents].sort((a, b) => a.order - b.order);
   const rank = new Map(documents.map((d, i) => [d.documentId, i]));
   const place = (f: Field) => rank.get(f.documentId) ?? 0;
@@ -129,13 +195,24 @@ export function fieldNames(context: Context, t: Translate): Map<string, string> 
   for (const f of context.fields) {
     const alike = context.fields.filter((o) => o.documentId === f.documentId && o.page === f.page && o.type === f.type);
     const type = alike.length > 1 ? `${t(f.type)} ${alike.indexOf(f) + 1}` : t(f.type);
-    const name = f.label?.trim() ? `${f.label.trim()} (${t("fieldName", { type, page: f.page })})` : t("fieldName", { type, page: f.page });
+    const label = [f.label?.trim(), f.type === "radio" ? f.option : ""].filter(Boolean).join(": ");
+    const name = label ? `${label} (${t("fieldName", { type, page: f.page })})` : t("fieldName", { type, page: f.page });
     names.set(f.id, context.documents.length > 1 ? t("fieldIn", { field: name, document: `\u2068${documents.get(f.documentId) ?? ""}\u2069` }) : name);
   }
   return names;
 }
 
-export const missingFields = (context: Context, values: Values): Field[] => context.fields.filter((f) => f.required && !values[f.id]?.trim());
+/** The fields that still need a value; of a group of choices without one, the first. */
+export function missingFields(context: Context, values: Values): Field[] {
+  const chosen = new Set(context.fields.filter((f) => f.type === "radio" && values[f.id]).map((f) => f.group));
+  return context.fields.filter((f) => {
+    if (isFixed(f) || values[f.id]?.trim()) return false;
+    if (f.type !== "radio") return f.required;
+    if (chosen.has(f.group)) return false;
+    const group = context.fields.filter((o) => o.type === "radio" && o.group === f.group);
+    return group[0] === f && group.some((o) => o.required);
+  });
+}
 
 export function unreadPages(context: Context, read: ReadonlySet<string>): { doc: Doc; page: number }[] {
   const out = [];

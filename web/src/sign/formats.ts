@@ -1,0 +1,68 @@
+/** How dates and numbers are written, and what the page itself can say of a value. The service checks all of it again. */
+
+import type { Translate } from "../ui/i18n";
+import { isWritten, missingFields, writeDate, type Context, type Field, type Values } from "./model";
+
+/** Writes a day as a field wants it: by its pattern, as a bound asks for, or as people write it in the language. */
+export function writeDay(f: Field, iso: string, locale: string): string {
+  if (!f.format) return f.validation?.min || f.validation?.max ? iso : writeDate(iso, locale);
+  const [y, m, d] = iso.split("-") as [string, string, string];
+  return f.format.replaceAll(/yyyy|MM|M|dd|d/g, (token) => ({ yyyy: y, MM: m, M: String(Number(m)), dd: d, d: String(Number(d)) })[token]!);
+}
+
+/** Reads a number as people type it in the language, and writes it as it is sealed: 1234.5. What is no number stays as it is. */
+export function readNumber(typed: string, locale: string): string {
+  const parts = new Intl.NumberFormat(locale).formatToParts(-12345.6);
+  const [decimal, group] = [parts.find((p) => p.type === "decimal")?.value ?? ".", parts.find((p) => p.type === "group")?.value ?? ","];
+  const digits = new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210);
+  let text = [...typed.trim()].map((c) => { const at = [...digits].indexOf(c); return at < 0 ? c : String(9 - at); }).join("").replaceAll(/[\s\u2212]/g, (c) => (c === "\u2212" ? "-" : ""));
+  if (decimal !== "." && text.includes(decimal)) text = text.replaceAll(group, "").replace(decimal, ".");
+  else if (decimal === ".") text = text.replaceAll(group, "");
+  return text;
+}
+
+/** What is wrong with a value, in the person's language; "" if the page sees nothing. */
+export function problemOf(f: Field, value: string, t: Translate, locale: string, day?: string): string {
+  const text = value.trim();
+  if (!text || !isWritten(f.type)) return "";
+  const own = f.validation?.message;
+  const say = (key: Parameters<Translate>[0], values: Record<string, string | number> = {}) => own ?? t(key, values);
+  if (f.maxLength && [...value].length > f.maxLength) return say("tooLong", { n: f.maxLength });
+  const { min, max } = f.validation ?? {};
+  if (f.type === "email" && !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)) return say("badEmail");
+  if (f.type === "number") {
+    if (!/^[+-]?\d+(\.\d+)?$/.test(text)) return say("badNumber", { example: new Intl.NumberFormat(locale).format(1234.5) });
+    const most = Number(f.format);
+    if (f.format && (text.split(".")[1]?.length ?? 0) > most) return say("decimals", { n: most });
+    const show = (n: string) => new Intl.NumberFormat(locale, { maximumFractionDigits: 20 }).format(Number(n));
+    if (min && Number(text) < Number(min)) return say("tooSmall", { min: show(min) });
+    if (max && Number(text) > Number(max)) return say("tooLarge", { max: show(max) });
+  }
+  if (f.type === "date" && day) {
+    const show = (iso: string) => new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(new Date(`${iso}T00:00:00Z`));
+    if (min && day < min) return say("tooEarly", { min: show(min) });
+    if (max && day > max) return say("tooLate", { max: show(max) });
+  }
+  return "";
+}
+
+/** What the service said of a value; it holds as long as the value stays. */
+export type Refusals = Readonly<Record<string, { value: string; message: string }>>;
+
+/** What is wrong with the values, by field. */
+export function problemsOf(fields: readonly Field[], values: Readonly<Record<string, string>>, days: Readonly<Record<string, string>>, refused: Refusals, t: Translate, locale: string): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const f of fields) {
+    const value = values[f.id] ?? "";
+    const said = refused[f.id];
+    const problem = said && said.value === value ? said.message : problemOf(f, value, t, locale, days[f.id]);
+    if (problem) out.set(f.id, problem);
+  }
+  return out;
+}
+
+/** The fields that need the signer: without the value that is required, or with one that is not right; in order. */
+export function fieldsToDo(context: Context, values: Values, problems: ReadonlyMap<string, string>): Field[] {
+  const missing = new Set(missingFields(context, values));
+  return context.fields.filter((f) => missing.has(f) || problems.has(f.id));
+}
