@@ -1,6 +1,8 @@
 package models_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +19,8 @@ type given map[string]string
 
 func submit(e *models.Envelope, values given) models.Submission {
 	sub := models.Submission{}
-	for name, text := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text := values[name]
 		picture := strings.HasPrefix(name, "*")
 		name = strings.TrimPrefix(name, "*")
 		for _, f := range e.Fields {
