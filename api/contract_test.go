@@ -34,6 +34,7 @@ var contractRouter = sync.OnceValues(func() (routers.Router, error) {
 	}
 	openapi3filter.RegisterBodyDecoder("application/pdf", openapi3filter.FileBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
 	return gorillamux.NewRouter(doc)
 })
 

@@ -176,6 +176,7 @@ func start(t *testing.T, db string, edit func(*api.Config)) *service {
 		BaseURL: base, SigningURL: base + "/sign", EmbedURL: base + "/embed", UploadLimit: 1 << 20, RateLimit: 100_000,
 		SharedLimits: strings.HasPrefix(db, "postgres"), DefaultExpiryDays: 30, ReminderInterval: 72 * time.Hour, Version: "test",
 		ConsoleIdle: 4 * time.Hour, // tests move the clock
+		StreamLimit: 50 * time.Millisecond,
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
 	}
 	if edit != nil {

@@ -120,6 +120,9 @@ func (s *Server) routes() []route {
 		app(post, "/v1/webhooks", s.createWebhook),
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
 
+		app(get, "/v1/events", s.listEvents),
+		app(get, "/v1/events/stream", s.streamEvents),
+
 		anew(pub(post, "/v1/console/login", s.login)),
 		own(post, "/logout", s.logout),
 		own(get, "/sessions", s.listSessions),

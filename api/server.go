@@ -78,6 +78,10 @@ type Config struct {
 	Trust             trust.Policy // whom verdicts on sealed documents trust, beside this installation's own certificates and keys
 	TrustedProxies    []string
 	Version           string
+	// StreamLimit ends streams of events; 0: after 15 minutes.
+	StreamLimit time.Duration
+	// Stopping, when it is closed, ends streams of events; nil: nothing does.
+	Stopping <-chan struct{}
 
 	// Tracer gives each request a span; nil: no tracing.
 	Tracer trace.Tracer
@@ -97,11 +101,12 @@ type Server struct {
 	admissionSlots   chan struct{} // a slot for each PDF that is examined at the moment
 	readingCopySlots chan struct{} // a slot for each reading copy that is made at the moment
 
-	files  *blob.Reader
-	log    *slog.Logger
-	limits *limiter
-	engine *gin.Engine
-	apps   appCache
+	files   *blob.Reader
+	log     *slog.Logger
+	limits  *limiter
+	streams openStreams
+	engine  *gin.Engine
+	apps    appCache
 	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
 	bearerRoutes map[string]bool
 	docsPage     func() ([]byte, error)
@@ -118,6 +123,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if s.ConsoleIdle == 0 {
 		s.ConsoleIdle = consoleIdle
+	}
+	if s.StreamLimit == 0 {
+		s.StreamLimit = streamLimit
 	}
 	var shared Quotas
 	if cfg.SharedLimits {

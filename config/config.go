@@ -80,6 +80,8 @@ type Config struct {
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
 	// DefaultExpiryDays is the deadline where an envelope names none.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
+	// HistoryDays is for how long events can be read.
+	HistoryDays int `env:"HISTORY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
 	// ConsoleIdle ends a console session in which nothing is done for so long.
@@ -176,7 +178,7 @@ func Default() Config {
 		Listen: "127.0.0.1:8080", DataDir: "./data", TemporalAddress: "127.0.0.1:7233", TemporalNamespace: "default",
 		MailFrom:        "Countersign <no-reply@localhost>",
 		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
-		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30,
+		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30, HistoryDays: 30,
 		ConsoleIdle: 30 * time.Minute, ConsoleTOTP: models.SecondFactorOptional, ReadBeforeCode: true,
 		ReminderInterval: 72 * time.Hour, LogLevel: slog.LevelInfo,
 	}
@@ -306,7 +308,7 @@ func (c *Config) check() []error {
 		}
 	}
 	for name, v := range map[string]int64{
-		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays),
+		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays), "HISTORY_DAYS": int64(c.HistoryDays),
 	} {
 		if v < 1 {
 			bad(name, "must be 1 or more")
@@ -317,6 +319,9 @@ func (c *Config) check() []error {
 	}
 	if c.DefaultExpiryDays > 3650 {
 		bad("DEFAULT_EXPIRY_DAYS", "must be 3650 or less")
+	}
+	if c.HistoryDays > 3650 {
+		bad("HISTORY_DAYS", "must be 3650 or less")
 	}
 	if d := c.ReminderInterval; d != 0 && d < time.Minute {
 		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")

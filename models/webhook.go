@@ -49,11 +49,13 @@ const (
 // SubscribesTo reports whether the endpoint subscribes to the event.
 func (w *Webhook) SubscribesTo(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
 
-// WebhookEvent is one event as it is posted to the app's endpoints.
+// WebhookEvent is one event as it is posted to the app's endpoints, and read by
+// those who ask for events.
 type WebhookEvent struct {
 	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
 	AppID      uuid.UUID
 	EnvelopeID uuid.UUID
+	TenantID   string
 	Name       EventName
 	Body       []byte
 	CreatedAt  time.Time

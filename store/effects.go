@@ -62,8 +62,9 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 	return "", false
 }
 
-// enqueueDeliveries adds the webhook events and a delivery for each subscribed
-// endpoint, and returns the outbox rows of the deliveries.
+// enqueueDeliveries adds the webhook events, which can be read whether or not
+// somebody subscribed to them, and a delivery for each subscribed endpoint. It
+// returns the outbox rows of the deliveries.
 func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var rows []models.OutboxRow
 	for i := range e.Events {
@@ -80,15 +81,12 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 				})
 			}
 		}
-		if len(wanted) == 0 {
-			continue
-		}
 		body, err := e.WebhookPayload(ev, s.baseURL)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, s.addDeliveries(t, &models.WebhookEvent{
-			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
+			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, TenantID: e.TenantID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
 		}, wanted...)...)
 	}
 	return rows, nil

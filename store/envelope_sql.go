@@ -188,6 +188,7 @@ func webhookEventColumns(ev *models.WebhookEvent) []column {
 		{"id", &ev.ID},
 		{"app_id", &ev.AppID},
 		{"envelope_id", &ev.EnvelopeID},
+		{"tenant_id", &ev.TenantID},
 		{"name", &ev.Name},
 		{"body", &ev.Body},
 		{"created_at", &ev.CreatedAt},

@@ -59,7 +59,7 @@ func (s *Store) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, er
 }
 
 // DeleteExpired removes what has run out: answers kept for repeated requests, counts
-// of requests, and sessions.
+// of requests, sessions, and old events.
 func (s *Store) DeleteExpired(ctx context.Context) error {
 	now := s.now()
 	db := s.db.WithContext(ctx)
@@ -69,6 +69,9 @@ func (s *Store) DeleteExpired(ctx context.Context) error {
 		if err := db.Exec("DELETE FROM "+table+" WHERE expires_at < ?", before).Error; err != nil { // the names are the ones above
 			return fmt.Errorf("clean %s: %w", table, err)
 		}
+	}
+	if err := s.deleteOldEvents(ctx); err != nil {
+		return err
 	}
 	for {
 		n, err := s.CompactCounts(ctx)

@@ -40,9 +40,11 @@ type Config struct {
 	LeakedPasswords string
 	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
 	Plans models.Plans
-	Vault *vault.Vault
-	Now   func() time.Time
-	NewID func() uuid.UUID
+	// History is how long events can be read; 0: 30 days.
+	History time.Duration
+	Vault   *vault.Vault
+	Now     func() time.Time
+	NewID   func() uuid.UUID
 }
 
 // Store is safe for concurrent use.
@@ -57,6 +59,7 @@ type Store struct {
 	cost     int // bcrypt's for passwords
 	leaked   string
 	plans    models.Plans
+	history  time.Duration
 	wake     chan struct{}
 	// execution is the request that the transactions are part of, see ForKey.
 	execution execution
@@ -70,8 +73,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), leaked: cfg.LeakedPasswords,
-		plans: cmp.Or(cfg.Plans, models.DefaultPlans()),
-		now:   func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
+		plans: cmp.Or(cfg.Plans, models.DefaultPlans()), history: cmp.Or(cfg.History, 30*24*time.Hour),
+		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {
 		return nil, err

@@ -33,6 +33,15 @@ const (
 	Sealed   = api.DownloadADocumentParamsKindSealed
 )
 
+// Ptr is a pointer to a value, for what a request need not have.
+func Ptr[T any](v T) *T { return &v }
+
+// NewField is a field for a signer, who is named by index, id or address: its left
+// and top edge, width and height on a page, in points.
+func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
+	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h}
+}
+
 // Create makes a draft. Its documents are uploaded after it.
 func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, error) {
 	res, err := c.API.CreateAnEnvelopeWithResponse(ctx, &api.CreateAnEnvelopeParams{}, e)

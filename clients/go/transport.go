@@ -54,7 +54,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := t.http.Do(req) //nolint:bodyclose,gosec // the caller's body, or closed by refusal; the address is the application's own choice
+		res, err := t.http.Do(req) //nolint:gosec // the address is the application's own choice
 		if err == nil && res.StatusCode < http.StatusMultipleChoices {
 			return res, nil
 		}

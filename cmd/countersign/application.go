@@ -131,8 +131,8 @@ func (a *app) close() error {
 	return err
 }
 
-// newHandler puts the HTTP handler together.
-func (a *app) newHandler() (http.Handler, error) {
+// newHandler puts the HTTP handler together. Streams of events end with ctx.
+func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	limits := admission.DefaultLimits()
 	limits.MaxBytes = a.cfg.UploadLimit
 	self, err := os.Executable()
@@ -167,7 +167,7 @@ func (a *app) newHandler() (http.Handler, error) {
 		DefaultExpiryDays: a.cfg.DefaultExpiryDays, ReminderInterval: a.cfg.ReminderInterval, ConsoleIdle: a.cfg.ConsoleIdle, ConsoleTOTP: a.cfg.ConsoleTOTP,
 		DeclineNeedsCode: a.cfg.DeclineNeedsCode, CodeBeforeReading: !a.cfg.ReadBeforeCode, AllowPrivateHooks: a.cfg.WebhookAllowPrivate,
 		Development: a.cfg.WebhookAllowPrivate, TrustedProxies: a.cfg.TrustedProxies, Trust: others,
-		Version: version, Observe: a.metrics.Request, FileMissing: a.metrics.FileMissing, Tracer: a.tracer, Log: a.log, Now: now, NewID: newID,
+		Stopping: ctx.Done(), Version: version, Observe: a.metrics.Request, FileMissing: a.metrics.FileMissing, Tracer: a.tracer, Log: a.log, Now: now, NewID: newID,
 	})
 }
 

@@ -85,7 +85,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	h, err := a.newHandler()
+	h, err := a.newHandler(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,18 @@ type commands struct {
 	Renew     renewCommand     `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 
+	Login      loginCommand      `cmd:"" group:"Use a service" help:"Keep the address and credential of a service."`
+	Send       sendCommand       `cmd:"" group:"Use a service" help:"Send PDFs to be signed."`
+	Status     statusCommand     `cmd:"" group:"Use a service" help:"Show an envelope, its signers and what happened."`
+	List       listCommand       `cmd:"" group:"Use a service" help:"List envelopes."`
+	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Send everyone whose turn it is a new link."`
+	Void       voidCommand       `cmd:"" group:"Use a service" help:"End an envelope."`
+	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
+	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
+	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`
+	Trigger    triggerCommand    `cmd:"" group:"Use a service" help:"Post a made-up event to a local address."`
+	Completion completionCommand `cmd:"" group:"Use a service" help:"Print a script that completes commands and flags in a shell."`
+
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`
 }
 

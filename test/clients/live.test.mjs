@@ -54,6 +54,23 @@ test("an envelope from draft to sealed PDF", { timeout: 120_000 }, async () => {
     for await (const e of c.envelopes("acme")) ids.push(e.id);
     assert.deepEqual(ids, [other.id, draft.id]);
 
+
+    const ofDraft = [];
+    for await (const e of c.readEvents()) if (e.envelopeId === draft.id) ofDraft.push(e);
+    assert.deepEqual(ofDraft.map((e) => e.event), ["envelope.created", "envelope.sent", "signer.viewed", "signer.signed", "envelope.completed"].filter((n) => ofDraft.some((e) => e.event === n)));
+    assert.equal(ofDraft.at(-1).event, "envelope.completed");
+    const stop = new AbortController();
+    const live = c.follow({ after: ofDraft.at(-1).id, signal: stop.signal });
+    assert.equal((await live.next()).value.event, "envelope.created");
+    assert.equal((await live.next()).value.event, "envelope.sent");
+    assert.equal((await live.next()).value.event, "envelope.voided");
+    const next = live.next();
+    const third = await c.create(request("While it is followed"));
+    assert.equal((await next).value.envelopeId, third.id);
+    stop.abort();
+    await assert.rejects(live.next());
+    await c.voidEnvelope(third.id);
+
     const until = Date.now() + 30_000;
     while (heard.length < 2 && Date.now() < until) await new Promise((r) => setTimeout(r, 50));
     assert.deepEqual([...heard].sort(), ["envelope.completed", "signer.signed"]);

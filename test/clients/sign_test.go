@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -48,9 +49,27 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 // request is an envelope for one signer who needs no code.
 func request(subject string) countersign.EnvelopeRequest {
 	none := api.SignerRequestAuthMethodNone
-	fields := []countersign.FieldRequest{{SignerID: "0", Type: "signature", Page: 1, X: 72, Y: 600, W: 180, H: 50}}
+	fields := []countersign.FieldRequest{countersign.NewField("signature", "0", 1, 72, 600, 180, 50)}
 	return countersign.EnvelopeRequest{
 		TenantID: "acme", Subject: &subject, Fields: &fields,
 		Signers: []countersign.SignerRequest{{Name: "Ada", Email: "ada@example.com", AuthMethod: &none}},
 	}
+}
+
+// accessToken is one for curl.
+func accessToken(t *testing.T, s *service) string {
+	t.Helper()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {s.ClientID}, "client_secret": {s.ClientSecret}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL+"/oauth/token", strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&answer))
+	require.NotEmpty(t, answer.Token)
+	return answer.Token
 }

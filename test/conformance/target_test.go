@@ -127,6 +127,7 @@ func (s *target) prepare(t *testing.T) {
 	decoders.Do(func() {
 		openapi3filter.RegisterBodyDecoder("application/pdf", openapi3filter.FileBodyDecoder)
 		openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
+		openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
 	})
 	s.doc, s.seen = doc, make(map[string]map[int]bool)
 	s.router, err = gorillamux.NewRouter(doc)

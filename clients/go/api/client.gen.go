@@ -18,6 +18,57 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AnchorAt.
+const (
+	AnchorAtAfter       AnchorAt = "after"
+	AnchorAtBelow       AnchorAt = "below"
+	AnchorAtEmpty       AnchorAt = ""
+	AnchorAtLessThanNil AnchorAt = "<nil>"
+	AnchorAtOver        AnchorAt = "over"
+)
+
+// Valid indicates whether the value is a known member of the AnchorAt enum.
+func (e AnchorAt) Valid() bool {
+	switch e {
+	case AnchorAtAfter:
+		return true
+	case AnchorAtBelow:
+		return true
+	case AnchorAtEmpty:
+		return true
+	case AnchorAtLessThanNil:
+		return true
+	case AnchorAtOver:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AnchorIfMissing.
+const (
+	AnchorIfMissingEmpty       AnchorIfMissing = ""
+	AnchorIfMissingLessThanNil AnchorIfMissing = "<nil>"
+	AnchorIfMissingRefuse      AnchorIfMissing = "refuse"
+	AnchorIfMissingSkip        AnchorIfMissing = "skip"
+)
+
+// Valid indicates whether the value is a known member of the AnchorIfMissing enum.
+func (e AnchorIfMissing) Valid() bool {
+	switch e {
+	case AnchorIfMissingEmpty:
+		return true
+	case AnchorIfMissingLessThanNil:
+		return true
+	case AnchorIfMissingRefuse:
+		return true
+	case AnchorIfMissingSkip:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AppPlan.
 const (
 	AppPlanEnterprise AppPlan = "enterprise"
@@ -83,19 +134,19 @@ func (e AuthMethod) Valid() bool {
 
 // Defines values for ConsoleWebhookDisabledReason.
 const (
-	Empty   ConsoleWebhookDisabledReason = ""
-	Failing ConsoleWebhookDisabledReason = "failing"
-	Gone    ConsoleWebhookDisabledReason = "gone"
+	ConsoleWebhookDisabledReasonEmpty   ConsoleWebhookDisabledReason = ""
+	ConsoleWebhookDisabledReasonFailing ConsoleWebhookDisabledReason = "failing"
+	ConsoleWebhookDisabledReasonGone    ConsoleWebhookDisabledReason = "gone"
 )
 
 // Valid indicates whether the value is a known member of the ConsoleWebhookDisabledReason enum.
 func (e ConsoleWebhookDisabledReason) Valid() bool {
 	switch e {
-	case Empty:
+	case ConsoleWebhookDisabledReasonEmpty:
 		return true
-	case Failing:
+	case ConsoleWebhookDisabledReasonFailing:
 		return true
-	case Gone:
+	case ConsoleWebhookDisabledReasonGone:
 		return true
 	default:
 		return false
@@ -177,6 +228,69 @@ func (e DocumentPurgeStatus) Valid() bool {
 	}
 }
 
+// Defines values for DocumentOptionsActiveContent.
+const (
+	DocumentOptionsActiveContentLessThanNil DocumentOptionsActiveContent = "<nil>"
+	DocumentOptionsActiveContentRefuse      DocumentOptionsActiveContent = "refuse"
+	DocumentOptionsActiveContentRemove      DocumentOptionsActiveContent = "remove"
+)
+
+// Valid indicates whether the value is a known member of the DocumentOptionsActiveContent enum.
+func (e DocumentOptionsActiveContent) Valid() bool {
+	switch e {
+	case DocumentOptionsActiveContentLessThanNil:
+		return true
+	case DocumentOptionsActiveContentRefuse:
+		return true
+	case DocumentOptionsActiveContentRemove:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentOptionsForm.
+const (
+	DocumentOptionsFormImport      DocumentOptionsForm = "import"
+	DocumentOptionsFormKeep        DocumentOptionsForm = "keep"
+	DocumentOptionsFormLessThanNil DocumentOptionsForm = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the DocumentOptionsForm enum.
+func (e DocumentOptionsForm) Valid() bool {
+	switch e {
+	case DocumentOptionsFormImport:
+		return true
+	case DocumentOptionsFormKeep:
+		return true
+	case DocumentOptionsFormLessThanNil:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DocumentOptionsTags.
+const (
+	DocumentOptionsTagsDetect      DocumentOptionsTags = "detect"
+	DocumentOptionsTagsIgnore      DocumentOptionsTags = "ignore"
+	DocumentOptionsTagsLessThanNil DocumentOptionsTags = "<nil>"
+)
+
+// Valid indicates whether the value is a known member of the DocumentOptionsTags enum.
+func (e DocumentOptionsTags) Valid() bool {
+	switch e {
+	case DocumentOptionsTagsDetect:
+		return true
+	case DocumentOptionsTagsIgnore:
+		return true
+	case DocumentOptionsTagsLessThanNil:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EnvelopeFormOrigin.
 const (
 	EnvelopeFormOriginBottomLeft EnvelopeFormOrigin = "bottom-left"
@@ -249,6 +363,54 @@ func (e EnvelopeStatus) Valid() bool {
 	}
 }
 
+// Defines values for FieldAlign.
+const (
+	FieldAlignCenter FieldAlign = "center"
+	FieldAlignLeft   FieldAlign = "left"
+	FieldAlignRight  FieldAlign = "right"
+)
+
+// Valid indicates whether the value is a known member of the FieldAlign enum.
+func (e FieldAlign) Valid() bool {
+	switch e {
+	case FieldAlignCenter:
+		return true
+	case FieldAlignLeft:
+		return true
+	case FieldAlignRight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FieldRequestAlign.
+const (
+	FieldRequestAlignCenter      FieldRequestAlign = "center"
+	FieldRequestAlignEmpty       FieldRequestAlign = ""
+	FieldRequestAlignLeft        FieldRequestAlign = "left"
+	FieldRequestAlignLessThanNil FieldRequestAlign = "<nil>"
+	FieldRequestAlignRight       FieldRequestAlign = "right"
+)
+
+// Valid indicates whether the value is a known member of the FieldRequestAlign enum.
+func (e FieldRequestAlign) Valid() bool {
+	switch e {
+	case FieldRequestAlignCenter:
+		return true
+	case FieldRequestAlignEmpty:
+		return true
+	case FieldRequestAlignLeft:
+		return true
+	case FieldRequestAlignLessThanNil:
+		return true
+	case FieldRequestAlignRight:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldRequestOrigin.
 const (
 	FieldRequestOriginBottomLeft  FieldRequestOrigin = "bottom-left"
@@ -272,25 +434,109 @@ func (e FieldRequestOrigin) Valid() bool {
 
 // Defines values for FieldType.
 const (
-	FieldTypeCheckbox  FieldType = "checkbox"
-	FieldTypeDate      FieldType = "date"
-	FieldTypeInitial   FieldType = "initial"
-	FieldTypeSignature FieldType = "signature"
-	FieldTypeText      FieldType = "text"
+	FieldTypeAttachment FieldType = "attachment"
+	FieldTypeCheckbox   FieldType = "checkbox"
+	FieldTypeCompany    FieldType = "company"
+	FieldTypeDate       FieldType = "date"
+	FieldTypeEmail      FieldType = "email"
+	FieldTypeInitial    FieldType = "initial"
+	FieldTypeName       FieldType = "name"
+	FieldTypeNumber     FieldType = "number"
+	FieldTypeRadio      FieldType = "radio"
+	FieldTypeSelect     FieldType = "select"
+	FieldTypeSignature  FieldType = "signature"
+	FieldTypeSignedDate FieldType = "signed_date"
+	FieldTypeStamp      FieldType = "stamp"
+	FieldTypeText       FieldType = "text"
+	FieldTypeTitle      FieldType = "title"
 )
 
 // Valid indicates whether the value is a known member of the FieldType enum.
 func (e FieldType) Valid() bool {
 	switch e {
+	case FieldTypeAttachment:
+		return true
 	case FieldTypeCheckbox:
+		return true
+	case FieldTypeCompany:
 		return true
 	case FieldTypeDate:
 		return true
+	case FieldTypeEmail:
+		return true
 	case FieldTypeInitial:
+		return true
+	case FieldTypeName:
+		return true
+	case FieldTypeNumber:
+		return true
+	case FieldTypeRadio:
+		return true
+	case FieldTypeSelect:
 		return true
 	case FieldTypeSignature:
 		return true
+	case FieldTypeSignedDate:
+		return true
+	case FieldTypeStamp:
+		return true
 	case FieldTypeText:
+		return true
+	case FieldTypeTitle:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FileFormActiveContent.
+const (
+	FileFormActiveContentRefuse FileFormActiveContent = "refuse"
+	FileFormActiveContentRemove FileFormActiveContent = "remove"
+)
+
+// Valid indicates whether the value is a known member of the FileFormActiveContent enum.
+func (e FileFormActiveContent) Valid() bool {
+	switch e {
+	case FileFormActiveContentRefuse:
+		return true
+	case FileFormActiveContentRemove:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FileFormForm.
+const (
+	FileFormFormImport FileFormForm = "import"
+	FileFormFormKeep   FileFormForm = "keep"
+)
+
+// Valid indicates whether the value is a known member of the FileFormForm enum.
+func (e FileFormForm) Valid() bool {
+	switch e {
+	case FileFormFormImport:
+		return true
+	case FileFormFormKeep:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FileFormTags.
+const (
+	FileFormTagsDetect FileFormTags = "detect"
+	FileFormTagsIgnore FileFormTags = "ignore"
+)
+
+// Valid indicates whether the value is a known member of the FileFormTags enum.
+func (e FileFormTags) Valid() bool {
+	switch e {
+	case FileFormTagsDetect:
+		return true
+	case FileFormTagsIgnore:
 		return true
 	default:
 		return false
@@ -402,19 +648,28 @@ func (e SettingsFieldOrigin) Valid() bool {
 // Defines values for SettingsLanguage.
 const (
 	SettingsLanguageAr          SettingsLanguage = "ar"
+	SettingsLanguageCs          SettingsLanguage = "cs"
 	SettingsLanguageDe          SettingsLanguage = "de"
 	SettingsLanguageEn          SettingsLanguage = "en"
 	SettingsLanguageEs          SettingsLanguage = "es"
 	SettingsLanguageFr          SettingsLanguage = "fr"
+	SettingsLanguageHe          SettingsLanguage = "he"
+	SettingsLanguageIt          SettingsLanguage = "it"
 	SettingsLanguageJa          SettingsLanguage = "ja"
 	SettingsLanguageLessThanNil SettingsLanguage = "<nil>"
+	SettingsLanguageNl          SettingsLanguage = "nl"
+	SettingsLanguagePl          SettingsLanguage = "pl"
 	SettingsLanguagePt          SettingsLanguage = "pt"
+	SettingsLanguageSv          SettingsLanguage = "sv"
+	SettingsLanguageTr          SettingsLanguage = "tr"
 )
 
 // Valid indicates whether the value is a known member of the SettingsLanguage enum.
 func (e SettingsLanguage) Valid() bool {
 	switch e {
 	case SettingsLanguageAr:
+		return true
+	case SettingsLanguageCs:
 		return true
 	case SettingsLanguageDe:
 		return true
@@ -424,11 +679,23 @@ func (e SettingsLanguage) Valid() bool {
 		return true
 	case SettingsLanguageFr:
 		return true
+	case SettingsLanguageHe:
+		return true
+	case SettingsLanguageIt:
+		return true
 	case SettingsLanguageJa:
 		return true
 	case SettingsLanguageLessThanNil:
 		return true
+	case SettingsLanguageNl:
+		return true
+	case SettingsLanguagePl:
+		return true
 	case SettingsLanguagePt:
+		return true
+	case SettingsLanguageSv:
+		return true
+	case SettingsLanguageTr:
 		return true
 	default:
 		return false
@@ -480,6 +747,24 @@ func (e SignerStatus) Valid() bool {
 	case SignerStatusSigned:
 		return true
 	case SignerStatusViewed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SuggestionsDataSource.
+const (
+	SuggestionsDataSourceForm SuggestionsDataSource = "form"
+	SuggestionsDataSourceTag  SuggestionsDataSource = "tag"
+)
+
+// Valid indicates whether the value is a known member of the SuggestionsDataSource enum.
+func (e SuggestionsDataSource) Valid() bool {
+	switch e {
+	case SuggestionsDataSourceForm:
+		return true
+	case SuggestionsDataSourceTag:
 		return true
 	default:
 		return false
@@ -612,6 +897,7 @@ func (e WebhookEventName) Valid() bool {
 // Defines values for DownloadADocumentInTheConsoleParamsKind.
 const (
 	DownloadADocumentInTheConsoleParamsKindOriginal DownloadADocumentInTheConsoleParamsKind = "original"
+	DownloadADocumentInTheConsoleParamsKindPrepared DownloadADocumentInTheConsoleParamsKind = "prepared"
 	DownloadADocumentInTheConsoleParamsKindSealed   DownloadADocumentInTheConsoleParamsKind = "sealed"
 )
 
@@ -619,6 +905,8 @@ const (
 func (e DownloadADocumentInTheConsoleParamsKind) Valid() bool {
 	switch e {
 	case DownloadADocumentInTheConsoleParamsKindOriginal:
+		return true
+	case DownloadADocumentInTheConsoleParamsKindPrepared:
 		return true
 	case DownloadADocumentInTheConsoleParamsKindSealed:
 		return true
@@ -675,6 +963,7 @@ func (e ListDeliveriesParamsEvent) Valid() bool {
 // Defines values for DownloadADocumentParamsKind.
 const (
 	DownloadADocumentParamsKindOriginal DownloadADocumentParamsKind = "original"
+	DownloadADocumentParamsKindPrepared DownloadADocumentParamsKind = "prepared"
 	DownloadADocumentParamsKindSealed   DownloadADocumentParamsKind = "sealed"
 )
 
@@ -683,12 +972,95 @@ func (e DownloadADocumentParamsKind) Valid() bool {
 	switch e {
 	case DownloadADocumentParamsKindOriginal:
 		return true
+	case DownloadADocumentParamsKindPrepared:
+		return true
 	case DownloadADocumentParamsKindSealed:
 		return true
 	default:
 		return false
 	}
 }
+
+// Defines values for UploadADocumentParamsTags.
+const (
+	UploadADocumentParamsTagsDetect UploadADocumentParamsTags = "detect"
+	UploadADocumentParamsTagsIgnore UploadADocumentParamsTags = "ignore"
+)
+
+// Valid indicates whether the value is a known member of the UploadADocumentParamsTags enum.
+func (e UploadADocumentParamsTags) Valid() bool {
+	switch e {
+	case UploadADocumentParamsTagsDetect:
+		return true
+	case UploadADocumentParamsTagsIgnore:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadADocumentParamsForm.
+const (
+	UploadADocumentParamsFormImport UploadADocumentParamsForm = "import"
+	UploadADocumentParamsFormKeep   UploadADocumentParamsForm = "keep"
+)
+
+// Valid indicates whether the value is a known member of the UploadADocumentParamsForm enum.
+func (e UploadADocumentParamsForm) Valid() bool {
+	switch e {
+	case UploadADocumentParamsFormImport:
+		return true
+	case UploadADocumentParamsFormKeep:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadADocumentParamsActiveContent.
+const (
+	UploadADocumentParamsActiveContentRefuse UploadADocumentParamsActiveContent = "refuse"
+	UploadADocumentParamsActiveContentRemove UploadADocumentParamsActiveContent = "remove"
+)
+
+// Valid indicates whether the value is a known member of the UploadADocumentParamsActiveContent enum.
+func (e UploadADocumentParamsActiveContent) Valid() bool {
+	switch e {
+	case UploadADocumentParamsActiveContentRefuse:
+		return true
+	case UploadADocumentParamsActiveContentRemove:
+		return true
+	default:
+		return false
+	}
+}
+
+// Anchor The text of the document at which the field stands.
+type Anchor struct {
+	At *AnchorAt `json:"at,omitempty"`
+
+	// Dx Points to the right.
+	Dx *float64 `json:"dx,omitempty"`
+
+	// Dy Points down, whatever the origin.
+	Dy         *float64         `json:"dy,omitempty"`
+	IfMissing  *AnchorIfMissing `json:"ifMissing,omitempty"`
+	IgnoreCase *bool            `json:"ignoreCase,omitempty"`
+
+	// Match Which of the places: first, last, all, or a number from 1.
+	Match interface{} `json:"match,omitempty"`
+
+	// Page Look at this page alone.
+	Page      *int   `json:"page,omitempty"`
+	Text      string `json:"text"`
+	WholeWord *bool  `json:"wholeWord,omitempty"`
+}
+
+// AnchorAt defines model for Anchor.At.
+type AnchorAt string
+
+// AnchorIfMissing defines model for Anchor.IfMissing.
+type AnchorIfMissing string
 
 // App defines model for App.
 type App struct {
@@ -747,6 +1119,21 @@ type ClientSecret struct {
 	CreatedAt time.Time          `json:"createdAt"`
 	ExpiresAt *time.Time         `json:"expiresAt"`
 	ID        openapi_types.UUID `json:"id"`
+}
+
+// Comparisons defines model for Comparisons.
+type Comparisons = []struct {
+	// Field The name of a field of the same signer or of an earlier routing group, or of a group of radio fields.
+	Field  string  `json:"field"`
+	Filled *bool   `json:"filled,omitempty"`
+	Is     *string `json:"is,omitempty"`
+	IsNot  *string `json:"isNot,omitempty"`
+}
+
+// Condition The field is shown, and required, only if all or any of the comparisons hold.
+type Condition struct {
+	All *Comparisons `json:"all,omitempty"`
+	Any *Comparisons `json:"any,omitempty"`
 }
 
 // ConsoleEnvelope defines model for ConsoleEnvelope.
@@ -912,13 +1299,16 @@ type DeliveryStatus string
 
 // Document defines model for Document.
 type Document struct {
-	DocumentOrder  int                 `json:"document_order"`
-	EnvelopeID     openapi_types.UUID  `json:"envelopeId"`
-	ID             openapi_types.UUID  `json:"id"`
-	Kind           DocumentKind        `json:"kind"`
-	MimeType       string              `json:"mimeType"`
-	Name           string              `json:"name"`
-	PageCount      int                 `json:"pageCount"`
+	DocumentOrder int                `json:"document_order"`
+	EnvelopeID    openapi_types.UUID `json:"envelopeId"`
+	ID            openapi_types.UUID `json:"id"`
+	Kind          DocumentKind       `json:"kind"`
+	MimeType      string             `json:"mimeType"`
+	Name          string             `json:"name"`
+	PageCount     int                `json:"pageCount"`
+
+	// Prepared Of originals: what people read and sign instead; null if that is the original.
+	Prepared       *PreparedFile       `json:"prepared,omitempty"`
 	PurgeStatus    DocumentPurgeStatus `json:"purgeStatus"`
 	RetentionUntil *openapi_types.Date `json:"retentionUntil"`
 	Sha256         string              `json:"sha256"`
@@ -930,6 +1320,46 @@ type DocumentKind string
 
 // DocumentPurgeStatus defines model for Document.PurgeStatus.
 type DocumentPurgeStatus string
+
+// DocumentOptions What is done to a document before people read it.
+type DocumentOptions struct {
+	// ActiveContent remove: scripts and actions leave the document; refuse: a document that would run something is refused.
+	ActiveContent *DocumentOptionsActiveContent `json:"activeContent,omitempty"`
+
+	// Form import: the form's fields become fields, and its widgets leave the document.
+	Form *DocumentOptionsForm `json:"form,omitempty"`
+
+	// FormRole Who fills the imported fields whose names do not say it.
+	FormRole *string `json:"formRole,omitempty"`
+
+	// Password Opens an encrypted file, the empty text one without a user's password; it is kept nowhere.
+	Password *string `json:"password,omitempty"`
+
+	// Tags detect: text tags become fields and leave the document.
+	Tags *DocumentOptionsTags `json:"tags,omitempty"`
+}
+
+// DocumentOptionsActiveContent remove: scripts and actions leave the document; refuse: a document that would run something is refused.
+type DocumentOptionsActiveContent string
+
+// DocumentOptionsForm import: the form's fields become fields, and its widgets leave the document.
+type DocumentOptionsForm string
+
+// DocumentOptionsTags detect: text tags become fields and leave the document.
+type DocumentOptionsTags string
+
+// EnteredValue What the signer entered, once that signer has signed; null before, and where nothing was entered. A picture is named by its hash. In the answer to a single GET alone.
+type EnteredValue struct {
+	union json.RawMessage
+}
+
+// EnteredValue1 defines model for EnteredValue.1.
+type EnteredValue1 = string
+
+// EnteredValue2 defines model for EnteredValue.2.
+type EnteredValue2 struct {
+	Sha256 string `json:"sha256"`
+}
 
 // Envelope defines model for Envelope.
 type Envelope struct {
@@ -960,6 +1390,9 @@ type EnvelopeForm struct {
 	// Data An EnvelopeRequest.
 	Data *openapi_types.File `json:"data,omitempty"`
 
+	// DocumentOptions A DocumentOptions.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
 	// ExpiresInDays A number or null.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
 
@@ -987,13 +1420,16 @@ type EnvelopePage struct {
 
 // EnvelopeRequest defines model for EnvelopeRequest.
 type EnvelopeRequest struct {
-	CreatedBy     *string                `json:"createdBy,omitempty"`
-	ExpiresInDays *int                   `json:"expiresInDays,omitempty"`
-	Fields        *[]FieldRequest        `json:"fields,omitempty"`
-	Origin        *EnvelopeRequestOrigin `json:"origin,omitempty"`
-	Signers       []SignerRequest        `json:"signers"`
-	Subject       *string                `json:"subject,omitempty"`
-	TenantID      string                 `json:"tenantId"`
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// DocumentOptions For the file of the same request.
+	DocumentOptions *DocumentOptions       `json:"documentOptions,omitempty"`
+	ExpiresInDays   *int                   `json:"expiresInDays,omitempty"`
+	Fields          *[]FieldRequest        `json:"fields,omitempty"`
+	Origin          *EnvelopeRequestOrigin `json:"origin,omitempty"`
+	Signers         []SignerRequest        `json:"signers"`
+	Subject         *string                `json:"subject,omitempty"`
+	TenantID        string                 `json:"tenantId"`
 }
 
 // EnvelopeRequestOrigin defines model for EnvelopeRequest.Origin.
@@ -1002,36 +1438,120 @@ type EnvelopeRequestOrigin string
 // EnvelopeStatus defines model for EnvelopeStatus.
 type EnvelopeStatus string
 
+// EventPage defines model for EventPage.
+type EventPage struct {
+	Data []Notice `json:"data"`
+
+	// HasMore There are more events that can be read now.
+	HasMore bool `json:"hasMore"`
+
+	// NextCursor Where to go on; null while there is no event.
+	NextCursor *openapi_types.UUID `json:"nextCursor"`
+}
+
 // Field Points from the top left of the page as a reader shows it.
 type Field struct {
-	DocumentID openapi_types.UUID `json:"documentId"`
-	H          float64            `json:"h"`
-	ID         openapi_types.UUID `json:"id"`
-	Origin     Origin             `json:"origin"`
-	Page       int                `json:"page"`
-	Required   bool               `json:"required"`
-	SignerID   openapi_types.UUID `json:"signerId"`
-	Type       FieldType          `json:"type"`
-	W          float64            `json:"w"`
-	X          float64            `json:"x"`
-	Y          float64            `json:"y"`
+	Align *FieldAlign `json:"align,omitempty"`
+	Comb  *bool       `json:"comb,omitempty"`
+
+	// Condition The field is shown, and required, only if all or any of the comparisons hold.
+	Condition    *Condition         `json:"condition,omitempty"`
+	DefaultValue *string            `json:"defaultValue,omitempty"`
+	DocumentID   openapi_types.UUID `json:"documentId"`
+	FontSize     *float64           `json:"fontSize,omitempty"`
+	Format       *string            `json:"format,omitempty"`
+	Group        *string            `json:"group,omitempty"`
+	H            float64            `json:"h"`
+	ID           openapi_types.UUID `json:"id"`
+	Label        *string            `json:"label,omitempty"`
+	MaxLength    *int               `json:"maxLength,omitempty"`
+	Multiline    *bool              `json:"multiline,omitempty"`
+
+	// Name How answers, conditions and values name the field. This member and those below are there for envelopes that use any of them.
+	Name        *string            `json:"name,omitempty"`
+	Option      *string            `json:"option,omitempty"`
+	Options     *[]string          `json:"options,omitempty"`
+	Origin      Origin             `json:"origin"`
+	Page        int                `json:"page"`
+	Placeholder *string            `json:"placeholder,omitempty"`
+	ReadOnly    *bool              `json:"readOnly,omitempty"`
+	Required    bool               `json:"required"`
+	SignerID    openapi_types.UUID `json:"signerId"`
+	Type        FieldType          `json:"type"`
+
+	// Validation What a value has to obey, beside its type.
+	Validation *FieldValidation `json:"validation,omitempty"`
+
+	// Value What the signer entered, once that signer has signed; null before, and where nothing was entered. A picture is named by its hash. In the answer to a single GET alone.
+	Value *EnteredValue `json:"value,omitempty"`
+	W     float64       `json:"w"`
+	X     float64       `json:"x"`
+	Y     float64       `json:"y"`
 }
 
-// FieldRequest defines model for FieldRequest.
+// FieldAlign defines model for Field.Align.
+type FieldAlign string
+
+// FieldRequest A field has signerId or role, and page, x, y, w and h or an anchor.
 type FieldRequest struct {
-	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
-	H          float64             `json:"h"`
-	Origin     *FieldRequestOrigin `json:"origin,omitempty"`
-	Page       int                 `json:"page"`
-	Required   *bool               `json:"required,omitempty"`
+	Align  *FieldRequestAlign `json:"align,omitempty"`
+	Anchor *Anchor            `json:"anchor,omitempty"`
+
+	// Comb maxLength cells of one character each; text and number fields.
+	Comb      *bool      `json:"comb,omitempty"`
+	Condition *Condition `json:"condition,omitempty"`
+
+	// DefaultValue What the field holds at first.
+	DefaultValue interface{}         `json:"defaultValue,omitempty"`
+	DocumentID   *openapi_types.UUID `json:"documentId,omitempty"`
+
+	// FontSize Points; what fits if it is absent.
+	FontSize *float64 `json:"fontSize,omitempty"`
+
+	// Format Of a date a pattern such as dd.MM.yyyy; of a number how many decimals it may have, 0 to 10.
+	Format interface{} `json:"format,omitempty"`
+
+	// Group Radio fields: the choices of one group, of which one can be chosen.
+	Group *string  `json:"group,omitempty"`
+	H     *float64 `json:"h,omitempty"`
+	Label *string  `json:"label,omitempty"`
+
+	// MaxLength Characters.
+	MaxLength *int `json:"maxLength,omitempty"`
+
+	// Multiline Text fields.
+	Multiline *bool `json:"multiline,omitempty"`
+
+	// Name Unique in the envelope; made of the type and a number if it is absent. Fields of one signer that share a name hold one value in several places.
+	Name *string `json:"name,omitempty"`
+
+	// Option Radio fields: what the group holds if this one is chosen.
+	Option *string `json:"option,omitempty"`
+
+	// Options What can be selected; select fields.
+	Options     *[]string           `json:"options,omitempty"`
+	Origin      *FieldRequestOrigin `json:"origin,omitempty"`
+	Page        *int                `json:"page,omitempty"`
+	Placeholder *string             `json:"placeholder,omitempty"`
+
+	// ReadOnly The signer cannot change the value.
+	ReadOnly *bool `json:"readOnly,omitempty"`
+	Required *bool `json:"required,omitempty"`
+
+	// Role The role of a signer of this envelope; instead of signerId.
+	Role *string `json:"role,omitempty"`
 
 	// SignerID Id of the signer, zero-based index, or e-mail address.
-	SignerID string    `json:"signerId"`
-	Type     FieldType `json:"type"`
-	W        float64   `json:"w"`
-	X        float64   `json:"x"`
-	Y        float64   `json:"y"`
+	SignerID   *string          `json:"signerId,omitempty"`
+	Type       FieldType        `json:"type"`
+	Validation *FieldValidation `json:"validation,omitempty"`
+	W          *float64         `json:"w,omitempty"`
+	X          *float64         `json:"x,omitempty"`
+	Y          *float64         `json:"y,omitempty"`
 }
+
+// FieldRequestAlign defines model for FieldRequest.Align.
+type FieldRequestAlign string
 
 // FieldRequestOrigin defines model for FieldRequest.Origin.
 type FieldRequestOrigin string
@@ -1039,10 +1559,41 @@ type FieldRequestOrigin string
 // FieldType defines model for FieldType.
 type FieldType string
 
+// FieldValidation What a value has to obey, beside its type.
+type FieldValidation struct {
+	// Max As min.
+	Max interface{} `json:"max,omitempty"`
+
+	// Message What the signer is told.
+	Message *string `json:"message,omitempty"`
+
+	// Min Of number and date fields: a number, or a date such as 2026-01-31.
+	Min interface{} `json:"min,omitempty"`
+
+	// Pattern RE2, for the whole value.
+	Pattern *string `json:"pattern,omitempty"`
+}
+
 // FileForm defines model for FileForm.
 type FileForm struct {
-	File openapi_types.File `json:"file"`
+	ActiveContent *FileFormActiveContent `json:"activeContent,omitempty"`
+	File          openapi_types.File     `json:"file"`
+	Form          *FileFormForm          `json:"form,omitempty"`
+	FormRole      *string                `json:"formRole,omitempty"`
+
+	// Password Opens an encrypted file; it is kept nowhere.
+	Password *string       `json:"password,omitempty"`
+	Tags     *FileFormTags `json:"tags,omitempty"`
 }
+
+// FileFormActiveContent defines model for FileForm.ActiveContent.
+type FileFormActiveContent string
+
+// FileFormForm defines model for FileForm.Form.
+type FileFormForm string
+
+// FileFormTags defines model for FileForm.Tags.
+type FileFormTags string
 
 // Mail defines model for Mail.
 type Mail struct {
@@ -1119,6 +1670,23 @@ type Ping struct {
 
 // PingEvent defines model for Ping.Event.
 type PingEvent string
+
+// PreparedFile defines model for PreparedFile.
+type PreparedFile struct {
+	// Changes What was taken out of the original.
+	Changes []struct {
+		Count  int     `json:"count"`
+		Detail *string `json:"detail"`
+
+		// Kind tags_removed, form_imported, javascript_removed, launch_removed, submit_form_removed, import_data_removed, additional_actions_removed, xfa_removed or password_removed; more may be added.
+		Kind string `json:"kind"`
+
+		// Page null: of the whole document.
+		Page *int `json:"page"`
+	} `json:"changes"`
+	Sha256 string `json:"sha256"`
+	Size   int    `json:"size"`
+}
 
 // Progress defines model for Progress.
 type Progress struct {
@@ -1214,13 +1782,16 @@ type SettingsLanguage string
 
 // Signer defines model for Signer.
 type Signer struct {
-	AuthMethod   AuthMethod         `json:"authMethod"`
-	Email        string             `json:"email"`
-	ID           openapi_types.UUID `json:"id"`
-	Name         string             `json:"name"`
-	Phone        *string            `json:"phone"`
-	RoutingOrder int                `json:"routingOrder"`
-	SignedAt     *time.Time         `json:"signedAt"`
+	AuthMethod AuthMethod         `json:"authMethod"`
+	Email      string             `json:"email"`
+	ID         openapi_types.UUID `json:"id"`
+	Name       string             `json:"name"`
+	Phone      *string            `json:"phone"`
+
+	// Role Where the request gave one.
+	Role         *string    `json:"role,omitempty"`
+	RoutingOrder int        `json:"routingOrder"`
+	SignedAt     *time.Time `json:"signedAt"`
 
 	// SigningURL A credential; in the answer to send alone.
 	SigningURL *string      `json:"signingUrl,omitempty"`
@@ -1229,11 +1800,14 @@ type Signer struct {
 
 // SignerRequest defines model for SignerRequest.
 type SignerRequest struct {
-	AuthMethod   *SignerRequestAuthMethod `json:"authMethod,omitempty"`
-	Email        string                   `json:"email"`
-	Name         string                   `json:"name"`
-	Phone        *string                  `json:"phone,omitempty"`
-	RoutingOrder *int                     `json:"routingOrder,omitempty"`
+	AuthMethod *SignerRequestAuthMethod `json:"authMethod,omitempty"`
+	Email      string                   `json:"email"`
+	Name       string                   `json:"name"`
+	Phone      *string                  `json:"phone,omitempty"`
+
+	// Role What fields can name instead of the signer; unique in the envelope.
+	Role         *string `json:"role,omitempty"`
+	RoutingOrder *int    `json:"routingOrder,omitempty"`
 }
 
 // SignerRequestAuthMethod defines model for SignerRequest.AuthMethod.
@@ -1246,6 +1820,26 @@ type SignerStatus string
 type SinceRequest struct {
 	Since time.Time `json:"since"`
 }
+
+// Suggestions defines model for Suggestions.
+type Suggestions struct {
+	Data []struct {
+		H    float64 `json:"h"`
+		Name *string `json:"name"`
+		Page int     `json:"page"`
+
+		// Role As the document says it.
+		Role   *string               `json:"role"`
+		Source SuggestionsDataSource `json:"source"`
+		Type   string                `json:"type"`
+		W      float64               `json:"w"`
+		X      float64               `json:"x"`
+		Y      float64               `json:"y"`
+	} `json:"data"`
+}
+
+// SuggestionsDataSource defines model for Suggestions.Data.Source.
+type SuggestionsDataSource string
 
 // TenantSettings defines model for TenantSettings.
 type TenantSettings struct {
@@ -1338,6 +1932,16 @@ type VerifiedDocument struct {
 
 // VerifiedRecord What the seal says of the envelope, the document and its signers, read once and verified. There if the verdict is valid, and, with confirmed false, if it is untrusted: then whoever sealed it may have written anything.
 type VerifiedRecord struct {
+	// Attachments Files that signers gave, embedded in this one by their names.
+	Attachments *[]struct {
+		FieldID  openapi_types.UUID `json:"fieldId"`
+		ID       openapi_types.UUID `json:"id"`
+		MimeType string             `json:"mimeType"`
+		Name     string             `json:"name"`
+		Sha256   string             `json:"sha256"`
+		SignerID openapi_types.UUID `json:"signerId"`
+		Size     int                `json:"size"`
+	} `json:"attachments,omitempty"`
 	Confirmed  bool               `json:"confirmed"`
 	CreatedAt  *time.Time         `json:"createdAt,omitempty"`
 	Document   VerifiedDocument   `json:"document"`
@@ -1396,8 +2000,11 @@ type VerifiedRecord struct {
 		Box         []float64 `json:"box"`
 		Checked     *bool     `json:"checked,omitempty"`
 		FieldID     string    `json:"fieldId"`
+		Group       *string   `json:"group,omitempty"`
 		ImageSha256 *string   `json:"imageSha256,omitempty"`
 		Kind        string    `json:"kind"`
+		Name        *string   `json:"name,omitempty"`
+		Option      *string   `json:"option,omitempty"`
 		Page        int       `json:"page"`
 		SignerID    string    `json:"signerId"`
 		Text        *string   `json:"text,omitempty"`
@@ -1512,6 +2119,12 @@ type WebhookRequest struct {
 	URL    string  `json:"url"`
 }
 
+// EventCursor defines model for EventCursor.
+type EventCursor = openapi_types.UUID
+
+// EventName defines model for EventName.
+type EventName = WebhookEventName
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
@@ -1557,6 +2170,9 @@ type DownloadADocumentInTheConsoleParamsKind string
 
 // AddADocumentInTheConsoleParams defines parameters for AddADocumentInTheConsole.
 type AddADocumentInTheConsoleParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1666,6 +2282,9 @@ type ListEnvelopesParams struct {
 
 // CreateAnEnvelopeParams defines parameters for CreateAnEnvelope.
 type CreateAnEnvelopeParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1681,6 +2300,32 @@ type DownloadADocumentParamsKind string
 
 // UploadADocumentParams defines parameters for UploadADocument.
 type UploadADocumentParams struct {
+	Tags          *UploadADocumentParamsTags          `form:"tags,omitempty" json:"tags,omitempty"`
+	Form          *UploadADocumentParamsForm          `form:"form,omitempty" json:"form,omitempty"`
+	FormRole      *string                             `form:"formRole,omitempty" json:"formRole,omitempty"`
+	ActiveContent *UploadADocumentParamsActiveContent `form:"activeContent,omitempty" json:"activeContent,omitempty"`
+
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UploadADocumentParamsTags defines parameters for UploadADocument.
+type UploadADocumentParamsTags string
+
+// UploadADocumentParamsForm defines parameters for UploadADocument.
+type UploadADocumentParamsForm string
+
+// UploadADocumentParamsActiveContent defines parameters for UploadADocument.
+type UploadADocumentParamsActiveContent string
+
+// PrepareADocumentParams defines parameters for PrepareADocument.
+type PrepareADocumentParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -1707,6 +2352,31 @@ type AddASignerParams struct {
 type VoidAnEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// Cursor The id of the event after which to go on, such as nextCursor. 410 `cursor_expired` if what followed it is not kept any more.
+	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Event Leaves out all other events.
+	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
+
+	// Since Where there is no cursor, leaves out what is older.
+	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
+	Limit *int       `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamEventsParams defines parameters for StreamEvents.
+type StreamEventsParams struct {
+	// Cursor The id of the event after which to go on, such as nextCursor. 410 `cursor_expired` if what followed it is not kept any more.
+	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Event Leaves out all other events.
+	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
+
+	// LastEventID The id of the last event that was received; it counts before cursor.
+	LastEventID *openapi_types.UUID `json:"Last-Event-ID,omitempty"`
 }
 
 // VerifyASealedDocumentParams defines parameters for VerifyASealedDocument.
@@ -1765,6 +2435,9 @@ type CreateAnEnvelopeJSONRequestBody = EnvelopeRequest
 
 // CreateAnEnvelopeMultipartRequestBody defines body for CreateAnEnvelope for multipart/form-data ContentType.
 type CreateAnEnvelopeMultipartRequestBody = EnvelopeForm
+
+// PrepareADocumentJSONRequestBody defines body for PrepareADocument for application/json ContentType.
+type PrepareADocumentJSONRequestBody = DocumentOptions
 
 // AddAFieldJSONRequestBody defines body for AddAField for application/json ContentType.
 type AddAFieldJSONRequestBody = FieldRequest
@@ -1845,6 +2518,68 @@ func (t DeliveryDetail_Payload) MarshalJSON() ([]byte, error) {
 }
 
 func (t *DeliveryDetail_Payload) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsEnteredValue1 returns the union data inside the EnteredValue as a EnteredValue1
+func (t EnteredValue) AsEnteredValue1() (EnteredValue1, error) {
+	var body EnteredValue1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromEnteredValue1 overwrites any union data inside the EnteredValue as the provided EnteredValue1
+func (t *EnteredValue) FromEnteredValue1(v EnteredValue1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeEnteredValue1 performs a merge with any union data inside the EnteredValue, using the provided EnteredValue1
+func (t *EnteredValue) MergeEnteredValue1(v EnteredValue1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsEnteredValue2 returns the union data inside the EnteredValue as a EnteredValue2
+func (t EnteredValue) AsEnteredValue2() (EnteredValue2, error) {
+	var body EnteredValue2
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromEnteredValue2 overwrites any union data inside the EnteredValue as the provided EnteredValue2
+func (t *EnteredValue) FromEnteredValue2(v EnteredValue2) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeEnteredValue2 performs a merge with any union data inside the EnteredValue, using the provided EnteredValue2
+func (t *EnteredValue) MergeEnteredValue2(v EnteredValue2) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t EnteredValue) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *EnteredValue) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -2333,6 +3068,13 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
 	GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DownloadAnAttachment Download an attachment
+	//
+	// A file that a signer signed with.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
+	DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DownloadADocument Download a document
 	//
 	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
@@ -2344,6 +3086,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 	UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PrepareADocumentWithBody Prepare a document anew
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+	PrepareADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PrepareADocument Prepare a document anew
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+	PrepareADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SuggestFields Suggest fields
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
+	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddAFieldWithBody Add a field
 	//
@@ -2387,6 +3148,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
 	AddASigner(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetEnteredValues Get what signers entered
+	//
+	// By the names of the fields; null before the signer of a field has signed.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
+	GetEnteredValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// VoidAnEnvelopeWithBody Void an envelope
 	//
 	// Takes any type of body and a specified content type.
@@ -2400,6 +3168,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
 	VoidAnEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEvents Read events
+	//
+	// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	//
+	// Corresponds with GET /v1/events (the `ListEvents` operationId).
+	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamEvents Receive events as they happen
+	//
+	// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+	//
+	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
+	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyASealedDocumentWithBody Verify a sealed document
 	//
@@ -3321,6 +4103,23 @@ func (c *Client) GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEd
 	return c.Client.Do(req)
 }
 
+// DownloadAnAttachment Download an attachment
+//
+// A file that a signer signed with.
+//
+// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
+func (c *Client) DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadAnAttachmentRequest(c.Server, id, aid)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DownloadADocument Download a document
 //
 // Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
@@ -3343,6 +4142,55 @@ func (c *Client) DownloadADocument(ctx context.Context, id openapi_types.UUID, p
 // Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 func (c *Client) UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUploadADocumentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PrepareADocumentWithBody Prepare a document anew
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+func (c *Client) PrepareADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPrepareADocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PrepareADocument Prepare a document anew
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+func (c *Client) PrepareADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPrepareADocumentRequest(c.Server, id, documentID, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SuggestFields Suggest fields
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
+func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSuggestFieldsRequest(c.Server, id, documentID)
 	if err != nil {
 		return nil, err
 	}
@@ -3455,6 +4303,23 @@ func (c *Client) AddASigner(ctx context.Context, id openapi_types.UUID, params *
 	return c.Client.Do(req)
 }
 
+// GetEnteredValues Get what signers entered
+//
+// By the names of the fields; null before the signer of a field has signed.
+//
+// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
+func (c *Client) GetEnteredValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEnteredValuesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // VoidAnEnvelopeWithBody Void an envelope
 //
 // Takes any type of body and a specified content type.
@@ -3479,6 +4344,40 @@ func (c *Client) VoidAnEnvelopeWithBody(ctx context.Context, id openapi_types.UU
 // Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
 func (c *Client) VoidAnEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVoidAnEnvelopeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEvents Read events
+//
+// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+//
+// Corresponds with GET /v1/events (the `ListEvents` operationId).
+func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamEvents Receive events as they happen
+//
+// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+//
+// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
+func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4111,15 +5010,26 @@ func NewAddADocumentInTheConsoleRequestWithBody(server string, id openapi_types.
 
 	if params != nil {
 
-		if params.IdempotencyKey != nil {
+		if params.XDocumentPassword != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("Idempotency-Key", headerParam0)
+			req.Header.Set("X-Document-Password", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
 	}
@@ -5592,15 +6502,26 @@ func NewCreateAnEnvelopeRequestWithBody(server string, params *CreateAnEnvelopeP
 
 	if params != nil {
 
-		if params.IdempotencyKey != nil {
+		if params.XDocumentPassword != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("Idempotency-Key", headerParam0)
+			req.Header.Set("X-Document-Password", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
 	}
@@ -5625,6 +6546,47 @@ func NewGetAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Reques
 	}
 
 	operationPath := fmt.Sprintf("/v1/envelopes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDownloadAnAttachmentRequest constructs an http.Request for the DownloadAnAttachment method
+func NewDownloadAnAttachmentRequest(server string, id openapi_types.UUID, aid openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "aid", aid, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/attachments/%s", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -5741,6 +6703,69 @@ func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, par
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Tags != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tags", *params.Tags, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Form != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "form", *params.Form, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FormRole != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "formRole", *params.FormRole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ActiveContent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "activeContent", *params.ActiveContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
@@ -5750,17 +6775,149 @@ func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, par
 
 	if params != nil {
 
-		if params.IdempotencyKey != nil {
+		if params.XDocumentPassword != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("Idempotency-Key", headerParam0)
+			req.Header.Set("X-Document-Password", headerParam0)
 		}
 
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPrepareADocumentRequest calls the generic PrepareADocument builder with application/json body
+func NewPrepareADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPrepareADocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
+}
+
+// NewPrepareADocumentRequestWithBody constructs an http.Request for the PrepareADocument method, with any body, and a specified content type
+func NewPrepareADocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s/prepare", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XDocumentPassword != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Document-Password", headerParam0)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewSuggestFieldsRequest constructs an http.Request for the SuggestFields method
+func NewSuggestFieldsRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s/suggestions", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -5952,6 +7109,40 @@ func NewAddASignerRequestWithBody(server string, id openapi_types.UUID, params *
 	return req, nil
 }
 
+// NewGetEnteredValuesRequest constructs an http.Request for the GetEnteredValues method
+func NewGetEnteredValuesRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/values", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewVoidAnEnvelopeRequest calls the generic VoidAnEnvelope builder with application/json body
 func NewVoidAnEnvelopeRequest(server string, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6007,6 +7198,177 @@ func NewVoidAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, para
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListEventsRequest constructs an http.Request for the ListEvents method
+func NewListEventsRequest(server string, params *ListEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", *params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamEventsRequest constructs an http.Request for the StreamEvents method
+func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/events/stream")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", *params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: "uuid"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
 		}
 
 	}
@@ -6620,6 +7982,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
 	GetAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAnEnvelopeResponse, error)
 
+	// DownloadAnAttachmentWithResponse Download an attachment
+	//
+	// A file that a signer signed with.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
+	DownloadAnAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAnAttachmentResponse, error)
+
 	// DownloadADocumentWithResponse Download a document
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6633,6 +8004,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 	UploadADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadADocumentResponse, error)
+
+	// PrepareADocumentWithBodyWithResponse Prepare a document anew
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+	PrepareADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error)
+
+	// PrepareADocumentWithResponse Prepare a document anew
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+	PrepareADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error)
+
+	// SuggestFieldsWithResponse Suggest fields
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
+	SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error)
 
 	// AddAFieldWithBodyWithResponse Add a field
 	//
@@ -6676,6 +8068,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
 	AddASignerWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*AddASignerResponse, error)
 
+	// GetEnteredValuesWithResponse Get what signers entered
+	//
+	// By the names of the fields; null before the signer of a field has signed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
+	GetEnteredValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnteredValuesResponse, error)
+
 	// VoidAnEnvelopeWithBodyWithResponse Void an envelope
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -6689,6 +8090,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
 	VoidAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeResponse, error)
+
+	// ListEventsWithResponse Read events
+	//
+	// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/events (the `ListEvents` operationId).
+	ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
+
+	// StreamEventsWithResponse Receive events as they happen
+	//
+	// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
+	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
 	// VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
 	//
@@ -8351,6 +9770,40 @@ func (r GetAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
+type DownloadAnAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadAnAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadAnAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadAnAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadAnAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DownloadADocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8420,6 +9873,88 @@ func (r UploadADocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UploadADocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PrepareADocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PrepareADocumentResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PrepareADocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PrepareADocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PrepareADocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PrepareADocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SuggestFieldsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Suggestions
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SuggestFieldsResponse) GetJSON200() *Suggestions {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r SuggestFieldsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SuggestFieldsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SuggestFieldsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SuggestFieldsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8549,6 +10084,47 @@ func (r AddASignerResponse) ContentType() string {
 	return ""
 }
 
+type GetEnteredValuesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *map[string]*EnteredValue
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEnteredValuesResponse) GetJSON200() *map[string]*EnteredValue {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEnteredValuesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEnteredValuesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEnteredValuesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEnteredValuesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type VoidAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8584,6 +10160,81 @@ func (r VoidAnEnvelopeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VoidAnEnvelopeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEventsResponse) GetJSON200() *EventPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StreamEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamEventsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9473,6 +11124,21 @@ func (c *ClientWithResponses) GetAnEnvelopeWithResponse(ctx context.Context, id 
 	return ParseGetAnEnvelopeResponse(rsp)
 }
 
+// DownloadAnAttachmentWithResponse Download an attachment
+//
+// A file that a signer signed with.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
+func (c *ClientWithResponses) DownloadAnAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAnAttachmentResponse, error) {
+	rsp, err := c.DownloadAnAttachment(ctx, id, aid, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadAnAttachmentResponse(rsp)
+}
+
 // DownloadADocumentWithResponse Download a document
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9497,6 +11163,45 @@ func (c *ClientWithResponses) UploadADocumentWithBodyWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseUploadADocumentResponse(rsp)
+}
+
+// PrepareADocumentWithBodyWithResponse Prepare a document anew
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+func (c *ClientWithResponses) PrepareADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error) {
+	rsp, err := c.PrepareADocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePrepareADocumentResponse(rsp)
+}
+
+// PrepareADocumentWithResponse Prepare a document anew
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
+func (c *ClientWithResponses) PrepareADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error) {
+	rsp, err := c.PrepareADocument(ctx, id, documentID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePrepareADocumentResponse(rsp)
+}
+
+// SuggestFieldsWithResponse Suggest fields
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
+func (c *ClientWithResponses) SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error) {
+	rsp, err := c.SuggestFields(ctx, id, documentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSuggestFieldsResponse(rsp)
 }
 
 // AddAFieldWithBodyWithResponse Add a field
@@ -9577,6 +11282,21 @@ func (c *ClientWithResponses) AddASignerWithResponse(ctx context.Context, id ope
 	return ParseAddASignerResponse(rsp)
 }
 
+// GetEnteredValuesWithResponse Get what signers entered
+//
+// By the names of the fields; null before the signer of a field has signed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
+func (c *ClientWithResponses) GetEnteredValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnteredValuesResponse, error) {
+	rsp, err := c.GetEnteredValues(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEnteredValuesResponse(rsp)
+}
+
 // VoidAnEnvelopeWithBodyWithResponse Void an envelope
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9601,6 +11321,36 @@ func (c *ClientWithResponses) VoidAnEnvelopeWithResponse(ctx context.Context, id
 		return nil, err
 	}
 	return ParseVoidAnEnvelopeResponse(rsp)
+}
+
+// ListEventsWithResponse Read events
+//
+// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/events (the `ListEvents` operationId).
+func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error) {
+	rsp, err := c.ListEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEventsResponse(rsp)
+}
+
+// StreamEventsWithResponse Receive events as they happen
+//
+// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
+func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error) {
+	rsp, err := c.StreamEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamEventsResponse(rsp)
 }
 
 // VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
@@ -10654,6 +12404,22 @@ func ParseGetAnEnvelopeResponse(rsp *http.Response) (*GetAnEnvelopeResponse, err
 	return response, nil
 }
 
+// ParseDownloadAnAttachmentResponse parses an HTTP response from a DownloadAnAttachmentWithResponse call
+func ParseDownloadAnAttachmentResponse(rsp *http.Response) (*DownloadAnAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadAnAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
 // ParseDownloadADocumentResponse parses an HTTP response from a DownloadADocumentWithResponse call
 func ParseDownloadADocumentResponse(rsp *http.Response) (*DownloadADocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10686,6 +12452,58 @@ func ParseUploadADocumentResponse(rsp *http.Response) (*UploadADocumentResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest UploadedDocument
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePrepareADocumentResponse parses an HTTP response from a PrepareADocumentWithResponse call
+func ParsePrepareADocumentResponse(rsp *http.Response) (*PrepareADocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PrepareADocumentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSuggestFieldsResponse parses an HTTP response from a SuggestFieldsWithResponse call
+func ParseSuggestFieldsResponse(rsp *http.Response) (*SuggestFieldsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SuggestFieldsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Suggestions
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -10774,6 +12592,35 @@ func ParseAddASignerResponse(rsp *http.Response) (*AddASignerResponse, error) {
 	return response, nil
 }
 
+// ParseGetEnteredValuesResponse parses an HTTP response from a GetEnteredValuesWithResponse call
+func ParseGetEnteredValuesResponse(rsp *http.Response) (*GetEnteredValuesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEnteredValuesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest map[string]*EnteredValue
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
+}
+
 // ParseVoidAnEnvelopeResponse parses an HTTP response from a VoidAnEnvelopeWithResponse call
 func ParseVoidAnEnvelopeResponse(rsp *http.Response) (*VoidAnEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -10795,6 +12642,48 @@ func ParseVoidAnEnvelopeResponse(rsp *http.Response) (*VoidAnEnvelopeResponse, e
 		}
 		response.JSON200 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseListEventsResponse parses an HTTP response from a ListEventsWithResponse call
+func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStreamEventsResponse parses an HTTP response from a StreamEventsWithResponse call
+func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
 	}
 
 	return response, nil

@@ -1,6 +1,8 @@
 import { CountersignError, EndedError } from "./errors.js";
 import type { components, paths } from "./schema.js";
+import { blocks } from "./stream.js";
 import { type Body, type Options, sleep, Transport } from "./transport.js";
+import type { WebhookEvent } from "./webhook.js";
 
 export type Schemas = components["schemas"];
 export type Envelope = Schemas["Envelope"];
@@ -27,6 +29,14 @@ export type CallInit<M extends Method, P extends keyof paths> = CallOptions & {
   query?: Parameters<Operation<M, P>, "query">;
   body?: JsonBody<Operation<M, P>>;
 };
+
+export interface EventOptions extends CallOptions {
+  /** Those that follow the event of this id. */
+  after?: string;
+  /** For readEvents without after: leaves out what is older. */
+  since?: Date;
+  event?: Schemas["WebhookEventName"];
+}
 
 const firstPoll = 1_000;
 const maxPoll = 15_000;
@@ -104,6 +114,63 @@ export class Countersign {
       for (const e of data) if (!seen.has(e.id)) yield e;
       if (data.length < pageSize) return;
       seen = new Set(data.map((e) => e.id));
+    }
+  }
+
+  /**
+   * The events that there are, oldest first: without after from the oldest that the service keeps. Whoever remembers the id of the
+   * last one and names it the next time misses none and gets none twice.
+   */
+  async *readEvents(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
+    let { after } = options;
+    for (;;) {
+      const query = { limit: 500, ...(after ? { cursor: after } : options.since ? { since: options.since.toISOString() } : {}), ...(options.event ? { event: options.event } : {}) };
+      const page = await this.call("get", "/v1/events", { ...options, query });
+      yield* page.data;
+      if (page.nextCursor) after = page.nextCursor;
+      if (!page.hasMore) return;
+    }
+  }
+
+  /**
+   * Events as they happen, without after from now on. What breaks is connected again from the last event, so that none is missed or
+   * given twice. It ends with its signal, and throws what the service refuses: cursor_expired if it was away for too long.
+   */
+  async *follow(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
+    let { after } = options;
+    if (!after) {
+      for (let page; !page || page.hasMore; ) { // selects none, and tells where to go on
+        page = await this.call("get", "/v1/events", { ...options, query: { since: new Date(Date.now() + 86_400_000).toISOString() } });
+        after = page.nextCursor ?? undefined;
+      }
+    }
+    const { since: _, ...rest } = options;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        if (!after) { // there was no event when it began: all that there are now came since
+          for await (const e of this.readEvents(rest)) {
+            after = e.id;
+            attempt = 0;
+            yield e;
+          }
+          if (!after) {
+            await sleep(firstPoll, options.signal);
+            attempt = -1;
+            continue;
+          }
+        }
+        const res = await this.send("get", "/v1/events/stream", { ...rest, query: options.event ? { event: options.event } : {} }, { Accept: "text/event-stream", "Last-Event-ID": after });
+        for await (const block of blocks(res.body!)) {
+          if (block.id) after = block.id;
+          if (!block.data) continue;
+          attempt = 0;
+          yield JSON.parse(block.data) as WebhookEvent;
+        }
+        attempt = 0;
+      } catch (err) {
+        if (options.signal?.aborted || (err instanceof CountersignError && err.status < 500 && err.status !== 429)) throw err;
+      }
+      await sleep(Math.min(250 * 2 ** Math.min(attempt, 5), 8_000), options.signal);
     }
   }
 

@@ -1,0 +1,243 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+const (
+	defaultEvents = 100
+	maxEvents     = 500
+	// streamPoll is how often a stream looks for new events.
+	streamPoll = time.Second
+	// streamSilence is how long a stream says nothing before it sends a comment, so that proxies keep it open.
+	streamSilence = 15 * time.Second
+	// streamWrite is how long a client may take for what it is sent.
+	streamWrite = 30 * time.Second
+	// streamLimit ends a stream, upon which its client comes again with its credential.
+	streamLimit = 15 * time.Minute
+	// maxStreams is how many streams an app may have open, in each process.
+	maxStreams = 20
+)
+
+// listEvents answers a page of the app's events, oldest first.
+func (s *Server) listEvents(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	q := s.eventQuery(c, p, app)
+	q.Limit = query(c, p, "limit", defaultEvents, maxEvents)
+	if since, given := c.GetQuery("since"); given {
+		var err error
+		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
+			p.Add("since", "must be a time such as 2026-11-21T07:00:00Z")
+		}
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	page, err := s.Store.Events(c.Request.Context(), q)
+	if err != nil {
+		return err
+	}
+	data := make([]json.RawMessage, 0, len(page.Events))
+	for _, ev := range page.Events {
+		data = append(data, ev.Body)
+	}
+	var next *uuid.UUID
+	if page.Cursor != uuid.Nil {
+		next = &page.Cursor
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "nextCursor": next, "hasMore": page.More})
+	return nil
+}
+
+// eventQuery reads which events are asked for.
+func (s *Server) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
+	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
+	if text, given := c.GetQuery("cursor"); given {
+		q.After = eventID(p, "cursor", text)
+	}
+	if name, given := c.GetQuery("event"); given {
+		q.Name = models.EventName(name)
+		if !q.Name.IsWebhookEvent() {
+			p.Add("event", "is not a webhook event")
+		}
+	}
+	return q
+}
+
+// eventID reads the id of an event.
+func eventID(p models.Problems, name, text string) uuid.UUID {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 || id == uuid.Nil {
+		p.Add(name, "must be the id of an event")
+	}
+	return id
+}
+
+// streamEvents sends the app's events as they happen, as server-sent events: from
+// Last-Event-ID or cursor on, else from now on.
+func (s *Server) streamEvents(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	q := s.eventQuery(c, p, app)
+	q.Limit = defaultEvents
+	if last := c.GetHeader("Last-Event-ID"); last != "" {
+		q.After = eventID(p, "Last-Event-ID", last)
+	}
+	q.Latest = q.After == uuid.Nil
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if !s.streams.open(app.ID) {
+		return &models.Error{
+			Kind: models.KindRateLimited, Code: "too_many_streams", RetryAfter: streamPoll,
+			Message: fmt.Sprintf("An app may have %d streams of events open; close one first.", maxStreams),
+		}
+	}
+	defer s.streams.close(app.ID)
+	page, err := s.Store.Events(c.Request.Context(), q) // before the answer begins, so that a refusal can be one
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Type", "text/event-stream; charset=utf-8")
+	c.Header("X-Accel-Buffering", "no")
+	c.Status(http.StatusOK)
+	out := eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.Now}
+	if c.Request.Method == http.MethodHead {
+		return nil
+	}
+	if err := out.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil //nolint:nilerr // the client has gone
+	}
+	// What fails from here on ends the stream: the client comes again from the last event that it got.
+	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
+		s.log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
+	}
+	return nil
+}
+
+// follow sends page and what comes after it, until the client goes, the process
+// stops or the stream has lasted its time.
+func (s *Server) follow(ctx context.Context, out eventStream, q store.EventQuery, page *store.EventPage) error {
+	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
+	end := time.NewTimer(s.StreamLimit)
+	defer end.Stop()
+	ticker := time.NewTicker(streamPoll)
+	defer ticker.Stop()
+	if err := out.send("retry: 1000\n\n"); err != nil {
+		return err
+	}
+	quiet := time.Duration(0)
+	sent := q.After
+	for {
+		if err := out.sendPage(page, sent); err != nil {
+			return err
+		}
+		if len(page.Events) > 0 || page.Cursor != sent {
+			quiet = 0
+		}
+		sent = page.Cursor
+		q.After, q.Latest = page.Cursor, page.Cursor == uuid.Nil && q.Latest
+		if !page.More {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-s.Stopping:
+				return nil
+			case <-end.C:
+				return nil
+			case <-ticker.C:
+			}
+			if quiet += streamPoll; quiet >= streamSilence {
+				quiet = 0
+				if err := out.send(": \n\n"); err != nil {
+					return err
+				}
+			}
+		}
+		q.Latest = false // an app that had no events yet: all that come are new
+		var err error
+		if page, err = s.Store.Events(ctx, q); err != nil {
+			return err
+		}
+	}
+}
+
+// errStreamWrite says that the client did not take what it was sent.
+var errStreamWrite = errors.New("the client does not read")
+
+// eventStream writes server-sent events.
+type eventStream struct {
+	*http.ResponseController
+
+	w   http.ResponseWriter
+	now func() time.Time
+}
+
+// sendPage sends events, and the id to go on from where none was selected. An id
+// without data is no event for the client, and moves its Last-Event-ID.
+func (o eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
+	var b bytes.Buffer
+	for _, ev := range page.Events {
+		fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, ev.Name, ev.Body)
+		sent = ev.ID
+	}
+	if page.Cursor != sent {
+		fmt.Fprintf(&b, "id: %s\n\n", page.Cursor)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return o.send(b.String())
+}
+
+func (o eventStream) send(text string) error {
+	if err := o.SetWriteDeadline(o.now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("%w: %w", errStreamWrite, err)
+	}
+	if _, err := o.w.Write([]byte(text)); err != nil {
+		return fmt.Errorf("%w: %w", errStreamWrite, err)
+	}
+	if err := o.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("%w: %w", errStreamWrite, err)
+	}
+	return nil
+}
+
+// openStreams counts the streams of each app.
+type openStreams struct {
+	mu sync.Mutex
+	n  map[uuid.UUID]int
+}
+
+func (o *openStreams) open(app uuid.UUID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n[app] >= maxStreams {
+		return false
+	}
+	if o.n == nil {
+		o.n = make(map[uuid.UUID]int)
+	}
+	o.n[app]++
+	return true
+}
+
+func (o *openStreams) close(app uuid.UUID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n[app]--; o.n[app] == 0 {
+		delete(o.n, app)
+	}
+}

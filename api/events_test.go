@@ -1,0 +1,329 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/models"
+	"countersign/store"
+)
+
+// readAll reads an app's events to the end, limit at a time, from a cursor on.
+func readAll(c *client, cursor string, limit int, more string) (events []object, next string) {
+	c.t.Helper()
+	for next = cursor; ; {
+		path := fmt.Sprintf("/v1/events?limit=%d%s", limit, more)
+		if next != "" {
+			path += "&cursor=" + next
+		}
+		a := c.get(path).want(200)
+		for _, e := range a.body["data"].([]any) {
+			events = append(events, e.(object))
+		}
+		next, _ = a.body["nextCursor"].(string)
+		if a.body["hasMore"] == false {
+			return events, next
+		}
+	}
+}
+
+func eventNames(events []object) (names []string) {
+	for _, e := range events {
+		names = append(names, e["event"].(string))
+	}
+	return names
+}
+
+func TestEventsAreReadInOrder(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		a := c.get("/v1/events").want(200)
+		require.Empty(t, a.body["data"])
+		require.Nil(t, a.body["nextCursor"])
+
+		e, _ := c.sent(contract())
+		c.post("/v1/envelopes/"+e.str("id")+"/void", object{"reason": "No."}).want(200)
+		want := []string{"envelope.created", "envelope.sent", "envelope.voided"}
+		events, cursor := readAll(c, "", 100, "")
+		require.Equal(t, want, eventNames(events), "although nobody subscribed")
+		require.Equal(t, cursor, events[2]["id"])
+		one, _ := readAll(c, "", 1, "")
+		require.Equal(t, events, one, "one at a time as well")
+		none, same := readAll(c, cursor, 100, "")
+		require.Empty(t, none)
+		require.Equal(t, cursor, same)
+
+		// They are what webhooks are told.
+		data := events[2]["data"].(object)
+		require.Equal(t, e.str("id"), data["envelopeId"])
+		require.Equal(t, "voided", data["status"])
+		require.Equal(t, "No.", data["reason"])
+
+		// A filter leaves out, and its cursor goes on all the same.
+		sent, after := readAll(c, "", 100, "&event=envelope.sent")
+		require.Equal(t, []string{"envelope.sent"}, eventNames(sent))
+		require.Equal(t, cursor, after)
+		none, _ = readAll(c, after, 100, "&event=envelope.sent")
+		require.Empty(t, none)
+
+		// since
+		s.clock.advance(time.Hour)
+		since := s.clock.now().Format(time.RFC3339)
+		c.sent(contract())
+		late, _ := readAll(c, "", 100, "&since="+since)
+		require.Equal(t, want[:2], eventNames(late))
+		none, _ = readAll(c, "", 100, "&since="+s.clock.now().Add(time.Hour).Format(time.RFC3339))
+		require.Empty(t, none)
+	})
+}
+
+func TestEventsOfOthers(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.sent(contract())
+		mine, cursor := readAll(c, "", 100, "")
+		require.Len(t, mine, 2)
+
+		other := s.other(t)
+		theirs, _ := readAll(other, "", 100, "")
+		require.Empty(t, theirs)
+		other.get("/v1/events?cursor="+cursor).refused(410, "cursor_expired")
+		other.head = http.Header{"Last-Event-Id": {cursor}}
+		other.get("/v1/events/stream").refused(410, "cursor_expired")
+
+		// A client for some tenants reads those of its tenants, and goes on past the rest.
+		app, _, err := s.store.CreateApp(t.Context(), "Narrow", models.PlanPro, nil)
+		require.NoError(t, err)
+		token, err := s.cfg.Tokens.IssueAccess(app.ID)
+		require.NoError(t, err)
+		narrow := &client{t: t, s: s, token: token}
+		narrow.sent(contract())
+		all, cursor := readAll(narrow, "", 100, "")
+		require.Len(t, all, 2)
+		tenants := []string{"globex"}
+		_, err = s.store.UpdateApp(t.Context(), app.ID, store.AppChange{Tenants: &tenants})
+		require.NoError(t, err)
+		s.clock.advance(2 * time.Second) // what is remembered of the app is forgotten
+		visible, end := readAll(narrow, "", 100, "")
+		require.Empty(t, visible)
+		require.Equal(t, cursor, end)
+	})
+}
+
+// TestEventsAreNeverMissed: many write while a reader follows; each event arrives
+// once, although commits come in another order than their insertions.
+func TestEventsAreNeverMissed(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		const writers, each = 8, 6
+		done := make(chan struct{})
+		for range writers {
+			c := s.client(t)
+			go func() {
+				defer func() { done <- struct{}{} }()
+				for range each {
+					c.sent(contract())
+				}
+			}()
+		}
+		reader := s.client(t)
+		seen := map[string]int{}
+		lastOf := map[string]string{} // the last event of each envelope
+		cursor := ""
+		left := writers
+		for {
+			select {
+			case <-done:
+				left--
+			default:
+			}
+			ended := left == 0
+			var events []object
+			events, cursor = readAll(reader, cursor, 7, "")
+			for _, e := range events {
+				seen[e["id"].(string)]++
+				id := e["envelopeId"].(string)
+				if e["event"] == "envelope.sent" {
+					require.Equal(t, "envelope.created", lastOf[id], "an envelope's events keep their order")
+				}
+				lastOf[id] = e["event"].(string)
+			}
+			if ended {
+				break
+			}
+		}
+		require.Len(t, seen, 2*writers*each)
+		for id, n := range seen {
+			require.Equal(t, 1, n, id)
+		}
+		again, _ := readAll(reader, "", 500, "")
+		require.Len(t, again, len(seen), "and a second reader reads the same")
+	})
+}
+
+func TestOldEvents(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.sent(contract())
+		old, last := readAll(c, "", 100, "")
+		require.Len(t, old, 2)
+		const day = 24 * time.Hour
+		s.clock.advance(32 * day)
+		c = s.client(t)
+		none, cursor := readAll(c, last, 100, "")
+		require.Empty(t, none)
+		require.Equal(t, last, cursor, "nothing followed it, so nothing was missed")
+		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		none, _ = readAll(c, last, 100, "")
+		require.Empty(t, none, "the newest stays for those who hold its id")
+		c.get("/v1/events?cursor="+old[0]["id"].(string)).refused(410, "cursor_expired")
+
+		c.sent(contract())
+		fresh, _ := readAll(c, last, 100, "")
+		require.Len(t, fresh, 2)
+		s.clock.advance(32 * day)
+		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		c = s.client(t)
+		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
+		c.get("/v1/events?cursor="+fresh[0]["id"].(string)).refused(410, "cursor_expired")
+		none, _ = readAll(c, fresh[1]["id"].(string), 100, "")
+		require.Empty(t, none)
+		c.get("/v1/events?cursor="+uuid.NewString()).refused(410, "cursor_expired")
+	})
+}
+
+// What was never read is deleted too, and whoever reads then learns of the gap.
+func TestOldEventsThatNobodyRead(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.sent(contract())
+		_, last := readAll(c, "", 100, "")
+		c.sent(contract()) // not read
+		s.clock.advance(32 * 24 * time.Hour)
+		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		c = s.client(t)
+		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
+		events, next := readAll(c, "", 100, "")
+		require.Empty(t, events)
+		require.NotEmpty(t, next)
+		c.sent(contract())
+		events, _ = readAll(c, next, 100, "")
+		require.Len(t, events, 2)
+	})
+}
+
+// stream reads a stream until it has n events or ends.
+func stream(t *testing.T, s *service, token, last string, query string, n int) (ids, names []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/events/stream"+query, http.NoBody)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	require.Equal(t, 200, res.StatusCode)
+	require.Contains(t, res.Header.Get("Content-Type"), "text/event-stream")
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			ids = append(ids, value)
+		case "event":
+			names = append(names, value)
+		case "data":
+			require.True(t, json.Valid([]byte(value)))
+			if len(names) == n {
+				return ids, names
+			}
+		}
+	}
+	return ids, names
+}
+
+func TestEventStream(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.sent(contract())
+		_, last := readAll(c, "", 100, "")
+		ids, names := stream(t, s, c.token, "", "", 1)
+		require.Empty(t, names, "what was before is not sent again")
+		require.Equal(t, []string{last}, ids, "but where to go on is")
+
+		long := s.cfg
+		long.StreamLimit = time.Minute
+		h, err := api.New(long)
+		require.NoError(t, err)
+		s.Config.Handler = h
+		made := make(chan struct{})
+		go func() { defer close(made); c.sent(contract()) }()
+		ids, names = stream(t, s, c.token, last, "", 2)
+		<-made
+		both := []string{"envelope.created", "envelope.sent"}
+		require.Equal(t, both, names)
+		_, names = stream(t, s, c.token, last, "?event=envelope.sent", 1)
+		require.Equal(t, both[1:], names)
+		_, names = stream(t, s, c.token, ids[0], "", 1)
+		require.Equal(t, both[1:], names, "it goes on after the last id")
+		_, names = stream(t, s, c.token, "", "?cursor="+last, 2)
+		require.Equal(t, both, names)
+
+		c.head = http.Header{"Last-Event-Id": {"x"}}
+		c.get("/v1/events/stream").refused(400, "validation_error")
+		nobody := &client{t: t, s: s}
+		nobody.get("/v1/events/stream").want(401)
+		nobody.get("/v1/events").want(401)
+	})
+}
+
+func TestStreamsOfAnAppAreBounded(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	long := s.cfg
+	long.StreamLimit = time.Minute
+	stop := make(chan struct{})
+	long.Stopping = stop
+	h, err := api.New(long)
+	require.NoError(t, err)
+	s.Config.Handler = h
+	c := s.client(t)
+	var open []*http.Response
+	for range 20 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/events/stream", http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+c.token)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, 200, res.StatusCode)
+		open = append(open, res)
+	}
+	a := c.get("/v1/events/stream").refused(429, "too_many_streams")
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	close(stop) // the process ends, and so do they
+	for _, res := range open {
+		_, err := bufio.NewReader(res.Body).ReadString(0)
+		require.ErrorContains(t, err, "EOF")
+		require.NoError(t, res.Body.Close())
+	}
+	c.get("/v1/events/stream").want(200)
+}

@@ -1,0 +1,229 @@
+package countersign
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/clients/go/api"
+)
+
+// EventOptions say which events are read.
+type EventOptions struct {
+	After uuid.UUID // those that follow this event; uuid.Nil: see Events and Follow
+	Since time.Time // for Events without After: leaves out what is older
+	Name  api.WebhookEventName
+}
+
+// EventRecord is an event as it was read.
+type EventRecord struct {
+	*Event
+
+	Raw json.RawMessage // the body that webhooks are sent
+}
+
+// ReadEvents reads the events that there are, oldest first: without After from the
+// oldest that the service keeps. Whoever remembers the ID of the last one and names
+// it the next time misses none and gets none twice.
+func (c *Client) ReadEvents(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
+	return func(yield func(EventRecord, error) bool) {
+		limit := 500
+		params := &api.ListEventsParams{Limit: &limit}
+		if o.After != uuid.Nil {
+			params.Cursor = &o.After
+		}
+		if !o.Since.IsZero() && o.After == uuid.Nil {
+			params.Since = &o.Since
+		}
+		if o.Name != "" {
+			params.Event = &o.Name
+		}
+		for {
+			page, err := c.eventPage(ctx, params)
+			if err != nil {
+				yield(EventRecord{}, err)
+				return
+			}
+			for _, e := range page.events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			params.Cursor, params.Since = page.next, nil
+			if !page.more {
+				return
+			}
+		}
+	}
+}
+
+type eventPage struct {
+	events []EventRecord
+	next   *uuid.UUID
+	more   bool
+}
+
+func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) (*eventPage, error) {
+	res, err := c.API.ListEventsWithResponse(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := answered(res.JSON200, res); err != nil {
+		return nil, err
+	}
+	var raw struct{ Data []json.RawMessage }
+	if err := json.Unmarshal(res.Body, &raw); err != nil {
+		return nil, fmt.Errorf("countersign: read events: %w", err)
+	}
+	page := &eventPage{next: res.JSON200.NextCursor, more: res.JSON200.HasMore}
+	for i := range res.JSON200.Data {
+		page.events = append(page.events, EventRecord{Event: &res.JSON200.Data[i], Raw: raw.Data[i]})
+	}
+	return page, nil
+}
+
+// streamSilence is how long a stream may say nothing: the service sends something
+// every 15 seconds.
+const streamSilence = 45 * time.Second
+
+// Follow receives events as they happen, without After from now on. What breaks is
+// connected again from the last event, so that none is missed or given twice. It
+// ends with ctx, and with what the service refuses: *Error with the code
+// cursor_expired if it was away for too long.
+func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
+	return func(yield func(EventRecord, error) bool) {
+		if o.After == uuid.Nil {
+			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))} // selects none, and tells where to go on
+			page, err := c.eventPage(ctx, future)
+			for err == nil && page.more {
+				page, err = c.eventPage(ctx, future)
+			}
+			if err != nil {
+				yield(EventRecord{}, err)
+				return
+			}
+			if page.next != nil {
+				o.After = *page.next
+			}
+		}
+		o.Since = time.Time{}
+		stopped := errors.New("the caller has enough")
+		for attempt := 0; ; attempt++ {
+			got := false
+			err := c.followOnce(ctx, &o, func(e EventRecord) error {
+				got = true
+				if !yield(e, nil) {
+					return stopped
+				}
+				return nil
+			})
+			var refused *Error
+			switch {
+			case errors.Is(err, stopped):
+				return
+			case ctx.Err() != nil:
+				yield(EventRecord{}, ctx.Err())
+				return
+			case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
+				yield(EventRecord{}, err)
+				return
+			}
+			if got || err == nil {
+				attempt = 0
+			}
+			if sleep(ctx, min(firstBackoff<<min(attempt, 5), maxBackoff)) != nil {
+				yield(EventRecord{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// followOnce reads what was missed, where no event is known yet, and then one
+// stream to its end. It keeps o.After up to date.
+func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
+	if o.After == uuid.Nil { // there was no event when it began: all that there are now came since
+		for e, err := range c.ReadEvents(ctx, *o) {
+			if err != nil {
+				return err
+			}
+			o.After = e.ID
+			if err := take(e); err != nil {
+				return err
+			}
+		}
+		if o.After == uuid.Nil {
+			return sleep(ctx, time.Second)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	params := &api.StreamEventsParams{LastEventID: &o.After}
+	if o.Name != "" {
+		params.Event = &o.Name
+	}
+	res, err := c.API.StreamEvents(ctx, params)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }() // read only
+	silence := time.AfterFunc(streamSilence, cancel)
+	defer silence.Stop()
+	return readStream(res.Body, func(id string, data []byte) error {
+		silence.Reset(streamSilence)
+		var e EventRecord
+		if len(data) > 0 {
+			e = EventRecord{Event: &Event{}, Raw: data}
+			if err := json.Unmarshal(data, e.Event); err != nil {
+				return fmt.Errorf("countersign: read an event: %w", err)
+			}
+		}
+		if known, err := uuid.Parse(id); err == nil {
+			o.After = known
+		}
+		if e.Event == nil {
+			return nil
+		}
+		return take(e)
+	})
+}
+
+// maxStreamLine bounds a line of a stream.
+const maxStreamLine = 4 << 20
+
+// readStream reads server-sent events. take gets the last id and the data of each
+// block; data is empty for a comment and for an id alone.
+func readStream(r io.Reader, take func(id string, data []byte) error) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxStreamLine)
+	var id string
+	var data []byte
+	for lines.Scan() {
+		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch {
+		case len(lines.Bytes()) == 0: // the end of a block: only now is it whole
+			if err := take(id, data); err != nil {
+				return err
+			}
+			data = nil
+		case string(name) == "id":
+			id = string(value)
+		case string(name) == "data":
+			if data != nil {
+				data = append(data, '\n')
+			}
+			data = append(data, value...)
+		}
+	}
+	return lines.Err()
+}

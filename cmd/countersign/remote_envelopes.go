@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+type statusCommand struct {
+	remote
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
+}
+
+// Run shows an envelope with its signers and what happened.
+func (s statusCommand) Run(ctx context.Context) error {
+	c, _, err := s.client()
+	if err != nil {
+		return err
+	}
+	e, err := c.Envelope(ctx, s.ID)
+	if err != nil {
+		return coded(err)
+	}
+	if s.JSON {
+		return printJSON(e)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n\n", e.ID, e.Status, plain(e.Subject))
+	for _, v := range e.Signers {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", v.Status, plain(&v.Name), plain(&v.Email))
+	}
+	_, _ = fmt.Fprintln(w)
+	for _, ev := range e.AuditLog {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", ev.Timestamp.UTC().Format(time.DateTime), plain(&ev.Event), plain(&ev.Actor))
+	}
+	return w.Flush()
+}
+
+type listCommand struct {
+	remote
+
+	Status string `help:"draft, sent, in_progress, completed, declined, voided or expired." placeholder:"STATUS"`
+	Limit  int    `help:"How many at most." default:"50"`
+}
+
+// Run lists envelopes, newest first.
+func (l listCommand) Run(ctx context.Context) error {
+	c, in, err := l.client()
+	if err != nil {
+		return err
+	}
+	tenant, err := neededTenant(in)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	n := 0
+	for e, err := range c.Envelopes(ctx, countersign.ListOptions{TenantID: tenant, Status: api.EnvelopeStatus(l.Status)}) {
+		if err != nil {
+			return coded(err)
+		}
+		if n++; n > l.Limit {
+			break
+		}
+		if l.JSON {
+			err = printJSON(e)
+		} else {
+			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, e.Status, e.CreatedAt.UTC().Format(time.DateTime), plain(e.Subject))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+type remindCommand struct {
+	remote
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
+}
+
+// Run sends a new link to everyone whose turn it is.
+func (r remindCommand) Run(ctx context.Context) error {
+	c, _, err := r.client()
+	if err != nil {
+		return err
+	}
+	e, err := c.Envelope(ctx, r.ID)
+	if err != nil {
+		return coded(err)
+	}
+	var reminded []string
+	for _, v := range e.Signers {
+		if v.Status != api.SignerStatusSent && v.Status != api.SignerStatusViewed {
+			continue
+		}
+		if err := c.Remind(ctx, e.ID, v.ID); err != nil {
+			return coded(err)
+		}
+		reminded = append(reminded, v.ID.String())
+		if !r.JSON {
+			if err := say("reminded  %s  %s", plain(&v.Name), plain(&v.Email)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(reminded) == 0 {
+		return codedError{fmt.Errorf("nobody is awaited: the envelope is %s", e.Status), exitRefused}
+	}
+	if r.JSON {
+		return printJSON(map[string]any{"envelopeId": e.ID, "signerIds": reminded})
+	}
+	return nil
+}
+
+type voidCommand struct {
+	remote
+
+	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
+	Reason string    `help:"Why; signers are told."`
+	Yes    bool      `help:"Do not ask."`
+}
+
+// Run voids an envelope, which cannot be undone.
+func (v voidCommand) Run(ctx context.Context) error {
+	c, _, err := v.client()
+	if err != nil {
+		return err
+	}
+	if !v.Yes {
+		if !isTerminal(os.Stdin) {
+			return errors.New("this cannot be undone: confirm it with --yes")
+		}
+		_, _ = fmt.Fprintf(os.Stderr, "Void %s? It cannot be undone. Type yes: ", v.ID)
+		var answer string
+		if _, err := fmt.Scanln(&answer); err != nil || answer != "yes" {
+			return errors.New("not voided")
+		}
+	}
+	e, err := c.Void(ctx, v.ID, v.Reason)
+	if err != nil {
+		return coded(err)
+	}
+	if v.JSON {
+		return printJSON(e)
+	}
+	return say("%s  %s", e.ID, e.Status)
+}
+
+type downloadCommand struct {
+	remote
+
+	ID       uuid.UUID `arg:"" help:"Id of the envelope."`
+	Original bool      `help:"The document as it was uploaded, instead of the sealed one."`
+	Out      string    `help:"New file; - is standard output. Unless given: the id and .pdf." type:"path" placeholder:"FILE"`
+}
+
+// Run downloads the first document.
+func (d downloadCommand) Run(ctx context.Context) error {
+	c, _, err := d.client()
+	if err != nil {
+		return err
+	}
+	kind := countersign.Sealed
+	if d.Original {
+		kind = countersign.Original
+	}
+	path := d.Out
+	if path == "" {
+		path = d.ID.String() + ".pdf"
+	}
+	if err := save(ctx, c, d.ID, kind, path); err != nil || path == "-" {
+		return err
+	}
+	if d.JSON {
+		return printJSON(map[string]any{"envelopeId": d.ID, "file": path})
+	}
+	return say("%s", path)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+	"countersign/models"
+	"countersign/webhook"
+)
+
+// forwarder posts events to a local address, signed as webhooks are.
+type forwarder struct {
+	Forward string `help:"Address that events are posted to, signed as webhooks are, such as http://localhost:3000/hooks." placeholder:"URL"`
+	Secret  string `help:"Secret that signs; a new one unless given." env:"COUNTERSIGN_WEBHOOK_SECRET" placeholder:"SECRET"`
+}
+
+// forwardLimit is how long a receiver may take, as for webhooks.
+const forwardLimit = 10 * time.Second
+
+// prepare makes a secret where none was given, and says which.
+func (f *forwarder) prepare() error {
+	if f.Forward == "" || f.Secret != "" {
+		return nil
+	}
+	key := make([]byte, 24)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	f.Secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
+	_, err := fmt.Fprintf(os.Stderr, "Signed with %s\n", f.Secret)
+	return err
+}
+
+// post sends one event and returns what was answered.
+func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, forwardLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.Forward, bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("--forward: %w", err)
+	}
+	req.Header = webhook.StandardHeaders(id.String(), now(), body, []byte(f.Secret))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(webhook.SignatureHeader, webhook.Sign([]byte(f.Secret), body))
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return res.StatusCode, res.Body.Close()
+}
+
+// deliver posts an event, where that is asked for, and prints it.
+func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJSON bool) error {
+	told := ""
+	if f.Forward != "" {
+		status, err := f.post(ctx, e.ID, e.Raw)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			told = err.Error()
+		default:
+			told = fmt.Sprintf("%d %s", status, http.StatusText(status))
+		}
+	}
+	if asJSON {
+		return printJSON(e.Raw)
+	}
+	name := string(e.Event.Event)
+	return say("%s  %-22s %s  %s", e.CreatedAt.UTC().Format(time.DateTime), plain(&name), e.EnvelopeID, plain(&told))
+}
+
+type listenCommand struct {
+	remote
+	forwarder
+
+	Event string `help:"This event alone, such as envelope.completed." placeholder:"NAME"`
+	After string `help:"Begin after the event of this id, instead of now." placeholder:"ID"`
+}
+
+// Run receives events until it is interrupted.
+func (l *listenCommand) Run(ctx context.Context) error {
+	c, _, err := l.client()
+	if err != nil {
+		return err
+	}
+	o := countersign.EventOptions{Name: api.WebhookEventName(l.Event)}
+	if l.After != "" {
+		if o.After, err = uuid.Parse(l.After); err != nil {
+			return fmt.Errorf("--after %q is not the id of an event", l.After)
+		}
+	}
+	if err := l.prepare(); err != nil {
+		return err
+	}
+	for e, err := range c.Follow(ctx, o) {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // Ctrl-C is how it ends
+		}
+		if err != nil {
+			return coded(err)
+		}
+		if err := l.deliver(ctx, e, l.JSON); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type replayCommand struct {
+	remote
+	forwarder
+
+	Since time.Duration `help:"How far to go back." default:"1h"`
+	Event string        `help:"This event alone." placeholder:"NAME"`
+}
+
+// Run prints, and posts again, the events of the time before now.
+func (r *replayCommand) Run(ctx context.Context) error {
+	c, _, err := r.client()
+	if err != nil {
+		return err
+	}
+	if r.Since <= 0 {
+		return errors.New("--since must be a time such as 1h")
+	}
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	for e, err := range c.ReadEvents(ctx, countersign.EventOptions{Since: now().Add(-r.Since), Name: api.WebhookEventName(r.Event)}) {
+		if err != nil {
+			return coded(err)
+		}
+		if err := r.deliver(ctx, e, r.JSON); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type triggerCommand struct {
+	forwarder
+
+	Event string `arg:"" help:"Name of the event, such as envelope.completed."`
+	JSON  bool   `help:"Print JSON." name:"json"`
+}
+
+// Help is shown with the command.
+func (triggerCommand) Help() string {
+	return "The event is made up on this machine: nothing is sent to a service, and no envelope changes."
+}
+
+// Run posts a made-up event to a local address.
+func (t *triggerCommand) Run(ctx context.Context) error {
+	if t.Forward == "" {
+		return errors.New("name the address with --forward")
+	}
+	id, body, err := madeUpEvent(models.EventName(t.Event))
+	if err != nil {
+		return err
+	}
+	if err := t.prepare(); err != nil {
+		return err
+	}
+	status, err := t.post(ctx, id, body)
+	if err != nil {
+		return codedError{err, exitUnavailable}
+	}
+	if t.JSON {
+		err = printJSON(map[string]any{"status": status, "body": json.RawMessage(body)})
+	} else {
+		err = say("%d %s", status, http.StatusText(status))
+	}
+	if err == nil && status >= http.StatusMultipleChoices {
+		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRefused}
+	}
+	return err
+}
+
+// madeUpEvent is an event as the service would tell it.
+func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
+	if !name.IsWebhookEvent() {
+		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; there are %v", name, models.WebhookEvents)
+	}
+	at := now().Truncate(time.Microsecond)
+	subject := "A made-up envelope"
+	signer := &models.Signer{ID: newID(), Name: "Ada Lovelace", Email: "ada@example.com", RoutingOrder: 1, Status: models.SignerSent}
+	e := &models.Envelope{ID: newID(), TenantID: "trigger", Subject: &subject, Status: models.StatusSent, CreatedAt: at, SentAt: &at, Signers: []*models.Signer{signer}}
+	ev := &models.Event{ID: newID(), EnvelopeID: e.ID, Name: name, Timestamp: at}
+	switch name { //nolint:exhaustive // the others leave it sent
+	case models.EventEnvelopeCreated:
+		e.Status, e.SentAt, signer.Status = models.StatusDraft, nil, models.SignerPending
+	case models.EventEnvelopeCompleted:
+		e.Status, e.CompletedAt, signer.Status, signer.SignedAt = models.StatusCompleted, &at, models.SignerSigned, &at
+	case models.EventEnvelopeDeclined:
+		e.Status, signer.Status, ev.Detail = models.StatusDeclined, models.SignerDeclined, models.Detail{"reason": "No."}
+	case models.EventEnvelopeVoided:
+		e.Status, e.VoidedAt, ev.Detail = models.StatusVoided, &at, models.Detail{"reason": "A mistake."}
+	case models.EventEnvelopeExpired:
+		e.Status, e.ExpiresAt = models.StatusExpired, &at
+	case models.EventSignerViewed, models.EventSignerOTPFailed:
+		e.Status, signer.Status, ev.SignerID = models.StatusInProgress, models.SignerViewed, signer.ID
+	case models.EventSignerSigned:
+		e.Status, signer.Status, signer.SignedAt, ev.SignerID = models.StatusInProgress, models.SignerSigned, &at, signer.ID
+	case models.EventSignerDeclined:
+		e.Status, signer.Status, ev.SignerID = models.StatusDeclined, models.SignerDeclined, signer.ID
+	}
+	body, err := e.WebhookPayload(ev, "https://sign.example.com")
+	return ev.ID, body, err
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+type sendCommand struct {
+	remote
+
+	Files   []string      `arg:"" help:"PDFs, in their order." type:"existingfile" name:"file"`
+	To      []string      `help:"Signer, as \"Ada Lovelace <ada@example.com>\"; may be repeated." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
+	InOrder bool          `help:"Signers sign one after the other."`
+	NoCode  bool          `help:"Signers need no one-time code."`
+	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each at the bottom of the last page of the first file." placeholder:"FIELD"`
+	Subject string        `help:"Subject; the first file's name unless given."`
+	Message string        `help:"Message in the invitation."`
+	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`
+	Draft   bool          `help:"Leave it a draft."`
+	Wait    bool          `help:"Wait until all have signed." xor:"wait"`
+	Timeout time.Duration `help:"How long to wait." default:"24h"`
+	Out     string        `help:"With --wait, write the first sealed PDF to this new file." type:"path" placeholder:"FILE"`
+}
+
+// Run makes an envelope, uploads its files and sends it.
+func (s sendCommand) Run(ctx context.Context) error {
+	c, l, err := s.client()
+	if err != nil {
+		return err
+	}
+	req, err := s.request(l)
+	if err != nil {
+		return err
+	}
+	for _, path := range s.Files {
+		if err := checkPDF(path); err != nil {
+			return err
+		}
+	}
+	e, err := c.Create(ctx, *req)
+	if err != nil {
+		return coded(err)
+	}
+	for i, path := range s.Files {
+		doc, err := upload(ctx, c, e.ID, path)
+		if err != nil {
+			return fmt.Errorf("%s (the envelope %s stays a draft): %w", path, e.ID, coded(err))
+		}
+		if i > 0 || len(s.Field) > 0 {
+			continue
+		}
+		for n := range s.To {
+			if err := addSignature(ctx, c, e.ID, doc, n); err != nil {
+				return coded(err)
+			}
+		}
+	}
+	if !s.Draft {
+		if e, err = c.Send(ctx, e.ID, s.Message); err != nil {
+			return coded(err)
+		}
+	}
+	if !s.Wait || s.Draft {
+		return s.tell(e)
+	}
+	if !s.JSON {
+		if err := s.tell(e); err != nil {
+			return err
+		}
+	}
+	waiting, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	if e, err = c.WaitUntilCompleted(waiting, e.ID); err != nil {
+		return coded(err)
+	}
+	if s.Out != "" {
+		if err := save(ctx, c, e.ID, countersign.Sealed, s.Out); err != nil {
+			return err
+		}
+	}
+	return s.tell(e)
+}
+
+func (s sendCommand) tell(e *countersign.Envelope) error {
+	if s.JSON {
+		for i := range e.Signers {
+			e.Signers[i].SigningURL = nil // a credential of the signer's
+		}
+		return printJSON(e)
+	}
+	return say("%s  %s", e.ID, e.Status)
+}
+
+// request is the envelope that the flags describe.
+func (s sendCommand) request(l login) (*countersign.EnvelopeRequest, error) {
+	tenant, err := neededTenant(l)
+	if err != nil {
+		return nil, err
+	}
+	subject := s.Subject
+	if subject == "" {
+		subject = strings.TrimSuffix(filepath.Base(s.Files[0]), filepath.Ext(s.Files[0]))
+	}
+	req := &countersign.EnvelopeRequest{TenantID: tenant, Subject: &subject}
+	if s.Days > 0 {
+		req.ExpiresInDays = &s.Days
+	}
+	for i, to := range s.To {
+		a, err := mail.ParseAddress(to)
+		if err != nil || a.Name == "" {
+			return nil, fmt.Errorf("--to %q: write it as \"Ada Lovelace <ada@example.com>\"", to)
+		}
+		signer := countersign.SignerRequest{Name: a.Name, Email: a.Address}
+		if s.InOrder {
+			signer.RoutingOrder = countersign.Ptr(i + 1)
+		}
+		if s.NoCode {
+			signer.AuthMethod = countersign.Ptr(api.SignerRequestAuthMethodNone)
+		}
+		req.Signers = append(req.Signers, signer)
+	}
+	if len(s.Field) > 0 {
+		fields := make([]countersign.FieldRequest, 0, len(s.Field))
+		for _, text := range s.Field {
+			f, err := parseField(text)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, f)
+		}
+		req.Fields = &fields
+	}
+	return req, nil
+}
+
+// parseField reads TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT.
+func parseField(text string) (countersign.FieldRequest, error) {
+	wrong := fmt.Errorf("--field %q: write it as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT, such as signature:0:1:72:600:180:50", text)
+	parts := strings.Split(text, ":")
+	if len(parts) != 7 {
+		return countersign.FieldRequest{}, wrong
+	}
+	page, err := strconv.Atoi(parts[2])
+	var box [4]float64
+	for i := range box {
+		v, err2 := strconv.ParseFloat(parts[3+i], 64)
+		box[i], err = v, errors.Join(err, err2)
+	}
+	if err != nil {
+		return countersign.FieldRequest{}, wrong
+	}
+	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
+}
+
+// addSignature places a signature at the bottom of the last page: three in a row,
+// the rows one above the other.
+func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc *countersign.Document, n int) error {
+	const w, h, gap, margin = 150, 45, 10, 50
+	f := countersign.NewField("signature", strconv.Itoa(n), doc.PageCount, float64(margin+(n%3)*(w+gap)), float64(margin+(n/3)*(h+gap)), w, h)
+	f.DocumentID, f.Origin = &doc.DocumentID, countersign.Ptr(api.FieldRequestOriginBottomLeft)
+	_, err := c.API.AddAFieldWithResponse(ctx, id, &api.AddAFieldParams{}, f)
+	return err
+}
+
+// checkPDF says it at once if a file is no PDF at all.
+func checkPDF(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	head := make([]byte, 1024)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !strings.Contains(string(head[:n]), "%PDF-") {
+		return fmt.Errorf("%s is no PDF: convert it first", path)
+	}
+	return nil
+}
+
+// upload uploads a file; a terminal shows how far it is.
+func upload(ctx context.Context, c *countersign.Client, id uuid.UUID, path string) (*countersign.Document, error) {
+	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	p := &progress{File: f, size: st.Size(), shown: isTerminal(os.Stderr) && st.Size() > 1<<20}
+	doc, err := c.Upload(ctx, id, p)
+	p.end()
+	return doc, err
+}
+
+// progress is a file that tells how much of it was read.
+type progress struct {
+	*os.File
+
+	size, last int64
+	shown      bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (p *progress) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.File.ReadAt(b, off)
+	if done := (off + int64(n)) * 100 / max(p.size, 1); p.shown && done != p.last {
+		p.last = done
+		bar := strings.Repeat("#", int(done/4))
+		_, _ = fmt.Fprintf(os.Stderr, "\r%-25s %3d %%", bar, done) // only shown
+	}
+	return n, err
+}
+
+func (p *progress) end() {
+	if p.shown {
+		_, _ = fmt.Fprintln(os.Stderr)
+	}
+}
+
+// save writes a document to a new file, whole or not at all; "-" is standard output.
+func save(ctx context.Context, c *countersign.Client, id uuid.UUID, kind api.DownloadADocumentParamsKind, path string) (err error) {
+	body, err := c.Download(ctx, id, kind)
+	if err != nil {
+		return coded(err)
+	}
+	defer func() { _ = body.Close() }() // read only
+	if path == "-" {
+		_, err = io.Copy(os.Stdout, body)
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own choice
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

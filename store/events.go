@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// EventQuery selects events of an app, in the order in which all its readers see
+// them.
+type EventQuery struct {
+	App     uuid.UUID
+	After   uuid.UUID        // the id of an event: those that follow it; uuid.Nil: from the oldest that is kept
+	Since   time.Time        // without After: from the first on that is not older; zero: no bound
+	Latest  bool             // without After: only what follows from now on
+	Name    models.EventName // "": all
+	Tenants []string         // none: all
+	Limit   int
+}
+
+// EventPage is a part of an app's events.
+type EventPage struct {
+	Events []*models.WebhookEvent
+	// Cursor is the id of the last event that was looked at, also if it was not selected; uuid.Nil: there is none yet.
+	Cursor uuid.UUID
+	More   bool // there are more that can be read at once
+}
+
+// positionBatch is how many events get their position in one transaction.
+const positionBatch = 1000
+
+// errCursorExpired says that what followed an event may be gone.
+var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
+	"The events that follow this cursor are not kept any more; begin again without one, and read the envelopes that matter.")
+
+// Events reads a page of an app's events. Events that were committed since the
+// last reading get their positions first, one after the other and by one reader at
+// a time: so no event ever appears before one that somebody has read.
+func (s *Store) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
+	page, err := s.readEvents(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return page, nil
+}
+
+func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error) {
+	last, more, err := s.positionEvents(ctx, q.App)
+	for err == nil && more && q.Latest { // "from now on" is after all that was committed
+		last, more, err = s.positionEvents(ctx, q.App)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db := s.db.WithContext(ctx)
+	from, err := s.startOf(db, q, last)
+	if err != nil {
+		return nil, err
+	}
+	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", q.App, from, last, s.historyStart())
+	if q.Name != "" {
+		sel = sel.Where("name = ?", q.Name)
+	}
+	if len(q.Tenants) > 0 {
+		sel = sel.Where("tenant_id IN ?", q.Tenants)
+	}
+	page := &EventPage{Cursor: q.After, More: more}
+	if err := sel.Order("position").Limit(q.Limit + 1).Find(&page.Events).Error; err != nil {
+		return nil, err
+	}
+	if len(page.Events) > q.Limit {
+		page.Events, page.More = page.Events[:q.Limit], true
+		page.Cursor = page.Events[q.Limit-1].ID
+	} else {
+		var at []models.WebhookEvent
+		if err := db.Select("id").Where("app_id = ? AND position <= ?", q.App, last).Order("position DESC").Limit(1).Find(&at).Error; err != nil {
+			return nil, err
+		}
+		if len(at) > 0 {
+			page.Cursor = at[0].ID
+		}
+	}
+	return page, decryptAll(s, page.Events)
+}
+
+// startOf is the position after which a query begins.
+func (s *Store) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
+	var from int64
+	switch {
+	case q.After != uuid.Nil:
+		return s.positionOf(db, q.App, q.After)
+	case q.Latest:
+		return last, nil
+	case !q.Since.IsZero():
+		err := db.Raw(`SELECT coalesce(min(position) - 1, ?) FROM webhook_events WHERE app_id = ? AND created_at >= ? AND position <= ?`,
+			last, q.App, q.Since.UTC(), last).Scan(&from).Error
+		return from, err
+	}
+	return 0, nil
+}
+
+// positionOf is the position of an event that a reader names. One that is too old
+// does as long as it is the newest of its age, for then nothing that followed it is gone.
+func (s *Store) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
+	var at struct {
+		Position  *int64
+		CreatedAt time.Time
+	}
+	err := db.Model(&models.WebhookEvent{}).Select("position, created_at").Where("app_id = ? AND id = ?", app, id).Take(&at).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && at.Position == nil {
+		return 0, errCursorExpired
+	}
+	if err != nil || !at.CreatedAt.Before(s.historyStart()) {
+		if at.Position == nil {
+			return 0, err
+		}
+		return *at.Position, err
+	}
+	var older int64
+	err = db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND created_at < ?", app, *at.Position, s.historyStart()).Limit(1).Count(&older).Error
+	if err == nil && older > 0 {
+		err = errCursorExpired
+	}
+	return *at.Position, err
+}
+
+// positionEvents gives positions to events that were committed, in the order of
+// their insertion, and returns the last position of the app, and whether more
+// events wait for one. The row of the feed is locked meanwhile: a position is
+// visible only when all before it are.
+func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
+	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
+	db := s.db.WithContext(ctx)
+	var state struct {
+		Waiting bool
+		Last    int64
+	}
+	err = db.Raw(`SELECT EXISTS (SELECT 1 FROM webhook_events WHERE `+unread+`) AS waiting,
+		coalesce((SELECT last_position FROM event_feeds WHERE app_id = ?), 0) AS last`, app, app).Scan(&state).Error
+	if err != nil || !state.Waiting {
+		return state.Last, false, err
+	}
+	order := "seq"
+	if !s.postgres {
+		order = "rowid"
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		if err := tx.Exec("INSERT INTO event_feeds (app_id) VALUES (?) ON CONFLICT DO NOTHING", app).Error; err != nil {
+			return err
+		}
+		if err := s.locked(tx).Table("event_feeds").Select("last_position").Where("app_id = ?", app).Take(&state.Last).Error; err != nil {
+			return err
+		}
+		given := tx.Exec(`UPDATE webhook_events SET position = n.place FROM
+			(SELECT id, ? + row_number() OVER (ORDER BY `+order+`) AS place FROM webhook_events WHERE `+unread+` ORDER BY `+order+` LIMIT ?) AS n
+			WHERE webhook_events.id = n.id`, state.Last, app, positionBatch)
+		if given.Error != nil || given.RowsAffected == 0 {
+			return given.Error
+		}
+		state.Last += given.RowsAffected
+		more = given.RowsAffected == positionBatch
+		return tx.Exec("UPDATE event_feeds SET last_position = ? WHERE app_id = ?", state.Last, app).Error
+	})
+	return state.Last, more, err
+}
+
+// historyStart is since when events are read.
+func (s *Store) historyStart() time.Time { return s.now().Add(-s.history).UTC() }
+
+// eventsDeleted bounds one round of deletions.
+const eventsDeleted = 5000
+
+// deleteOldEvents removes events a day after they can be read no more, except those
+// of deliveries and the newest of each app, whose id readers hold until the next.
+func (s *Store) deleteOldEvents(ctx context.Context) error {
+	before := s.historyStart().Add(-24 * time.Hour)
+	order := "seq"
+	if !s.postgres {
+		order = "rowid"
+	}
+	err := s.db.WithContext(ctx).Exec(`DELETE FROM webhook_events WHERE id IN (
+		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.name <> 'ping'
+			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)
+			AND EXISTS (SELECT 1 FROM webhook_events AS later WHERE later.app_id = o.app_id AND later.created_at < ? AND later.name <> 'ping'
+				AND (later.position > o.position OR later.position IS NULL AND (o.position IS NOT NULL OR later.`+order+` > o.`+order+`)))
+		LIMIT ?)`, before, before, eventsDeleted).Error
+	if err != nil {
+		return fmt.Errorf("delete old events: %w", err)
+	}
+	return nil
+}
