@@ -77,10 +77,19 @@ func TestReadingBodies(t *testing.T) {
 		optional          bool
 		code              string
 	}{
-		{"application/json", "{}", false, ""}, {"application/json; charset=utf-8", "{}", false, ""}, {"application/problem+json", "{}", false, ""}, {"", "{}", false, ""},
-		{"text/plain", "{}", false, "content_type"}, {"text/plain", "{}", true, "content_type"}, {"text/plain", "", true, ""}, {"text/plain", " \n", true, ""},
-		{"", "", true, ""}, {"", "", false, "invalid_json"}, {"application/json", " ", false, "invalid_json"},
-		{"application/json", `{"a":1}` + strings.Repeat(" ", 93), false, ""}, {"application/json", `{"a":1}` + strings.Repeat(" ", 94), false, "request_too_large"},
+		{"application/json", "{}", false, ""},
+		{"application/json; charset=utf-8", "{}", false, ""},
+		{"application/problem+json", "{}", false, ""},
+		{"", "{}", false, ""},
+		{"text/plain", "{}", false, "content_type"},
+		{"text/plain", "{}", true, "content_type"},
+		{"text/plain", "", true, ""},
+		{"text/plain", " \n", true, ""},
+		{"", "", true, ""},
+		{"", "", false, "invalid_json"},
+		{"application/json", " ", false, "invalid_json"},
+		{"application/json", `{"a":1}` + strings.Repeat(" ", 93), false, ""},
+		{"application/json", `{"a":1}` + strings.Repeat(" ", 94), false, "request_too_large"},
 		{"application/json", strings.Repeat(" ", 101), true, "request_too_large"},
 	} {
 		c, _ := request(http.MethodPost, "/", tt.contentType, tt.body)
@@ -179,8 +188,15 @@ func TestLists(t *testing.T) {
 		want           int
 		problem        string
 	}{
-		{`{}`, 0, 2, 0, ""}, {`{}`, 1, 2, 0, "is required"}, {`{"m":null}`, 1, 2, 0, "is required"}, {`{"m":null}`, 0, 2, 0, ""}, {`{"m":7}`, 0, 2, 0, "must be an array"},
-		{`{"m":[]}`, 1, 2, 0, "must have at least 1 item(s)"}, {`{"m":[]}`, 0, 2, 0, ""}, {`{"m":[{}]}`, 1, 2, 1, ""}, {`{"m":[{},{}]}`, 1, 2, 2, ""},
+		{`{}`, 0, 2, 0, ""},
+		{`{}`, 1, 2, 0, "is required"},
+		{`{"m":null}`, 1, 2, 0, "is required"},
+		{`{"m":null}`, 0, 2, 0, ""},
+		{`{"m":7}`, 0, 2, 0, "must be an array"},
+		{`{"m":[]}`, 1, 2, 0, "must have at least 1 item(s)"},
+		{`{"m":[]}`, 0, 2, 0, ""},
+		{`{"m":[{}]}`, 1, 2, 1, ""},
+		{`{"m":[{},{}]}`, 1, 2, 2, ""},
 		{`{"m":[{},{},{}]}`, 1, 2, 0, "must have at most 2 items"},
 	} {
 		o := objectOf(t, tt.text)

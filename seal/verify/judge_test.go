@@ -51,8 +51,14 @@ func TestPAdESLevel(t *testing.T) {
 		statements bool
 		want       string
 	}{
-		{nil, false, "B-B"}, {nil, true, "B-B"}, {[]stamp{document}, true, "B-B"}, {[]stamp{own}, false, "B-T"}, {[]stamp{document, own}, false, "B-T"},
-		{[]stamp{own}, true, "B-LT"}, {[]stamp{document, own}, true, "B-LTA"}, {[]stamp{document, document, own}, true, "B-LTA"},
+		{nil, false, "B-B"},
+		{nil, true, "B-B"},
+		{[]stamp{document}, true, "B-B"},
+		{[]stamp{own}, false, "B-T"},
+		{[]stamp{document, own}, false, "B-T"},
+		{[]stamp{own}, true, "B-LT"},
+		{[]stamp{document, own}, true, "B-LTA"},
+		{[]stamp{document, document, own}, true, "B-LTA"},
 	} {
 		require.Equal(t, tt.want, padesLevel(trust.Judgement{HasStatements: tt.statements}, trustInput{Stamps: tt.stamps}), "%+v", tt)
 	}
@@ -126,7 +132,7 @@ func TestJudgementsOnTheWire(t *testing.T) {
 	c := certificates(t, "", "ocsp", "crl")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	in := trustInput{
-		Chain: c[:2], SealedAt: at, KeyID: "k", Key: key.Public().(*ecdsa.PublicKey), //nolint:forcetypeassert,errcheck // made above
+		Chain: c[:2], SealedAt: at, KeyID: "k", Key: key.Public().(*ecdsa.PublicKey),
 		Stamps:   []stamp{{Chain: c[1:], Time: at, Document: true, Covers: 7}, {Chain: c[:1], Time: at.Add(1)}},
 		Evidence: []evidence{{Covers: 5, Statements: []statement{{c[0], c[1], []byte("o"), nil}, {c[1], c[2], nil, []byte("c")}}}, {Covers: 9}},
 	}
@@ -162,7 +168,7 @@ func TestJudgementsOnTheWire(t *testing.T) {
 	}
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)
-	w, err = toWire(trustInput{Key: p384.Public().(*ecdsa.PublicKey)}) //nolint:forcetypeassert,errcheck // made above
+	w, err = toWire(trustInput{Key: p384.Public().(*ecdsa.PublicKey)})
 	require.NoError(t, err)
 	_, err = w.judgement()
 	require.Error(t, err)

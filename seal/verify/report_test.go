@@ -26,7 +26,8 @@ func TestConclude(t *testing.T) {
 	}{
 		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada, and every byte", "Sealed by Ada"},
 		"untrusted": {
-			[]Code{"timestamp.untrusted", "certificate.untrusted", "manifest_key.unknown"}, VerdictUntrusted, true, false, true,
+			[]Code{"timestamp.untrusted", "certificate.untrusted", "manifest_key.unknown"},
+			VerdictUntrusted, true, false, true,
 			"Something was added to what was sealed, which is not trusted here: The certificate of", "Something was added",
 		},
 		"altered":               {[]Code{"later_changes.saved"}, VerdictAltered, false, false, true, "something else was added", "From byte"},
