@@ -259,9 +259,9 @@ func TestPasswords(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
 	require.NoError(t, os.WriteFile(in, preparable("Sign {{signature;role=r1}}", "", ""), 0o600))
-	text, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", secret, "owner", "256", "--", in, out).CombinedOutput() //nolint:gosec // ours
+	text, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", secret, "owner", "256", "--", in, out).CombinedOutput()
 	require.NoError(t, err, string(text))
-	file, err := os.ReadFile(out) //nolint:gosec // ours
+	file, err := os.ReadFile(out)
 	require.NoError(t, err)
 
 	check := func(e *answer) {
@@ -301,7 +301,7 @@ func TestPasswords(t *testing.T) {
 	check(e)
 
 	for _, suffix := range []string{"", "-wal"} {
-		b, err := os.ReadFile(strings.TrimPrefix(s.url, "sqlite://") + suffix) //nolint:gosec // ours
+		b, err := os.ReadFile(strings.TrimPrefix(s.url, "sqlite://") + suffix)
 		if suffix == "" {
 			require.NoError(t, err)
 		}

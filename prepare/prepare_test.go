@@ -197,13 +197,13 @@ func rendersAlike(t *testing.T, before, after []byte) {
 				a = string(bytes.ReplaceAll([]byte(a), []byte("IN"), []byte(filepath.Join(dir, file))))
 				args = append(args, string(bytes.ReplaceAll([]byte(a), []byte("OUT"), []byte(filepath.Join(dir, name+"-"+file)))))
 			}
-			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput() //nolint:gosec // a renderer
+			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
 			require.NoError(t, err, string(out))
 			pages, err := filepath.Glob(filepath.Join(dir, name+"-"+file+"-*.ppm"))
 			require.NoError(t, err)
 			require.NotEmpty(t, pages)
 			for _, p := range pages {
-				b, err := os.ReadFile(p) //nolint:gosec // in our own folder
+				b, err := os.ReadFile(p)
 				require.NoError(t, err)
 				pictures[file] = append(pictures[file], b)
 			}

@@ -152,19 +152,19 @@ func TestSealPreparedDeclines(t *testing.T) {
 func TestSealRewritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	clear, locked, open := filepath.Join(dir, "clear.pdf"), filepath.Join(dir, "locked.pdf"), filepath.Join(dir, "open.pdf")
-	require.NoError(t, os.WriteFile(clear, assembled(
+	plain, locked, open := filepath.Join(dir, "plain.pdf"), filepath.Join(dir, "locked.pdf"), filepath.Join(dir, "open.pdf")
+	require.NoError(t, os.WriteFile(plain, assembled(
 		"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(original.pdf)4 0 R]>>>>>>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 612 792]>>", "<</Type/Page/Parent 2 0 R>>",
 		"<</Type/Filespec/F(other.pdf)/UF(Original-2.pdf)/EF<</F 5 0 R>>>>", "<</Type/EmbeddedFile/Length 2>>\nstream\nhi\nendstream",
 	), 0o600))
-	out, err := run(t, "qpdf", "--encrypt", "secret", "owner", "256", "--", clear, locked)
+	out, err := run(t, "qpdf", "--encrypt", "secret", "owner", "256", "--", plain, locked)
 	require.NoError(t, err, out)
 	out, err = run(t, "qpdf", "--password=secret", "--decrypt", locked, open)
 	require.NoError(t, err, out)
-	original, err := os.ReadFile(locked) //nolint:gosec // ours
+	original, err := os.ReadFile(locked)
 	require.NoError(t, err)
-	file, err := os.ReadFile(open) //nolint:gosec // ours
+	file, err := os.ReadFile(open)
 	require.NoError(t, err)
 	k := newSealerFixture(t)
 	p := manifest.Prepared{As: manifest.Rewritten, Changes: []prepare.Change{{Kind: "password_removed", Count: 1}}}
@@ -190,7 +190,7 @@ func TestSealRewritten(t *testing.T) {
 	j = preparedJob(t, original, file, p)
 	j.Prepared.Upload = bytes.NewReader(file)
 	j.Prepared.UploadSize = int64(len(file))
-	to, err := os.Create(filepath.Join(dir, "sealed.pdf")) //nolint:gosec // ours
+	to, err := os.Create(filepath.Join(dir, "sealed.pdf"))
 	require.NoError(t, err)
 	_, err = k.sealer(t).Seal(t.Context(), to, j)
 	require.ErrorContains(t, err, "not the one that the seal record names")

@@ -35,7 +35,7 @@ func file(asStream bool, objects ...string) []byte {
 	}
 	data := []byte{0, 0, 0, 0}
 	for _, a := range append(at, start) {
-		data = append(data, 1, byte(a>>8), byte(a), 0) //nolint:gosec // small
+		data = append(data, 1, byte(a>>8), byte(a), 0)
 	}
 	fmt.Fprintf(&b, "%d 0 obj\n<</Type/XRef/Size %d/W[1 2 1]/Root 1 0 R/ID[<00><11>]/Length %d>>\nstream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF",
 		n+1, n+2, len(data), data, start)
@@ -62,7 +62,8 @@ func objects() []string {
 
 func full() revision1.Plan {
 	return revision1.Plan{Active: true, Form: true, Texts: []int{9}, Cuts: []revision1.Cut{
-		{Page: 1, Tags: 3, Codes: [][4]float64{{13, 5, 5, 2000.5}, {38, 0, 5, 1000}}}, {Page: 2, Tags: 1},
+		{Page: 1, Tags: 3, Codes: [][4]float64{{13, 5, 5, 2000.5}, {38, 0, 5, 1000}}},
+		{Page: 2, Tags: 1},
 		{Form: 6, Codes: [][4]float64{{14, 0, 2, 668}, {21, 0, 3, 1168.25}}},
 	}}
 }

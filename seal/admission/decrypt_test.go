@@ -45,10 +45,10 @@ func TestAdmitEncrypted(t *testing.T) {
 		if c.encrypt != nil {
 			locked = filepath.Join(dir, strings.ReplaceAll(name, " ", "")+".pdf")
 			args := append([]string{"--allow-weak-crypto", "--encrypt"}, c.encrypt...)
-			out, err := exec.CommandContext(t.Context(), "qpdf", append(args, in, locked)...).CombinedOutput() //nolint:gosec // ours
+			out, err := exec.CommandContext(t.Context(), "qpdf", append(args, in, locked)...).CombinedOutput()
 			require.NoError(t, err, string(out))
 		}
-		b, err := os.ReadFile(locked) //nolint:gosec // ours
+		b, err := os.ReadFile(locked)
 		require.NoError(t, err)
 		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: c.password}
 		info, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{Tags: prepare.TagsDetect})
