@@ -81,7 +81,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 		return temporal.Plan{}, err
 	}
 	p := temporal.Plan{
-		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: settings.ReminderInterval(a.ReminderInterval),
+		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: e.ReminderInterval(settings.ReminderInterval(a.ReminderInterval)),
 	}
 	p.RemindAt = e.NextReminder(mails, p.ReminderEvery)
 	if e.SealingProblem != nil {

@@ -64,6 +64,9 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	if err != nil {
 		return err
 	}
+	if err := a.noticeDelegation(ctx, e, s, v); err != nil {
+		return err
+	}
 	return a.textInvitation(ctx, e, s, msg)
 }
 
@@ -99,26 +102,31 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	}
 	attach := a.attachmentsFit(e)
 	return a.mailEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
-		msg := templates.Completed{
-			Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
-		}
-		var files []notify.Attachment
-		for _, d := range e.Sealed() {
-			doc := templates.CompletedDocument{Name: e.FileName(d), SHA256: d.SHA256}
-			if attach {
-				files = append(files, a.attachment(e, d))
-			} else {
-				tok, err := a.Tokens.IssueDownload(e, d, s.ID)
-				if err != nil {
-					return templates.Content{}, nil, err
-				}
-				doc.DownloadURL = a.BaseURL + "/download/" + tok
-			}
-			msg.Documents = append(msg.Documents, doc)
-		}
-		content, err := msg.Render()
-		return content, files, err
+		return a.completedMail(e, s, v, attach)
 	})
+}
+
+// completedMail is the mail with the sealed files, attached or as links.
+func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
+	msg := templates.Completed{
+		Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+	}
+	var files []notify.Attachment
+	for _, d := range e.Sealed() {
+		doc := templates.CompletedDocument{Name: e.FileName(d), SHA256: d.SHA256}
+		if attach {
+			files = append(files, a.attachment(e, d))
+		} else {
+			tok, err := a.Tokens.IssueDownload(e, d, s.ID)
+			if err != nil {
+				return templates.Content{}, nil, err
+			}
+			doc.DownloadURL = a.BaseURL + "/download/" + tok
+		}
+		msg.Documents = append(msg.Documents, doc)
+	}
+	content, err := msg.Render()
+	return content, files, err
 }
 
 // SendClosing tells everyone who was asked that there is nothing left to sign.

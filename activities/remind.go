@@ -28,7 +28,7 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	if err != nil {
 		return nil, err
 	}
-	interval := settings.ReminderInterval(a.ReminderInterval)
+	interval := e.ReminderInterval(settings.ReminderInterval(a.ReminderInterval))
 	soon := a.Now().Add(tolerance(interval))
 	var failed error
 	for _, s := range e.Signers {

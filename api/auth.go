@@ -35,6 +35,14 @@ func (c caller) actor() string {
 	return models.AppActor(c.ID)
 }
 
+// require refuses a console user whose role is below the least that is needed.
+func (c caller) require(least models.Role) error {
+	if c.user == nil || c.user.Role.Allows(least) {
+		return nil
+	}
+	return models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", least, c.user.Role)
+}
+
 func bearerToken(c *gin.Context) (string, error) {
 	scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {

@@ -32,6 +32,20 @@ func operations() map[string]operation {
 			return c, "/v1/envelopes/" + e.str("id") + suffix, body
 		}
 	}
+	part := func(list string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.draft(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/" + list + "/" + e.body[list].([]any)[0].(object)["id"].(string), body
+		}
+	}
+	sentPart := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, _ := c.sent(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/signers/" + e.signer(0)["id"].(string) + suffix, body
+		}
+	}
 	fixed := func(path string, body object) operation {
 		return func(t *testing.T, s *service) (*client, string, object) { return s.client(t), path, body }
 	}
@@ -42,6 +56,12 @@ func operations() map[string]operation {
 			at := "/v1/signing/" + token
 			c.get(at).want(200)
 			b := clone(body)
+			if suffix == "/delegate" {
+				data := contract()
+				data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "allowDelegation": true}}
+				_, token = c.sent(data)
+				at = "/v1/signing/" + token
+			}
 			switch suffix {
 			case "/sign":
 				c.post(at+"/consent", nil).want(200)
@@ -89,19 +109,43 @@ func operations() map[string]operation {
 	}
 	return map[string]operation{
 		"POST /v1/envelopes/{id}/documents/{documentId}/prepare": document("/prepare", object{"tags": "detect", "form": "import", "formRole": "signer1", "activeContent": "remove"}),
-		"POST /v1/envelopes":                   fixed("/v1/envelopes", full()),
-		"POST /v1/envelopes/{id}/send":         envelope("/send", object{"message": "Please"}),
-		"POST /v1/envelopes/{id}/void":         envelope("/void", object{"reason": "typo"}),
-		"POST /v1/envelopes/{id}/signers":      envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
-		"POST /v1/envelopes/{id}/fields":       envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
-		"POST /v1/webhooks":                    fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
-		"POST /v1/console/login":               fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
-		"POST /v1/console/sessions/end":        own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
-		"POST /v1/console/password":            own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
-		"POST /v1/console/totp":                own("/totp", object{"password": password, "code": "000000"}),
-		"POST /v1/console/totp/confirm":        own("/totp/confirm", object{"code": "000000"}),
-		"POST /v1/console/totp/recovery-codes": own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
-		"POST /v1/console/totp/remove":         own("/totp/remove", object{"password": password, "code": "000000"}),
+		"PATCH /v1/envelopes/{id}":                               envelope("", object{"subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 4, "metadata": object{"a": "b"}}),
+		"POST /v1/envelopes/{id}/signers/{signerId}/replace": sentPart("/replace", object{
+			"name": "B", "email": "b@example.com", "phone": "+442079460958", "authMethod": "none", "reason": "left",
+		}),
+		"POST /v1/envelopes/{id}/signers/{signerId}/signing-link": sentPart("/signing-link", object{"rotate": true}),
+		"POST /v1/envelopes/{id}/copies": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, token := c.sent(contract())
+			c.signs(e, token)
+			s.completes(t, e.str("id"), 0)
+			return c, "/v1/envelopes/" + e.str("id") + "/copies", object{"email": "ada@example.com"}
+		},
+		"POST /v1/signing/{token}/delegate": signer("/delegate", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "authMethod": "none", "reason": "left"}),
+		"PATCH /v1/webhooks/{id}": func(t *testing.T, s *service) (*client, string, object) {
+			c, path, body := hook("", object{"url": "https://example.com/h2", "events": []any{"envelope.sent"}, "active": true, "secret": "long enough", "overlapHours": 1})(t, s)
+			return c, strings.Replace(path, "/console", "", 1), body
+		},
+		"PATCH /v1/envelopes/{id}/signers/{signerId}": part("signers", object{
+			"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none", "allowDelegation": true,
+		}),
+		"PATCH /v1/envelopes/{id}/fields/{fieldId}": part("fields", object{
+			"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left",
+		}),
+		"PATCH /v1/envelopes/{id}/documents/{documentId}": part("documents", object{"name": "N", "document_order": 1}),
+		"POST /v1/envelopes":                              fixed("/v1/envelopes", full()),
+		"POST /v1/envelopes/{id}/send":                    envelope("/send", object{"message": "Please"}),
+		"POST /v1/envelopes/{id}/void":                    envelope("/void", object{"reason": "typo"}),
+		"POST /v1/envelopes/{id}/signers":                 envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
+		"POST /v1/envelopes/{id}/fields":                  envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
+		"POST /v1/webhooks":                               fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"POST /v1/console/login":                          fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
+		"POST /v1/console/sessions/end":                   own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
+		"POST /v1/console/password":                       own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
+		"POST /v1/console/totp":                           own("/totp", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/confirm":                   own("/totp/confirm", object{"code": "000000"}),
+		"POST /v1/console/totp/recovery-codes":            own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/remove":                    own("/totp/remove", object{"password": password, "code": "000000"}),
 		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
 			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": password, "role": "viewer"}
 		},
@@ -145,7 +189,8 @@ func operations() map[string]operation {
 func full() object {
 	return object{
 		"tenantId": "acme", "subject": "S", "createdBy": "me", "expiresInDays": 3, "origin": "top-left",
-		"signers": []any{object{"name": "A", "email": "a@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "email_otp"}},
+		"externalId": uuid.NewString(), "metadata": object{"a": "b"}, "message": "M", "reminderHours": 5,
+		"signers": []any{object{"name": "A", "email": "a@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "email_otp", "allowDelegation": true}},
 		"fields":  []any{object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}},
 	}
 }
@@ -182,7 +227,7 @@ func TestBadInput(t *testing.T) {
 				require.NotNil(t, ready, "%s needs an entry in operations", name)
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					schema := op.RequestBody.Value.Content["application/json"].Schema.Value
+					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
 					c, at, base := ready(t, s)
 					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
 						// What was refused changed nothing; what was taken needs a fresh start.

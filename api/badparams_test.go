@@ -43,7 +43,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
 		"/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
-		"{signerId}", e.signer(0)["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{documentId}", doc["id"].(string), "{aid}", doc["id"].(string),
+		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
 		"/sessions/{token}", "/sessions/"+session.str("sessionToken"),
 	)
 }

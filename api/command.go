@@ -101,8 +101,19 @@ func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, mo
 	}
 	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), app.ID, id, s.by(c, app, do))
-	}, func(*models.Envelope) (*store.StoredResponse, error) { return view() })
+	}, func(e *models.Envelope) (*store.StoredResponse, error) {
+		r, err := view()
+		return withETag(r, e), err
+	})
 	return err
+}
+
+// withETag names the version of the envelope that a response shows.
+func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse {
+	if r != nil {
+		r.Header.Set("ETag", etag(e))
+	}
+	return r
 }
 
 // changeWhole is change that answers with the whole envelope; links: with the
@@ -121,7 +132,8 @@ func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*mo
 				return nil, err
 			}
 		}
-		return inJSON(http.StatusOK, v)
+		r, err := inJSON(http.StatusOK, v)
+		return withETag(r, e.Envelope), err
 	})
 	return err
 }
@@ -131,6 +143,9 @@ func (s *Server) by(c *gin.Context, app caller, do func(*models.Envelope, models
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {
 			return models.ErrNotFound
+		}
+		if err := checkIfMatch(c, e); err != nil {
+			return err
 		}
 		return do(e, s.actionContext(c, app.actor()))
 	}

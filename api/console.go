@@ -201,17 +201,3 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 	c.JSON(http.StatusOK, out)
 	return nil
 }
-
-// resendInvitation gives the signer a new link, which goes out by mail and is
-// shown to no one else. The old one ends.
-func (s *Server) resendInvitation(c *gin.Context, app caller) error {
-	signer, err := pathID(c, "signerId")
-	if err != nil {
-		return err
-	}
-	var invited *models.Signer
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
-		invited = e.Signer(signer)
-		return e.Reinvite(act, signer)
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusAccepted, viewSigner(invited)) })
-}

@@ -56,7 +56,7 @@ func (p *parts) object() (*object, error) {
 		switch name {
 		case "signers", "fields":
 			o.m[name] = jsonList(o, name, texts)
-		case "expiresInDays", "documentOptions":
+		case "expiresInDays", "documentOptions", "reminderHours", "metadata":
 			v, err := parseJSON([]byte(texts[0]), name)
 			if err != nil {
 				o.bad(name, "must be JSON")
@@ -114,6 +114,7 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 		r, err := inJSON(http.StatusCreated, viewEnvelope(made.Envelope, made.Log))
 		if err == nil {
 			r.Header.Set("Location", s.BaseURL+"/v1/envelopes/"+made.ID.String())
+			r.Header.Set("ETag", etag(made.Envelope))
 		}
 		return r, err
 	})
@@ -132,6 +133,7 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.EnvelopeInput, []models.SignerInput, []models.FieldInput, error) {
 	in := models.EnvelopeInput{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: stripInvisible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
+		ExternalID: o.strippedText("externalId"), Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
 	}
 	if by := o.optStr("createdBy"); by != nil {
 		in.CreatedBy = plaintext.Visible(*by)
@@ -243,6 +245,7 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 		in.AuthMethod = models.AuthMethod(*m)
 	}
 	in.Role = o.text("role")
+	in.AllowDelegation = o.flag("allowDelegation", false)
 	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}

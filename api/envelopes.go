@@ -20,46 +20,13 @@ func originalKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)
 }
 
-func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
-	p := models.Problems{}
-	f := store.EnvelopeFilter{
-		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
-		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
-	}
-	if f.Tenant == "" {
-		p.Add("tenantId", "is required")
-	}
-	tenantQuery(p, f.Tenant)
-	if err := p.Err(); err != nil {
-		return err
-	}
-	if err := app.CheckTenant(f.Tenant); err != nil {
-		return err
-	}
-	return s.renderEnvelopeList(c, f)
-}
-
 // statusQuery reads the status to select by; "" for all.
 func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	v := models.Status(c.Query("status"))
-	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public()) {
+	if _, given := c.GetQuery("status"); given && (!v.Valid() || v != v.Public() || v == models.StatusDeleted) {
 		p.Add("status", "must be draft, sent, in_progress, completed, declined, voided or expired")
 	}
 	return v
-}
-
-// renderEnvelopeList answers a page of envelopes.
-func (s *Server) renderEnvelopeList(c *gin.Context, f store.EnvelopeFilter) error {
-	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
-	if err != nil {
-		return err
-	}
-	data := make([]envelopeView, 0, len(list))
-	for _, e := range list {
-		data = append(data, viewEnvelope(e, nil))
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
-	return nil
 }
 
 func (s *Server) getEnvelope(c *gin.Context, app caller) error {
@@ -78,6 +45,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	if err := s.showValues(c, &v, e); err != nil {
 		return err
 	}
+	c.Header("ETag", etag(e))
 	c.JSON(http.StatusOK, v)
 	return nil
 }
@@ -139,8 +107,9 @@ func (s *Server) addSigner(c *gin.Context, app caller) error {
 	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewSigner(made)) })
 }
 
+// addField takes a field, or a list of them, of which all are added or none.
 func (s *Server) addField(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
+	objects, listed, err := readObjects(c, "fields", models.MaxFields)
 	if err != nil {
 		return err
 	}
@@ -148,13 +117,23 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	in := fieldInput(o, e.FieldOrigin)
-	invalid := o.err()
-	if invalid == nil && in.Anchor != nil {
+	ins, path := make([]models.FieldInput, 0, len(objects)), models.NoPrefix
+	if listed {
+		path = models.IndexedPath
+	}
+	var invalid error
+	for _, o := range objects {
+		ins = append(ins, fieldInput(o, e.FieldOrigin))
+		invalid = o.err() // of all of them
+	}
+	for i := range ins {
+		if invalid != nil || ins[i].Anchor == nil {
+			continue
+		}
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
 			return err
 		}
-		if in, err = s.placeOnDocument(c.Request.Context(), e, in); err != nil {
+		if ins[i], err = s.placeOnDocument(c.Request.Context(), e, ins[i]); err != nil {
 			return err
 		}
 	}
@@ -163,10 +142,17 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 		if invalid != nil {
 			return invalid
 		}
-		made, err = e.AddFields(act, []models.FieldInput{in}, models.NoPrefix)
+		made, err = e.AddFields(act, ins, path)
 		return err
 	}, func() (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, viewField(made[0], made[0].Extended()))
+		if !listed {
+			return inJSON(http.StatusCreated, viewField(made[0], made[0].Extended()))
+		}
+		out := make([]fieldView, 0, len(made))
+		for _, f := range made {
+			out = append(out, viewField(f, f.Extended()))
+		}
+		return inJSON(http.StatusCreated, out)
 	})
 }
 

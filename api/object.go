@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -45,6 +46,27 @@ func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
 	}
 	return parseObject(body, "")
+}
+
+// readObjects reads a body that is an object, or an array of 1 to most of them, whose
+// problems are noted under name[0], name[1] …
+func readObjects(c *gin.Context, name string, most int) (objects []*object, listed bool, err error) {
+	body, err := readBody(c, maxJSON)
+	if err != nil {
+		return nil, false, err
+	}
+	if t := bytes.TrimLeft(body, " \t\r\n"); len(t) == 0 || t[0] != '[' {
+		c.Request.Body = io.NopCloser(bytes.NewReader(body))
+		o, err := readObject(c, maxJSON, false)
+		return []*object{o}, false, err
+	}
+	v, err := parseJSON(body, "")
+	if err != nil {
+		return nil, true, err
+	}
+	o := &object{m: map[string]any{name: v}, p: models.Problems{}}
+	objects = o.objects(name, 1, most)
+	return objects, true, o.err()
 }
 
 func parseObject(body []byte, name string) (*object, error) {
@@ -168,6 +190,20 @@ func (o *object) num(name string) float64 {
 		o.bad(name, "must be a number")
 	}
 	return 0
+}
+
+// optTime is an optional time.
+func (o *object) optTime(name string) *time.Time {
+	text := o.optStr(name)
+	if text == nil {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if err != nil {
+		o.bad(name, "must be a time such as 2026-11-21T07:00:00Z")
+		return nil
+	}
+	return &t
 }
 
 // optInt is an optional whole number.

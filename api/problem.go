@@ -36,6 +36,7 @@ var statusOf = map[models.Kind]int{
 	models.KindNotFound:      http.StatusNotFound,
 	models.KindConflict:      http.StatusConflict,
 	models.KindGone:          http.StatusGone,
+	models.KindPrecondition:  http.StatusPreconditionFailed,
 	models.KindTooLarge:      http.StatusRequestEntityTooLarge,
 	models.KindUnprocessable: http.StatusUnprocessableEntity,
 	models.KindRateLimited:   http.StatusTooManyRequests,

@@ -50,6 +50,12 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 	draft := func(tail string, body any) func() repeatableRequest {
 		return func() repeatableRequest { return app("/v1/envelopes/"+c.draft(contract()).str("id")+tail, body)() }
 	}
+	awaited := func(tail string, body any) func() repeatableRequest {
+		return func() repeatableRequest {
+			e, _ := c.sent(contract())
+			return app("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+tail, body)()
+		}
+	}
 	signer := func(tail string) func() repeatableRequest {
 		return func() repeatableRequest {
 			data := contract()
@@ -112,6 +118,25 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 			r := draft("/document", nil)()
 			r.contentType, r.body, r.bad = "application/pdf", testkit.OnePage(), []byte("no PDF")
 			return r
+		},
+		"/v1/envelopes/{id}/signers/{signerId}/replace":      awaited("/replace", object{"name": "B", "email": "b@example.com"}),
+		"/v1/envelopes/{id}/signers/{signerId}/resend":       awaited("/resend", nil),
+		"/v1/envelopes/{id}/signers/{signerId}/signing-link": awaited("/signing-link", object{"rotate": true}),
+		"/v1/envelopes/{id}/copies": func() repeatableRequest {
+			e, token := c.sent(contract())
+			c.signs(e, token)
+			s.completes(t, e.str("id"), 0)
+			return app("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "ada@example.com"})()
+		},
+		"/v1/webhooks/{id}/test": func() repeatableRequest {
+			c.post(hook+"/resume", nil).want(200)
+			return app(strings.Replace(hook, "/console", "", 1)+"/test", nil)()
+		},
+		"/v1/signing/{token}/delegate": func() repeatableRequest {
+			data := contract()
+			data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "allowDelegation": true}}
+			_, token := c.sent(data)
+			return repeatableRequest{c: nobody, path: "/v1/signing/" + token + "/delegate", body: asJSON(object{"name": "B", "email": "b@example.com"}), bad: broken}
 		},
 		"/v1/webhooks": app("/v1/webhooks", object{"url": "https://example.com/1", "events": []string{"envelope.created"}}),
 		"/v1/console/login": func() repeatableRequest {

@@ -93,7 +93,11 @@ func (s *Server) routes() []route {
 		return r
 	}
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
-	const viewer, support, admin = models.RoleViewer, models.RoleSupport, models.RoleAdmin
+	// For the app itself, and for its console users of a role.
+	both := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/envelopes" + path, access: console, role: role, app: h}
+	}
+	const viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
 		pub(get, "/readyz", s.readyz),
@@ -102,15 +106,28 @@ func (s *Server) routes() []route {
 		pub(get, "/.well-known/jwks.json", s.jwks),
 		token(pub(post, "/oauth/token", s.token)),
 
-		app(post, "/v1/envelopes", s.createEnvelope),
-		app(get, "/v1/envelopes", s.listEnvelopes),
-		app(get, "/v1/envelopes/:id", s.getEnvelope),
-		app(post, "/v1/envelopes/:id/send", s.sendEnvelope),
-		app(post, "/v1/envelopes/:id/void", s.voidEnvelope),
-		app(post, "/v1/envelopes/:id/signers", s.addSigner),
-		app(post, "/v1/envelopes/:id/fields", s.addField),
-		app(post, "/v1/envelopes/:id/document", s.uploadDocument),
-		app(get, "/v1/envelopes/:id/document", s.getDocument),
+		both(sender, post, "", s.createEnvelope),
+		both(viewer, get, "", s.listEnvelopes),
+		both(viewer, get, "/:id", s.getEnvelope),
+		both(support, patch, "/:id", s.patchEnvelope),
+		both(sender, del, "/:id", s.deleteEnvelope),
+		both(sender, post, "/:id/send", s.sendEnvelope),
+		both(support, post, "/:id/void", s.voidEnvelope),
+		both(sender, post, "/:id/signers", s.addSigner),
+		both(sender, patch, "/:id/signers/:signerId", s.patchSigner),
+		both(sender, del, "/:id/signers/:signerId", s.deleteSigner),
+		both(support, post, "/:id/signers/:signerId/replace", s.replaceSigner),
+		both(support, post, "/:id/signers/:signerId/resend", s.resendInvitation),
+		both(sender, post, "/:id/signers/:signerId/signing-link", s.issueLink),
+		both(support, post, "/:id/copies", s.requestCopies),
+		both(sender, post, "/:id/fields", s.addField),
+		both(sender, patch, "/:id/fields/:fieldId", s.patchField),
+		both(sender, del, "/:id/fields/:fieldId", s.deleteField),
+		both(sender, post, "/:id/document", s.uploadDocument),
+		both(viewer, get, "/:id/document", s.getDocument),
+		both(sender, patch, "/:id/documents/:documentId", s.patchDocument),
+		both(sender, del, "/:id/documents/:documentId", s.deleteDocument),
+		both(viewer, get, "/:id/documents.zip", s.sealedArchive),
 		app(get, "/v1/envelopes/:id/values", s.getValues),
 		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
 		app(post, "/v1/envelopes/:id/documents/:documentId/prepare", s.prepareDocument),
@@ -118,7 +135,10 @@ func (s *Server) routes() []route {
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),
+		app(get, "/v1/webhooks/:id", s.getWebhook),
+		app(patch, "/v1/webhooks/:id", s.patchWebhook),
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
+		app(post, "/v1/webhooks/:id/test", s.pingWebhook),
 
 		app(get, "/v1/events", s.listEvents),
 		app(get, "/v1/events/stream", s.streamEvents),
@@ -186,6 +206,7 @@ func (s *Server) routes() []route {
 		sig(post, "/consent", s.consent),
 		sig(post, "/sign", s.sign),
 		sig(post, "/decline", s.decline),
+		sig(post, "/delegate", s.delegate),
 		sig(get, "/document", s.signingDocument),
 		sig(get, "/documents", s.signingDocuments),
 		sig(get, "/documents/:docId", s.signingDocumentByID),
@@ -221,7 +242,7 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 		return err
 	}
 	tagEnvelope(c, id)
-	if c.Request.Method == http.MethodPost {
+	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)
 		if err == nil && app.CheckTenant(tenant) != nil {
 			err = models.ErrNotFound

@@ -26,6 +26,12 @@ type envelopeView struct {
 	Signers              []signerView   `json:"signers"`
 	Fields               []fieldView    `json:"fields"`
 	Documents            []documentView `json:"documents"`
+	UpdatedAt            time.Time      `json:"updatedAt"`
+	// These are there where they were given.
+	ExternalID    *string           `json:"externalId,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	Message       *string           `json:"message,omitempty"`
+	ReminderHours *int              `json:"reminderHours,omitempty"`
 	// SealingProblem is there, and not null, while all have signed and the documents cannot be sealed.
 	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
 	AuditLog       []eventView  `json:"auditLog"`
@@ -48,8 +54,19 @@ type signerView struct {
 	AuthMethod   models.AuthMethod   `json:"authMethod"`
 	SignedAt     *time.Time          `json:"signedAt"`
 	Role         string              `json:"role,omitempty"`
+	// These are there where there is something to tell.
+	AllowDelegation bool           `json:"allowDelegation,omitempty"`
+	Previous        []previousView `json:"previous,omitempty"`
 	// SigningURL is a credential: it is in the answer to send and nowhere else.
 	SigningURL string `json:"signingUrl,omitempty"`
+}
+
+// previousView is who was to sign before.
+type previousView struct {
+	Name   string    `json:"name"`
+	Email  string    `json:"email"`
+	Until  time.Time `json:"until"`
+	Reason *string   `json:"reason"`
 }
 
 type documentView struct {
@@ -87,6 +104,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 		ID: e.ID, TenantID: e.TenantID, Status: e.Status.Public(), CreatedBy: e.CreatedBy, Subject: e.Subject,
 		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: utcPtr(e.CompletedAt),
 		ExpiresAt: utcPtr(e.ExpiresAt), VoidedAt: utcPtr(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
+		UpdatedAt: e.UpdatedAt.UTC(), ExternalID: e.ExternalID, Metadata: e.Metadata, Message: e.Message, ReminderHours: e.ReminderHours,
 		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
 	}
 	if e.Status == models.StatusSealing && e.SealingProblem != nil {
@@ -109,10 +127,18 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 }
 
 func viewSigner(s *models.Signer) signerView {
-	return signerView{
+	v := signerView{
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
-		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), Role: s.Role,
+		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), Role: s.Role, AllowDelegation: s.AllowDelegation,
 	}
+	for _, p := range s.Previous() {
+		was := previousView{Name: p.Name, Email: p.Email, Until: p.Until.UTC()}
+		if p.Reason != "" {
+			was.Reason = &p.Reason
+		}
+		v.Previous = append(v.Previous, was)
+	}
+	return v
 }
 
 func viewDocument(d *models.Document) documentView {

@@ -58,6 +58,56 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.W
 	}, func(w *models.Webhook) (*store.StoredResponse, error) { return inJSON(http.StatusCreated, view(w)) })
 }
 
+func (s *Server) getWebhook(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	w, err := s.Store.Webhook(c.Request.Context(), app.ID, id)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, viewWebhook(w))
+	return nil
+}
+
+// patchWebhook changes an endpoint: what is absent stays; secret null makes the client
+// secret sign.
+func (s *Server) patchWebhook(c *gin.Context, app caller) error {
+	id, o, err := s.endpointRequest(c, app)
+	if err != nil {
+		return err
+	}
+	change := store.WebhookPatch{}
+	if o.has("url") {
+		url := o.str("url")
+		s.webhookURL(o, url)
+		change.URL = &url
+	}
+	if o.has("events") {
+		change.Events = webhookEvents(o)
+	}
+	if o.get("active") != nil {
+		active := o.flag("active", true)
+		change.Active = &active
+	}
+	if o.has("secret") {
+		secret := webhookSecret(o)
+		change.Secret = &secret
+	}
+	change.Overlap = secretOverlap(o)
+	if err := o.err(); err != nil {
+		return err
+	}
+	w, err := s.keyed(c).PatchWebhook(c.Request.Context(), app.ID, id, change)
+	if err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
+	c.JSON(http.StatusOK, viewWebhook(w))
+	return nil
+}
+
 func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
 	id, err := pathID(c, "id")
 	if err != nil {

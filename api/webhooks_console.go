@@ -137,20 +137,26 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	if !o.has("secret") {
 		o.bad("secret", "is required; null makes the client secret sign")
 	}
-	secret, hours := webhookSecret(o), 24
+	secret, overlap := webhookSecret(o), secretOverlap(o)
+	if err := o.err(); err != nil {
+		return err
+	}
+	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
+		return st.RotateSecret(c.Request.Context(), app.ID, id, secret, overlap)
+	}, changedWebhook)
+	return err
+}
+
+// secretOverlap reads for how long the secret that is replaced still signs.
+func secretOverlap(o *object) time.Duration {
+	hours := 24
 	if n := o.optInt("overlapHours"); n != nil {
 		hours = *n
 	}
 	if hours < 0 || hours > maxOverlap {
 		o.bad("overlapHours", "must be between 0 and %d", maxOverlap)
 	}
-	if err := o.err(); err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.RotateSecret(c.Request.Context(), app.ID, id, secret, time.Duration(hours)*time.Hour)
-	}, changedWebhook)
-	return err
+	return time.Duration(hours) * time.Hour
 }
 
 // resendSince sends again all that failed at an endpoint since a time.

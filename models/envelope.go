@@ -36,10 +36,19 @@ type Envelope struct {
 	// before the document is, so that fields can be placed on it beforehand.
 	FirstDocumentID uuid.UUID
 	FieldOrigin     Origin // of the fields that name none
-	CreatedAt       time.Time
-	SentAt          *time.Time
-	CompletedAt     *time.Time
-	VoidedAt        *time.Time
+	// ExternalID is what the sender calls the envelope; nil: nothing.
+	ExternalID *string
+	// Metadata are pairs that the sender keeps with the envelope.
+	Metadata map[string]string `gorm:"serializer:json"`
+	// ReminderHours is the time between reminders; nil: the tenant's, 0: none.
+	ReminderHours *int
+	// Editors are the actors who have edited the draft, see edited.
+	Editors     []string `gorm:"serializer:json"`
+	CreatedAt   time.Time
+	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // of the newest change that was saved
+	SentAt      *time.Time
+	CompletedAt *time.Time
+	VoidedAt    *time.Time
 	// SealingProblem says why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
 	SealingProblem   *SealingProblem
 	SealingProblemAt *time.Time
@@ -85,6 +94,10 @@ type EnvelopeInput struct {
 	CreatedBy     string
 	ExpiresInDays *int
 	FieldOrigin   Origin // "": top-left
+	ExternalID    *string
+	Metadata      map[string]string
+	ReminderHours *int
+	Message       *string
 }
 
 // Check notes what is wrong with the input, beside what was noted already.
@@ -95,11 +108,13 @@ func (in EnvelopeInput) Check(p Problems) {
 	if len(p["createdBy"]) == 0 {
 		CheckText(p, "createdBy", in.CreatedBy, 1, 255)
 	}
-	if in.Subject != nil {
-		CheckText(p, "subject", *in.Subject, 0, 255)
-	}
-	if d := in.ExpiresInDays; d != nil && (*d < 1 || *d > 3650) {
-		p.Add("expiresInDays", "must be between 1 and 3650, or null for no deadline")
+	checkSubject(p, in.Subject)
+	checkMessage(p, in.Message)
+	checkExpiresInDays(p, in.ExpiresInDays)
+	checkReminderHours(p, in.ReminderHours)
+	checkMetadata(p, in.Metadata)
+	if in.ExternalID != nil {
+		CheckText(p, "externalId", *in.ExternalID, 1, MaxExternalID)
 	}
 }
 
@@ -114,7 +129,8 @@ func NewEnvelope(act ActionContext, in EnvelopeInput) (*Envelope, error) {
 		ID: act.NewID(), AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
 		CreatedBy: in.CreatedBy, ExpiresInDays: in.ExpiresInDays, FirstDocumentID: act.NewID(),
 		FieldOrigin: cmp.Or(in.FieldOrigin, OriginTopLeft),
-		CreatedAt:   act.At, AuditHead: ChainStart,
+		ExternalID:  in.ExternalID, Metadata: in.Metadata, ReminderHours: in.ReminderHours, Message: in.Message,
+		CreatedAt: act.At, AuditHead: ChainStart,
 	}
 	e.resetDeadline(act.At)
 	e.record(act, EventEnvelopeCreated, uuid.Nil, Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy})

@@ -22,6 +22,7 @@ const (
 	KindNotFound                      // 404 Not Found
 	KindConflict                      // 409 Conflict
 	KindGone                          // 410 Gone
+	KindPrecondition                  // 412 Precondition Failed
 	KindTooLarge                      // 413 Content Too Large
 	KindUnprocessable                 // 422 Unprocessable Content
 	KindRateLimited                   // 429 Too Many Requests

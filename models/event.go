@@ -45,6 +45,14 @@ const (
 	EventLinkRenewed        EventName = "link.renewed"
 	EventDocumentStamped    EventName = "document.timestamped"
 	EventSealingFailed      EventName = "sealing.failed"
+	EventDraftPrepared      EventName = "draft.prepared"
+	EventEnvelopeDeleted    EventName = "envelope.deleted"
+	EventEnvelopeUpdated    EventName = "envelope.updated"
+	EventSignerReplaced     EventName = "signer.replaced"
+	EventSignerDelegated    EventName = "signer.delegated"
+	EventLinkIssued         EventName = "link.issued"
+	EventCopyRequested      EventName = "copy.requested"
+	EventCopySent           EventName = "copy.sent"
 )
 
 // EventPing is the event that tests an endpoint. It belongs to no envelope and
@@ -55,6 +63,8 @@ const EventPing EventName = "ping"
 var WebhookEvents = []EventName{
 	EventEnvelopeCreated, EventEnvelopeSent, EventEnvelopeCompleted, EventEnvelopeDeclined, EventEnvelopeVoided,
 	EventEnvelopeExpired, EventSignerViewed, EventSignerSigned, EventSignerDeclined, EventSignerOTPFailed,
+	EventInvitationFailed, EventReminderSent, EventSignerReplaced, EventSignerDelegated, EventCopySent, EventLinkIssued, EventEnvelopeUpdated,
+	EventDocumentStamped, EventDocumentPurged,
 }
 
 // Detail is what an event adds to its name: ids, hashes, counts and reasons.

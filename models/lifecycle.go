@@ -8,15 +8,13 @@ import (
 )
 
 // Send opens a draft for signing: the deadline starts to count and the first
-// routing group gets its links.
+// routing group gets its links. message nil keeps the draft's.
 func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := e.check(ActionSend); err != nil {
 		return err
 	}
 	p := Problems{}
-	if message != nil {
-		CheckParagraph(p, "message", *message, 0, 2000)
-	}
+	checkMessage(p, message)
 	if len(e.Signers) == 0 {
 		p.Add("signers", "the envelope has no signers")
 	}
@@ -31,8 +29,14 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 		return err
 	}
 	at := act.At
+	if err := e.recordPreparation(act); err != nil {
+		return err
+	}
 	e.transition(ActionSend)
-	e.Message, e.SentAt = message, &at
+	if message != nil {
+		e.Message = message
+	}
+	e.SentAt = &at
 	e.resetDeadline(at)
 	e.openGroup(act)
 	e.record(act, EventEnvelopeSent, uuid.Nil, Detail{"signers": len(e.Signers), "documents": len(e.Originals())})

@@ -214,7 +214,8 @@ func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
 	for days, renewed := range map[int]bool{29: false, 30: false, 31: true} {
 		e := sent(t, &days, models.AuthNone, 1)
 		require.Equal(t, renewed, e.RenewLinkAt(e.Signers[0]) != nil, days)
-		require.Equal(t, start.AddDate(0, 0, min(days, 30)), *e.Signers[0].LinkExpiresAt)
+		require.Equal(t, start.AddDate(0, 0, 30), *e.Signers[0].LinkExpiresAt)
+		require.Equal(t, start.AddDate(0, 0, min(days, 30)), *e.LinkEnds(e.Signers[0]))
 	}
 }
 
@@ -300,7 +301,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	deadline := *e.ExpiresAt
 	require.Equal(t, models.OutcomeOpen, outcome(e, 0, deadline.Add(-1)).Outcome)
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: e.Signers[0].LinkExpiresAt}, outcome(e, 0, deadline))
+	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: &deadline}, outcome(e, 0, deadline))
 	signs(t, e, 0, later)
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: e.Signers[0].SignedAt, Awaiting: e.Signers[1:]}, outcome(e, 0, later))
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeOpen, Awaiting: e.Signers[1:]}, outcome(e, 1, later))
@@ -360,7 +361,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.Equal(t, "tenant_forbidden", code(t, limited.CheckTenant("c")))
 	require.Equal(t, "tenant_forbidden", code(t, limited.CheckTenant("")))
 
-	require.Equal(t, []models.Role{models.RoleViewer, models.RoleSupport, models.RoleAdmin}, models.Roles)
+	require.Equal(t, []models.Role{models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin}, models.Roles)
 	for i, role := range models.Roles {
 		for j, least := range models.Roles {
 			require.Equal(t, i >= j, role.Allows(least), "%s for %s", role, least)

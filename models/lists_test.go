@@ -29,6 +29,8 @@ func TestListsAreWhole(t *testing.T) {
 	require.ElementsMatch(t, []models.EventName{
 		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
 		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
+		"invitation.failed", "reminder.sent", "signer.replaced", "signer.delegated", "copy.sent", "link.issued", "envelope.updated",
+		"document.timestamped", "document.purged",
 	}, models.WebhookEvents)
 	open := map[models.Status]bool{models.StatusSent: true, models.StatusInProgress: true}
 	for _, s := range models.Statuses {

@@ -19,6 +19,8 @@ const (
 	OutboxDeliver       OutboxKind = "deliver"         // start a delivery's workflow
 	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link
 	OutboxRetention     OutboxKind = "retain"          // start the retention of sealed files
+	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
+	OutboxCopies        OutboxKind = "copies"          // start the sending of sealed files to somebody who has lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 )
 

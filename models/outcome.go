@@ -49,7 +49,7 @@ func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	case declined != nil:
 		end.Outcome, end.At = OutcomeClosed, declined
 	case expired:
-		end.Outcome, end.At = OutcomeClosed, s.LinkExpiresAt
+		end.Outcome, end.At = OutcomeClosed, e.LinkEnds(s)
 	}
 	return end, nil
 }

@@ -6,6 +6,15 @@ import (
 	"github.com/google/uuid"
 )
 
+// ReminderInterval is the time between reminders: the envelope's own, or else the
+// tenant's.
+func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
+	if e.ReminderHours == nil {
+		return tenant
+	}
+	return time.Duration(*e.ReminderHours) * time.Hour
+}
+
 // ReminderAt is when an awaited signer is to be reminded: one interval after the
 // last mail that asked them to sign. It is nil for a signer who gets no reminder.
 // mails are the envelope's.
@@ -13,13 +22,16 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.LinkIssuedAt == nil {
 		return nil
 	}
-	var last time.Time
+	var last, since time.Time
+	if previous := s.Previous(); len(previous) > 0 {
+		since = previous[len(previous)-1].Until // the mails before went to somebody else
+	}
 	for i := range mails {
 		m := &mails[i]
 		if m.SignerID != s.ID || m.Kind != MailInvitation && m.Kind != MailReminder {
 			continue
 		}
-		if at := m.settledAt(); at != nil && at.After(last) {
+		if at := m.settledAt(); at != nil && at.After(last) && at.After(since) {
 			last = *at
 		}
 	}

@@ -76,6 +76,15 @@ type Signer struct {
 	PageViews      int
 	LastViewed     string // "<document id>/<page>" of the newest page view
 
+	// PreviousJSON lists who was to sign before, see Previous; nil: nobody.
+	PreviousJSON *string `gorm:"column:previous"`
+	// AllowDelegation lets the signer hand over to somebody else; Delegated: that was done.
+	AllowDelegation bool
+	Delegated       bool
+	// Resends and Copies are when an invitation and the sealed files were asked for again, lately.
+	Resends []time.Time `gorm:"serializer:json"`
+	Copies  []time.Time `gorm:"serializer:json"`
+
 	// ValuesHash is valuesSha256 of what the signer signed with; "" before.
 	ValuesHash string
 	// What the link was given of others' values: the newest digest, and whose
@@ -95,6 +104,8 @@ type SignerInput struct {
 	RoutingOrder int
 	AuthMethod   AuthMethod
 	Role         string // unique in its envelope; "": none
+	// AllowDelegation lets the signer hand over to somebody else.
+	AllowDelegation bool
 }
 
 // maxRole bounds the name of a role, in characters.
@@ -124,6 +135,12 @@ func (in SignerInput) Check(p Problems, path string) {
 	}
 }
 
+// apply sets what a signer is made from.
+func (in SignerInput) apply(s *Signer) {
+	s.Name, s.Email, s.Phone, s.RoutingOrder, s.AuthMethod = in.Name, in.Email, in.Phone, in.RoutingOrder, in.AuthMethod
+	s.Role, s.AllowDelegation = in.Role, in.AllowDelegation
+}
+
 // AddSigner adds a signer to a draft.
 func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error) {
 	if err := e.check(ActionAddSigner); err != nil {
@@ -141,10 +158,9 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 		return nil, err
 	}
 	s := &Signer{
-		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Name: in.Name, Email: in.Email, Phone: in.Phone,
-		Mailbox:      e.mailbox(in.Email, len(e.Signers)),
-		RoutingOrder: in.RoutingOrder, AuthMethod: in.AuthMethod, Status: SignerPending, Role: in.Role,
+		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Mailbox: e.mailbox(in.Email, len(e.Signers)), Status: SignerPending,
 	}
+	in.apply(s)
 	e.Signers = append(e.Signers, s)
 	e.record(act, EventSignerAdded, s.ID, Detail{
 		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),
@@ -245,12 +261,10 @@ func (e *Envelope) NextRenewal() *time.Time {
 }
 
 // issueLink gives the signer a new link. The old one, its code and its
-// verification end at once.
+// verification end at once. The deadline, which can be moved, ends no link by
+// itself: it is read from the envelope whenever a link is used.
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	id, at, until := act.NewID(), act.At, act.At.Add(LinkLifetime)
-	if e.ExpiresAt != nil && e.ExpiresAt.Before(until) {
-		until = *e.ExpiresAt
-	}
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = &id, &at, &until
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil
 	s.OTPFailures, s.OTPWrong = 0, 0

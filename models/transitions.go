@@ -14,12 +14,14 @@ const (
 	StatusDeclined   Status = "declined"
 	StatusVoided     Status = "voided"
 	StatusExpired    Status = "expired"
+	// StatusDeleted is a draft that was removed: only its audit chain is left, and no request finds it.
+	StatusDeleted Status = "deleted"
 )
 
 // Statuses lists every state, in the order in which an envelope meets them.
 var Statuses = []Status{
 	StatusDraft, StatusSent, StatusInProgress, StatusSealing,
-	StatusCompleted, StatusDeclined, StatusVoided, StatusExpired,
+	StatusCompleted, StatusDeclined, StatusVoided, StatusExpired, StatusDeleted,
 }
 
 // Public is the state as the interface names it.
@@ -31,7 +33,14 @@ func (s Status) Public() Status {
 }
 
 // Terminal reports whether no transition leads out of the state.
-func (s Status) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
+func (s Status) Terminal() bool {
+	for _, to := range transitions[s] {
+		if to != s {
+			return false
+		}
+	}
+	return s.Valid()
+}
 
 // Valid reports whether s is one of Statuses.
 func (s Status) Valid() bool { _, ok := transitions[s]; return ok }
@@ -63,6 +72,24 @@ const (
 	ActionComplete    Action = "complete"
 	ActionFailSealing Action = "fail_sealing"
 	ActionVoidStuck   Action = "void_stuck"
+
+	// What can be done to a draft beside adding to it.
+	ActionEditEnvelope   Action = "edit_envelope"
+	ActionEditSigner     Action = "edit_signer"
+	ActionRemoveSigner   Action = "remove_signer"
+	ActionEditField      Action = "edit_field"
+	ActionRemoveField    Action = "remove_field"
+	ActionEditDocument   Action = "edit_document"
+	ActionRemoveDocument Action = "remove_document"
+	ActionDelete         Action = "delete"
+
+	// What can be mended after sending.
+	ActionReplace    Action = "replace"
+	ActionResend     Action = "resend"
+	ActionIssueLink  Action = "issue_link"
+	ActionReschedule Action = "reschedule"
+	ActionDelegate   Action = "delegate"
+	ActionSendCopies Action = "send_copies"
 )
 
 // Actions lists every action.
@@ -70,6 +97,8 @@ var Actions = []Action{
 	ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend, ActionInvite, ActionOpen, ActionRequestCode,
 	ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead, ActionSign, ActionSignLast, ActionDecline,
 	ActionVoid, ActionExpire, ActionComplete, ActionFailSealing, ActionVoidStuck,
+	ActionEditEnvelope, ActionEditSigner, ActionRemoveSigner, ActionEditField, ActionRemoveField, ActionEditDocument, ActionRemoveDocument,
+	ActionDelete, ActionReplace, ActionResend, ActionIssueLink, ActionReschedule, ActionDelegate, ActionSendCopies,
 }
 
 // transitions is the whole life of an envelope: state × action → next state. What is
@@ -81,6 +110,15 @@ var transitions = map[Status]map[Action]Status{
 		ActionAddField:    StatusDraft,
 		ActionSend:        StatusSent,
 		ActionVoid:        StatusVoided,
+
+		ActionEditEnvelope:   StatusDraft,
+		ActionEditSigner:     StatusDraft,
+		ActionRemoveSigner:   StatusDraft,
+		ActionEditField:      StatusDraft,
+		ActionRemoveField:    StatusDraft,
+		ActionEditDocument:   StatusDraft,
+		ActionRemoveDocument: StatusDraft,
+		ActionDelete:         StatusDeleted,
 	},
 	StatusSent: {
 		ActionInvite:      StatusSent,
@@ -95,6 +133,12 @@ var transitions = map[Status]map[Action]Status{
 		ActionDecline:     StatusDeclined,
 		ActionVoid:        StatusVoided,
 		ActionExpire:      StatusExpired,
+
+		ActionReplace:    StatusSent,
+		ActionResend:     StatusSent,
+		ActionIssueLink:  StatusSent,
+		ActionReschedule: StatusSent,
+		ActionDelegate:   StatusInProgress,
 	},
 	StatusInProgress: {
 		ActionInvite:      StatusInProgress,
@@ -109,16 +153,25 @@ var transitions = map[Status]map[Action]Status{
 		ActionDecline:     StatusDeclined,
 		ActionVoid:        StatusVoided,
 		ActionExpire:      StatusExpired,
+
+		ActionReplace:    StatusInProgress,
+		ActionResend:     StatusInProgress,
+		ActionIssueLink:  StatusInProgress,
+		ActionReschedule: StatusInProgress,
+		ActionDelegate:   StatusInProgress,
 	},
 	StatusSealing: {
 		ActionComplete:    StatusCompleted,
 		ActionFailSealing: StatusSealing,
 		ActionVoidStuck:   StatusVoided,
 	},
-	StatusCompleted: {},
-	StatusDeclined:  {},
-	StatusVoided:    {},
-	StatusExpired:   {},
+	StatusCompleted: {
+		ActionSendCopies: StatusCompleted,
+	},
+	StatusDeclined: {},
+	StatusVoided:   {},
+	StatusExpired:  {},
+	StatusDeleted:  {},
 }
 
 // Next is the state that action leads to from s, or the refusal.
@@ -135,6 +188,15 @@ func refusal(s Status, action Action) *Error {
 	switch action {
 	case ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend:
 		return Refuse(KindInvalid, "envelope_not_draft", "The envelope is %s; only a draft can be changed or sent.", s.Public())
+	case ActionEditEnvelope, ActionEditSigner, ActionRemoveSigner, ActionEditField, ActionRemoveField, ActionEditDocument, ActionRemoveDocument,
+		ActionDelete:
+		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be edited or deleted.", s.Public())
+	case ActionReplace, ActionResend, ActionIssueLink, ActionReschedule:
+		conflict := *refusal(s, ActionInvite)
+		conflict.Kind = KindConflict
+		return &conflict
+	case ActionSendCopies:
+		return Refuse(KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", s.Public())
 	case ActionVoid, ActionExpire, ActionInvite:
 		if s == StatusSealing {
 			return Refuse(KindInvalid, "envelope_sealing", "Everyone has signed and the documents are being sealed; the envelope can no longer be closed.")
@@ -148,7 +210,7 @@ func refusal(s Status, action Action) *Error {
 	case ActionComplete, ActionFailSealing:
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
-		ActionSign, ActionSignLast, ActionDecline:
+		ActionSign, ActionSignLast, ActionDecline, ActionDelegate:
 		return linkClosedError(s)
 	}
 	return Refuse(KindInvalid, "unknown_action", "There is no action %q.", string(action))

@@ -15,18 +15,23 @@ import (
 var pathTo = map[models.Status]map[models.Action]models.Status{
 	"draft": {
 		"add_document": "draft", "add_signer": "draft", "add_field": "draft", "send": "sent", "void": "voided",
+		"edit_envelope": "draft", "edit_signer": "draft", "remove_signer": "draft", "edit_field": "draft", "remove_field": "draft",
+		"edit_document": "draft", "remove_document": "draft", "delete": "deleted",
 	},
 	"sent": {
 		"invite": "sent", "read": "sent", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
 		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
 		"decline": "declined", "void": "voided", "expire": "expired",
+		"replace": "sent", "resend": "sent", "issue_link": "sent", "reschedule": "sent", "delegate": "in_progress",
 	},
 	"in_progress": {
 		"invite": "in_progress", "read": "in_progress", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
 		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
 		"decline": "declined", "void": "voided", "expire": "expired",
+		"replace": "in_progress", "resend": "in_progress", "issue_link": "in_progress", "reschedule": "in_progress", "delegate": "in_progress",
 	},
-	"sealing": {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
+	"completed": {"send_copies": "completed"},
+	"sealing":   {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
 }
 
 func TestEveryStateAndAction(t *testing.T) {
@@ -55,7 +60,7 @@ func TestEveryStateAndAction(t *testing.T) {
 
 func TestTerminalStates(t *testing.T) {
 	t.Parallel()
-	want := map[models.Status]bool{"completed": true, "declined": true, "voided": true, "expired": true}
+	want := map[models.Status]bool{"completed": true, "declined": true, "voided": true, "expired": true, "deleted": true}
 	for _, s := range models.Statuses {
 		assert.Equal(t, want[s], s.Terminal(), s)
 	}
@@ -74,6 +79,12 @@ func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
 	}{
 		{models.StatusSent, models.ActionSend, models.KindInvalid, "envelope_not_draft"},
 		{models.StatusCompleted, models.ActionAddSigner, models.KindInvalid, "envelope_not_draft"},
+		{models.StatusSent, models.ActionEditEnvelope, models.KindConflict, "envelope_not_draft"},
+		{models.StatusSealing, models.ActionDelete, models.KindConflict, "envelope_not_draft"},
+		{models.StatusVoided, models.ActionReplace, models.KindConflict, "envelope_terminal"},
+		{models.StatusSealing, models.ActionReschedule, models.KindConflict, "envelope_sealing"},
+		{models.StatusDraft, models.ActionResend, models.KindConflict, "envelope_draft"},
+		{models.StatusSent, models.ActionSendCopies, models.KindConflict, "envelope_not_completed"},
 		{models.StatusCompleted, models.ActionVoid, models.KindInvalid, "envelope_terminal"},
 		{models.StatusVoided, models.ActionVoid, models.KindInvalid, "envelope_terminal"},
 		{models.StatusSealing, models.ActionVoid, models.KindInvalid, "envelope_sealing"},
@@ -97,16 +108,19 @@ func TestRefusalsAnswerWithTheDocumentedStatus(t *testing.T) {
 // was tried, in every state.
 func TestEveryRefusalIsNamed(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []models.Status{"draft", "sent", "in_progress", "sealing", "completed", "declined", "voided", "expired"}, models.Statuses)
+	assert.Equal(t, []models.Status{"draft", "sent", "in_progress", "sealing", "completed", "declined", "voided", "expired", "deleted"}, models.Statuses)
 	want := func(s models.Status, a models.Action) string {
 		switch a {
-		case "add_document", "add_signer", "add_field", "send":
+		case "add_document", "add_signer", "add_field", "send",
+			"edit_envelope", "edit_signer", "remove_signer", "edit_field", "remove_field", "edit_document", "remove_document", "delete":
 			return "envelope_not_draft"
-		case "void", "expire", "invite":
+		case "send_copies":
+			return "envelope_not_completed"
+		case "void", "expire", "invite", "replace", "resend", "issue_link", "reschedule":
 			return map[models.Status]string{"sealing": "envelope_sealing", "draft": "envelope_draft"}[s]
 		case "complete", "fail_sealing", "void_stuck":
 			return "envelope_not_sealing"
-		case "read", "open", "request_code", "verify_code", "consent", "view_page", "sign", "sign_last", "decline":
+		case "read", "open", "request_code", "verify_code", "consent", "view_page", "sign", "sign_last", "decline", "delegate":
 			return "signing_link_closed"
 		}
 		return "an action that is not here"

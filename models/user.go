@@ -14,12 +14,13 @@ type Role string
 // The roles, from the least to the most.
 const (
 	RoleViewer  Role = "viewer"  // looks
-	RoleSupport Role = "support" // also resends, and voids envelopes
+	RoleSupport Role = "support" // also resends, corrects and voids envelopes
+	RoleSender  Role = "sender"  // also creates, edits and sends envelopes
 	RoleAdmin   Role = "admin"   // also changes settings, webhooks and users
 )
 
 // Roles lists the roles in order.
-var Roles = []Role{RoleViewer, RoleSupport, RoleAdmin}
+var Roles = []Role{RoleViewer, RoleSupport, RoleSender, RoleAdmin}
 
 // Valid reports whether r is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles, r) }

@@ -34,6 +34,9 @@ type WebhookData struct {
 	DocumentHashFinal *string         `json:"documentHashFinal"`
 	DocumentURL       string          `json:"documentUrl"`
 	Signers           []WebhookSigner `json:"signers"`
+	// ExternalID and Metadata are there where the sender gave them.
+	ExternalID *string           `json:"externalId,omitempty"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
 	// Signer is the one the event is about, for signer events and envelope.declined.
 	Signer *WebhookSigner `json:"signer,omitempty"`
 	// Reason is why the envelope was voided or declined.
@@ -63,6 +66,7 @@ func (e *Envelope) WebhookPayload(ev *Event, baseURL string) ([]byte, error) {
 	d := WebhookData{
 		EnvelopeID: e.ID, TenantID: e.TenantID, Subject: e.Subject, Status: e.Status.Public(), SentAt: e.SentAt, ExpiresAt: e.ExpiresAt,
 		CompletedAt: e.CompletedAt, VoidedAt: e.VoidedAt, DocumentHashFinal: e.HashFinal, DocumentURL: url, Signers: []WebhookSigner{},
+		ExternalID: e.ExternalID, Metadata: e.Metadata,
 	}
 	for _, s := range e.Signers {
 		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt}

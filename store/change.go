@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -86,8 +87,12 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		var webhooks []*models.Webhook
 		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
+		taken := queueExternalID(&t.batch, e)
 		if err := t.send(); err != nil {
 			return err
+		}
+		if *taken != uuid.Nil {
+			return externalIDTaken(*taken)
 		}
 		if err := s.save(t, e, nil, webhooks); err != nil {
 			return err
@@ -95,6 +100,9 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 		t.result = &EnvelopeWithEvents{e, e.Events}
 		return nil
 	})
+	if isExternalIDConflict(err) {
+		err = s.externalIDConflict(ctx, e) // another was made at the same time
+	}
 	if err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
 	}
@@ -152,6 +160,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 		return err
 	}
 	e.Version++
+	e.UpdatedAt = s.now().UTC().Truncate(time.Microsecond)
 	from := models.Status("")
 	columns := envelopeColumns(e)
 	if b == nil {
@@ -162,10 +171,12 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}}, columns[1:])
 	}
 	recordStatusChange(&t.batch, e, from)
-	if len(b.signers) == 0 || len(e.Signers) != len(b.signers) { // signers are the only part that comes later
+	if b.envelope.ID == uuid.Nil || searchChanged(e, b) {
 		s.indexForSearch(&t.batch, e)
 	}
+	removeRows(&t.batch, e, b)
 	saveEncrypted(s, &t.batch, "signers", e.Signers, b.signers, signerColumns)
+	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
 	removeFields(&t.batch, e, b)
 	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)

@@ -47,7 +47,9 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 	if tenant != "" {
 		where, args = where+" AND tenant_id = ?", append(args, tenant)
 	}
-	if len(statuses) > 0 {
+	if len(statuses) == 0 {
+		where, args = where+" AND status <> ?", append(args, models.StatusDeleted)
+	} else {
 		where, args = where+" AND status IN ?", append(args, statuses)
 	}
 	var sum struct{ N, Changes int64 }

@@ -52,6 +52,13 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
 	case models.EventLinkRenewed:
 		return models.OutboxReinvite, true
+	case models.EventSignerReplaced, models.EventSignerDelegated:
+		s := e.Signer(ev.SignerID)
+		return models.OutboxReinvite, s != nil && s.Awaited()
+	case models.EventEnvelopeUpdated:
+		return models.OutboxRescheduled, true
+	case models.EventCopyRequested:
+		return models.OutboxCopies, true
 	case models.EventSealingFailed:
 		return models.OutboxSealingFailed, true
 	case models.EventDocumentSealed:

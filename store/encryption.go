@@ -37,7 +37,9 @@ func encryptedRowOf(row any) encryptedRow {
 			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)},
 		}}
 	case *models.Signer:
-		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}}}
+		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
+			{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}, {name: "previous", text: ownCopy(&v.PreviousJSON)},
+		}}
 	case *models.Field:
 		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}
 	case *models.FieldValue:

@@ -21,14 +21,30 @@ type EnvelopeFilter struct {
 	// CreatedAfter and CreatedBefore bound when it was made: from the first on, and before the second; zero: no bound.
 	CreatedAfter, CreatedBefore time.Time
 	Undelivered                 bool // a mail about it was given up
-	Page                        int  // from 1
+	UpdatedSince                time.Time
+	SignerEmail                 string // a signer's whole address, or its domain; "": all
+	ExternalID                  string // "": all
+	Text                        string // part of the subject or of a signer's name; "": all
+	ByUpdate                    bool   // in the order of changes, oldest first; else newest first
+	Page                        int    // from 1
 	Size                        int
+	Peek                        bool // one envelope more than Size, to tell whether there are more
+	// After goes on behind a place in the list, instead of a page; nil: from Page on.
+	After *ListPlace
+}
+
+// ListPlace is a place in a list of envelopes: behind the one with that id, and, in
+// the order of changes, that time.
+type ListPlace struct {
+	ID        uuid.UUID
+	UpdatedAt time.Time
 }
 
 // isNarrow reports whether the filter selects by more than app, tenant and status,
 // whose totals are kept.
 func (f EnvelopeFilter) isNarrow() bool {
-	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero()
+	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
+		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != ""
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -51,6 +67,7 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	}
 	switch len(statuses) {
 	case 0:
+		q = q.Where("status <> ?", models.StatusDeleted)
 	case 1:
 		q = q.Where("status = ?", statuses[0])
 	default:
@@ -61,6 +78,19 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	}
 	if !f.CreatedBefore.IsZero() {
 		q = q.Where("created_at < ?", f.CreatedBefore.UTC())
+	}
+	if !f.UpdatedSince.IsZero() {
+		q = q.Where("updated_at >= ?", f.UpdatedSince.UTC())
+	}
+	if f.ExternalID != "" {
+		q = q.Where("external_id = ?", f.ExternalID)
+	}
+	if f.SignerEmail != "" {
+		found, args := s.searchAddress(f.App, f.SignerEmail)
+		q = q.Where("id IN ("+found+")", args...)
+	}
+	if f.Text != "" {
+		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\')`, f.App, likePattern(f.Text))
 	}
 	if f.Undelivered {
 		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
@@ -89,10 +119,17 @@ func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 		return nil, 0, err
 	}
 	offset := (f.Page - 1) * f.Size
+	if f.After != nil {
+		offset = 0
+	}
 	if int64(offset) >= total {
 		return nil, total, nil
 	}
 	few := f.isNarrow() && total < countLimit
+	order := "id DESC"
+	if f.ByUpdate {
+		order = "updated_at, id"
+	}
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		tx, err := t.gorm()
@@ -103,7 +140,7 @@ func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 		if err := s.pageIDs(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
 			return err
 		}
-		l = s.queueEnvelopes(t, "id DESC", false, ids...)
+		l = s.queueEnvelopes(t, order, false, ids...)
 		return nil
 	})
 	if err == nil && len(l.envelopes) > 0 {
@@ -119,16 +156,27 @@ func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 // else each part of the page comes in the order of an index: one status needs no
 // sorting, and two are merged.
 func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
-	of := f.statuses()
+	of, size := f.statuses(), f.Size
+	if f.Peek {
+		size++
+	}
 	switch {
+	case f.ByUpdate:
+		q := s.matching(db, f, of...)
+		if a := f.After; a != nil {
+			q = q.Where("(updated_at, id) > (?, ?)", a.UpdatedAt.UTC(), a.ID)
+		}
+		return db.Table("(?) AS page", q.Order("updated_at, id").Offset(offset).Limit(size)).Select("id")
+	case f.After != nil:
+		return db.Table("(?) AS page", s.matching(db, f, of...).Where("id < ?", f.After.ID).Order("id DESC").Limit(size)).Select("id")
 	case few:
 		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
-			s.matching(db, f, of...).Limit(countLimit), f.Size, offset).Select("id")
+			s.matching(db, f, of...).Limit(countLimit), size, offset).Select("id")
 	case len(of) < 2:
-		return db.Table("(?) AS page", s.matching(db, f, of...).Order("id DESC").Offset(offset).Limit(f.Size)).Select("id")
+		return db.Table("(?) AS page", s.matching(db, f, of...).Order("id DESC").Offset(offset).Limit(size)).Select("id")
 	}
-	top := offset + f.Size
+	top := offset + size
 	a, b := s.matching(db, f, of[0]).Order("id DESC").Limit(top), s.matching(db, f, of[1]).Order("id DESC").Limit(top)
 	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
-		a, b, f.Size, offset).Select("id")
+		a, b, size, offset).Select("id")
 }

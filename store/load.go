@@ -28,11 +28,22 @@ func (s *Store) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*mod
 	return l.envelopes[0], l.log(), nil
 }
 
+// AnyEnvelopeWithEvents is EnvelopeWithEvents that finds a deleted draft as well. It is
+// for operators; no request of an app may use it.
+func (s *Store) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
+	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, deleted: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.envelopes[0], l.log(), nil
+}
+
 // loadOptions is what is to be done beside loading an envelope.
 type loadOptions struct {
 	lock     bool // hold the envelope until the transaction ends
 	events   bool // load its audit chain
 	webhooks bool // load the active webhooks of its app
+	deleted  bool // also if it is a deleted draft
 }
 
 // loaded is what the queries of a batch put together.
@@ -73,7 +84,11 @@ func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptio
 // envelope asks for the rest after that, so nothing of it can be older.
 func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
 	l := &loaded{}
-	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", "id = $1 AND app_id = $2"+s.forUpdate(o.lock), id, app)
+	where := "id = $1 AND app_id = $2"
+	if !o.deleted {
+		where += " AND status <> 'deleted'"
+	}
+	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", where+s.forUpdate(o.lock), id, app)
 	l.queueParts(&t.batch, id)
 	if o.events {
 		selectRows(&t.batch, &l.events, eventColumns, "audit_events", "envelope_id = $1 ORDER BY seq", id)
@@ -147,7 +162,7 @@ func (l *loaded) assemble(s *Store) error {
 // EnvelopeTenant is the tenant that an app's envelope belongs to.
 func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
 	e := &models.Envelope{}
-	if err := s.db.WithContext(ctx).Select("tenant_id").Take(e, "id = ? AND app_id = ?", id, app).Error; err != nil {
+	if err := s.db.WithContext(ctx).Select("tenant_id").Take(e, "id = ? AND app_id = ? AND status <> ?", id, app, models.StatusDeleted).Error; err != nil {
 		return "", fmt.Errorf("load envelope %s: %w", id, mapNotFound(err))
 	}
 	return e.TenantID, nil

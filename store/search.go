@@ -79,6 +79,20 @@ func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
 	return query + ")", args
 }
 
+// searchAddress selects the envelopes with a signer of that address or domain.
+func (s *Store) searchAddress(app uuid.UUID, text string) (query string, args []any) {
+	found := s.searchedHashes(app, text)
+	if s.postgres {
+		return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND addresses && ?", []any{app, found}
+	}
+	hits := make([]string, 0, len(found))
+	args = []any{app}
+	for _, h := range found {
+		hits, args = append(hits, "instr(addresses, ?) > 0"), append(args, h)
+	}
+	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + strings.Join(hits, " OR ") + ")", args
+}
+
 // addressHashes are those of an address or a domain, as an app's search looks
 // for them.
 func (s *Store) addressHashes(app uuid.UUID, text string) textArray {

@@ -101,23 +101,68 @@ func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret stri
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return mapNotFound(err)
 		}
-		old := w.Secret
-		if old == nil {
-			plain, err := s.clientSecrets(ctx, tx, app)
-			if err != nil {
-				return err
-			}
-			old = s.vault.Encrypt(plain[len(plain)-1], labelWebhookSecret)
+		if err := s.rotateSecret(ctx, tx, w, secret, overlap); err != nil {
+			return err
 		}
-		var fresh []byte
-		if secret != "" {
-			fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
-		}
-		w.RotateSecret(fresh, old, s.now().Add(overlap))
 		return tx.Model(w).Select("secret", "previous_secret", "previous_until").Updates(w).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rotate secret of webhook %s: %w", id, err)
+	}
+	return w, nil
+}
+
+func (s *Store) rotateSecret(ctx context.Context, tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
+	old := w.Secret
+	if old == nil {
+		plain, err := s.clientSecrets(ctx, tx, w.AppID)
+		if err != nil {
+			return err
+		}
+		old = s.vault.Encrypt(plain[len(plain)-1], labelWebhookSecret)
+	}
+	var fresh []byte
+	if secret != "" {
+		fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
+	}
+	w.RotateSecret(fresh, old, s.now().Add(overlap))
+	return nil
+}
+
+// WebhookPatch is what is to be changed of an endpoint in one step; nil leaves it.
+type WebhookPatch struct {
+	models.WebhookChange
+
+	Active  *bool
+	Secret  *string // "": the client secret signs
+	Overlap time.Duration
+}
+
+// PatchWebhook changes an endpoint, all of it or nothing.
+func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
+	w := &models.Webhook{}
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
+			return mapNotFound(err)
+		}
+		w.Change(c.WebhookChange)
+		if c.Secret != nil {
+			if err := s.rotateSecret(ctx, tx, w, *c.Secret, c.Overlap); err != nil {
+				return err
+			}
+		}
+		if c.Active != nil {
+			w.SetActive(*c.Active)
+		}
+		err := tx.Model(w).Select("url", "events", "active", "secret", "previous_secret", "previous_until", "failing_since", "last_error",
+			"disabled_at", "disabled_reason").Updates(w).Error
+		if err != nil || c.Active == nil || *c.Active {
+			return err
+		}
+		return s.failPending(tx, id)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("patch webhook %s: %w", id, err)
 	}
 	return w, nil
 }

@@ -152,6 +152,14 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 			in.SignerID = *row.Refs.SignerID
 		}
 		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
+	case models.OutboxRescheduled:
+		return d.signal(ctx, row, SignalRescheduled)
+	case models.OutboxCopies:
+		in := CopiesInput{EnvelopeInput: envelopeInput(row), Request: row.ID}
+		if row.Refs.SignerID != nil {
+			in.SignerID = *row.Refs.SignerID
+		}
+		return d.start(ctx, row, CopiesWorkflowID(row.ID), "Copies for signer "+in.SignerID.String(), WorkflowCopies, in)
 	case models.OutboxRetention:
 		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetention, envelopeInput(row))
 	case models.OutboxTimestamp:

@@ -26,6 +26,7 @@ const (
 	WorkflowEnvelope  = "Envelope"
 	WorkflowDelivery  = "Delivery"
 	WorkflowReinvite  = "Reinvite"
+	WorkflowCopies    = "Copies"
 	WorkflowRetention = "Retention"
 	WorkflowTimestamp = "Timestamp"
 	WorkflowAnchor    = "Anchor"
@@ -37,6 +38,7 @@ const (
 	SignalSignerDeclined = "signer-declined"
 	SignalVoided         = "voided"
 	SignalSealingFailed  = "sealing-failed"
+	SignalRescheduled    = "rescheduled" // deadline or reminders are others now
 	QueryProgress        = "progress"
 )
 
@@ -68,6 +70,10 @@ func DeliveryWorkflowID(delivery uuid.UUID, resend int) string {
 // ReinviteWorkflowID is the id of the workflow that sends a renewed link. row is
 // the outbox row that asked for it.
 func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String() }
+
+// CopiesWorkflowID is the id of the workflow that sends sealed files again. row is the
+// outbox row that asked for it.
+func CopiesWorkflowID(row uuid.UUID) string { return "copies/" + row.String() }
 
 // RetentionWorkflowID is the id of the workflow that keeps and purges an envelope's files.
 func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + envelope.String() }
@@ -152,6 +158,15 @@ type ReinviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
+}
+
+// CopiesInput starts the sending of sealed files to a signer who asked for them again.
+type CopiesInput struct {
+	EnvelopeInput
+
+	SignerID uuid.UUID `json:"signerId"`
+	// Request tells one request from another; each is one mail.
+	Request uuid.UUID `json:"request"`
 }
 
 // Progress answers QueryProgress.

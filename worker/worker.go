@@ -92,6 +92,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	r.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
 	r.RegisterWorkflowWithOptions(workflows.Reinvite, workflow.RegisterOptions{Name: temporal.WorkflowReinvite})
+	r.RegisterWorkflowWithOptions(workflows.Copies, workflow.RegisterOptions{Name: temporal.WorkflowCopies})
 	r.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: temporal.WorkflowRetention})
 	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowTimestamp})
 	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})

@@ -35,6 +35,9 @@ func (w *envelope) run(ctx workflow.Context) error {
 		if w.historyIsLong(ctx) {
 			return workflow.NewContinueAsNewError(ctx, Envelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
 		}
+		if err := w.takeSchedule(ctx); err != nil {
+			return err
+		}
 		w.inviteOpenGroup(ctx)
 		due, err := w.waitForFactOrTime(ctx)
 		if err != nil {
@@ -87,6 +90,7 @@ type envelope struct {
 	cancelTimer workflow.CancelFunc
 	notYet      int // how often the database's clock said that the deadline had not passed
 
+	rescheduled bool   // deadline or reminders are to be read again
 	stuck       bool   // sealing has a problem that is recorded in the database
 	shownStatus string // the search attribute EnvelopeStatus; "" if it is not known
 	shownStuck  bool   // the search attribute Stuck is set and is to be removed
@@ -138,6 +142,7 @@ func (w *envelope) facts() []struct {
 		}},
 		{temporal.SignalSignerDeclined, func(temporal.SignerSignal) { w.outcome = models.StatusDeclined }},
 		{temporal.SignalVoided, func(temporal.SignerSignal) { w.outcome = models.StatusVoided }},
+		{temporal.SignalRescheduled, func(temporal.SignerSignal) { w.rescheduled = true }},
 		{temporal.SignalSealingFailed, func(temporal.SignerSignal) { w.stuck = true }},
 	}
 }
@@ -182,6 +187,27 @@ func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 			w.invite(id)
 		}
 	}
+}
+
+// takeSchedule reads the deadline and the times of reminders again, if they were
+// changed. The timer that runs is for the old ones.
+func (w *envelope) takeSchedule(ctx workflow.Context) error {
+	if !w.rescheduled {
+		return nil
+	}
+	w.rescheduled = false
+	var plan temporal.Plan
+	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read the deadline and the times of reminders again"))
+	if err := workflow.ExecuteLocalActivity(local, acts.LoadPlan, w.EnvelopeInput).Get(ctx, &plan); err != nil {
+		return err
+	}
+	w.plan.Deadline, w.plan.RenewAt, w.plan.ReminderEvery, w.plan.RemindAt = plan.Deadline, plan.RenewAt, plan.ReminderEvery, plan.RemindAt
+	w.notYet = 0
+	if w.timer != nil {
+		w.cancelTimer()
+		w.timer = nil
+	}
+	return nil
 }
 
 func (w *envelope) invite(id uuid.UUID) {

@@ -138,6 +138,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 	}
 	simple("SendClosing")
 	simple("Purge")
+	register("SendCopiesAgain", func(context.Context, temporal.CopiesInput) error { return nil })
 	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) { return s.plan, nil })
 	register("Invite", func(context.Context, activities.SignerInput) error {
 		s.note("Invite")
@@ -256,6 +257,8 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
 		"anchored":         {workflow: temporal.WorkflowAnchor},
 		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New()}},
+		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
+		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
 		"timestamped":      {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
 		"purged":           {workflow: temporal.WorkflowRetention, input: envelope, keeps: time.Second},
 		"deletion-reminded": {

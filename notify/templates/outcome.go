@@ -114,6 +114,8 @@ func (d Notice) Render() (Content, error) {
 		subject, l.Heading, text, last = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
 	case NoticeBounced:
 		subject, l.Heading, text, last = p.BouncedSubject, p.BouncedHeading, p.Bounced, p.BouncedNote
+	case NoticeDelegated:
+		subject, l.Heading, text, last = p.DelegatedSubject, p.DelegatedHeading, p.Delegated, p.DelegatedNote
 	case NoticeStuck:
 		subject, l.Heading, text, last = p.StuckSubject, p.StuckHeading, p.Stuck, p.StuckNote
 	default:

@@ -57,6 +57,9 @@ type phrases struct {
 	DeletionPreheader           string
 	DeletionText, DeletionNote  string
 	OpenConsole                 string
+	DelegatedSubject            string
+	DelegatedHeading, Delegated string
+	DelegatedNote               string
 	BouncedSubject              string
 	BouncedHeading, Bounced     string
 	BouncedNote                 string

@@ -132,14 +132,15 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", CompletedAt: at, VerifyURL: "https://sign.example.com/verify",
 				Documents: []CompletedDocument{{Name: "Lease 12b.pdf", SHA256: strings.Repeat("a", 64)}, {Name: "Plan.pdf", SHA256: strings.Repeat("b", 64), DownloadURL: "https://sign.example.com/download/" + strings.Repeat("y", 300)}},
 			},
-			"declined":        Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Declined, ByName: "Ada", ReasonText: "Clause 4.", At: at},
-			"voided":          Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Voided, At: at},
-			"expired":         Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Expired, At: at},
-			"deletion":        DeletionReminder{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", DownloadURL: "https://sign.example.com/download/z", PurgeOn: at, DaysLeft: 7},
-			"notice-declined": Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDeclined, ByName: "Ada", ReasonText: "Clause 4.", At: at, ConsoleURL: "https://sign.example.com/console"},
-			"notice-bounced":  Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeBounced, ByName: "Ada", ByAddress: "ada@example.com", ReasonText: "550 no such user", At: at, ConsoleURL: "https://sign.example.com/console"},
-			"notice-stuck":    Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, At: at, ConsoleURL: "https://sign.example.com/console"},
-			"webhook":         WebhookDisabled{Language: tag, URL: "https://hooks.example.com/x", Since: at, LastError: "timeout", ConsoleURL: "https://sign.example.com/console"},
+			"declined":         Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Declined, ByName: "Ada", ReasonText: "Clause 4.", At: at},
+			"voided":           Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Voided, At: at},
+			"expired":          Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Expired, At: at},
+			"deletion":         DeletionReminder{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", DownloadURL: "https://sign.example.com/download/z", PurgeOn: at, DaysLeft: 7},
+			"notice-declined":  Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDeclined, ByName: "Ada", ReasonText: "Clause 4.", At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-delegated": Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeDelegated, ByName: "Ada", ByAddress: "bob@example.com", ReasonText: "On leave", At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-bounced":   Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeBounced, ByName: "Ada", ByAddress: "ada@example.com", ReasonText: "550 no such user", At: at, ConsoleURL: "https://sign.example.com/console"},
+			"notice-stuck":     Notice{Language: tag, SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: NoticeStuck, At: at, ConsoleURL: "https://sign.example.com/console"},
+			"webhook":          WebhookDisabled{Language: tag, URL: "https://hooks.example.com/x", Since: at, LastError: "timeout", ConsoleURL: "https://sign.example.com/console"},
 		} {
 			got, err := m.Render()
 			require.NoError(t, err, "%s %s", tag, name)

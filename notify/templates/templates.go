@@ -106,8 +106,8 @@ type Notice struct {
 	SenderName string
 	Subject    string // what the envelope is called
 	Kind       NoticeKind
-	ByName     string // who declined, or could not be reached
-	ByAddress  string // of who could not be reached
+	ByName     string // who declined, could not be reached, or handed over
+	ByAddress  string // of who could not be reached, or took over
 	ReasonText string // the signer's words, or the mail server's; may be empty
 	At         time.Time
 	ConsoleURL string
@@ -121,4 +121,6 @@ const (
 	NoticeDeclined NoticeKind = "declined"
 	NoticeBounced  NoticeKind = "bounced" // an invitation was refused for good
 	NoticeStuck    NoticeKind = "stuck"   // all have signed, and it cannot be sealed
+	// NoticeDelegated: a signer handed over to somebody else.
+	NoticeDelegated NoticeKind = "delegated"
 )

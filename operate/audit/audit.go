@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,7 +133,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 }
 
 func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex) (*Report, error) {
-	e, events, err := v.Store.EnvelopeWithEvents(ctx, ref.AppID, ref.ID)
+	e, events, err := v.Store.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +185,8 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 		want[models.EventEnvelopeVoided] = 1
 	case models.StatusExpired:
 		want[models.EventEnvelopeExpired] = 1
+	case models.StatusDeleted:
+		want[models.EventEnvelopeDeleted] = 1
 	case models.StatusDraft, models.StatusSent, models.StatusInProgress, models.StatusSealing:
 	}
 	if e.SentAt != nil {
@@ -199,12 +202,43 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 			want[models.EventDocumentPurged]++
 		}
 	}
-	want[models.EventSignerAdded], want[models.EventDocumentAdded] = len(e.Signers), len(e.Originals())
+	if len(e.Editors) == 0 && e.Status != models.StatusDeleted {
+		want[models.EventSignerAdded], want[models.EventDocumentAdded] = len(e.Signers), len(e.Originals())
+	} else if e.SentAt != nil {
+		checkPrepared(r, e, events)
+	}
 	for name, n := range want {
 		if count[name] != n {
 			r.add("the envelope is %s, but its chain has %d of %d events %s", e.Status, count[name], n, name)
 		}
 	}
+}
+
+// checkPrepared compares a draft that was edited, and so has other parts than were
+// added one by one, with what the chain says was sent.
+func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
+	fields, err := e.FieldsDigest()
+	if err != nil {
+		r.add("the fields have no digest: %v", err)
+		return
+	}
+	for i := range events {
+		ev := &events[i]
+		if ev.Name != models.EventDraftPrepared {
+			continue
+		}
+		counts, _ := ev.Detail["counts"].(map[string]any)
+		for name, n := range map[string]int{"signers": len(e.Signers), "documents": len(e.Originals()), "fields": len(e.Fields)} {
+			if fmt.Sprint(counts[name]) != strconv.Itoa(n) {
+				r.add("the envelope has %d %s, but its chain says that %v were sent", n, name, counts[name])
+			}
+		}
+		if ev.Detail["fieldsSha256"] != fields {
+			r.add("the fields are not those that the chain says were sent")
+		}
+		return
+	}
+	r.add("the draft was edited, but its chain does not say what was sent")
 }
 
 // original compares an uploaded file with its record and with the chain.

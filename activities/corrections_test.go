@@ -1,0 +1,122 @@
+package activities_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// TestCopiesAreSentAgain: one mail with fresh links for each request, recorded once; none
+// once the files are gone.
+func TestCopiesAreSentAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		again := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[1].ID, Request: uuid.New()}
+		env.mails.fail = errors.New("the mail server is down")
+		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		require.Zero(env.t, env.events(e, models.EventCopySent))
+		env.mails.fail = nil
+		for range 2 {
+			require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		}
+		require.Len(env.t, env.mails.mails, 1)
+		require.Equal(env.t, "b@example.com", env.mails.mails[0].To.Email)
+		require.Empty(env.t, env.mails.mails[0].Attachments)
+		require.Contains(env.t, env.mails.mails[0].Text, "https://example.com/download/")
+		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
+
+		env.mails.refuse = "b@example.com"
+		again.Request = uuid.New()
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again), "noted with the mail")
+		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
+		env.mails.refuse = ""
+		_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
+			e.SetRetention(1)
+			return nil
+		})
+		require.NoError(env.t, err)
+		env.clock.Add(48 * time.Hour)
+		_, err = env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.Purge(env.act()) })
+		require.NoError(env.t, err)
+		again.Request = uuid.New()
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		require.Len(env.t, env.mails.mails, 1)
+	})
+}
+
+// TestTheSenderIsToldOfADelegation: once, at the address that the tenant named, and the
+// new person is invited.
+func TestTheSenderIsToldOfADelegation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		to := "office@example.com"
+		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: &to}))
+		_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
+			e.Signers[0].AllowDelegation = true
+			reason := "She signs for us"
+			_, err := e.Delegate(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID},
+				models.Replacement{Name: "Grace", Email: "grace@example.com", Reason: &reason})
+			return err
+		})
+		require.NoError(env.t, err)
+		signer := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		for range 2 {
+			require.NoError(env.t, env.Invite(env.t.Context(), signer))
+		}
+		require.Len(env.t, env.mails.mails, 2)
+		require.Equal(env.t, "grace@example.com", env.mails.mails[0].To.Email)
+		require.Equal(env.t, to, env.mails.mails[1].To.Email)
+		require.Contains(env.t, env.mails.mails[1].Text, "grace@example.com")
+		require.Contains(env.t, env.mails.mails[1].Text, "She signs for us")
+	})
+}
+
+// TestRemindersOfAnEnvelopeOfItsOwn: the envelope's interval counts, not the tenant's, and
+// what the person before was sent does not count for the one in their place.
+func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		hours := 5
+		change := func(do func(*models.Envelope) error) *models.Envelope {
+			got, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, do)
+			require.NoError(env.t, err)
+			return got
+		}
+		sentAt := env.clock.Now()
+		change(func(e *models.Envelope) error {
+			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Given: true, Value: &hours}})
+		})
+		plan, err := env.LoadPlan(env.t.Context(), in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, 5*time.Hour, plan.ReminderEvery)
+		require.WithinDuration(env.t, sentAt.Add(5*time.Hour), *plan.RemindAt, time.Second)
+		env.clock.Add(4 * time.Hour)
+		change(func(e *models.Envelope) error {
+			_, err := e.Replace(env.act(), e.Signers[0].ID, models.Replacement{Name: "Grace", Email: "grace@example.com"})
+			return err
+		})
+		plan, err = env.LoadPlan(env.t.Context(), in)
+		require.NoError(env.t, err)
+		require.WithinDuration(env.t, env.clock.Now().Add(5*time.Hour), *plan.RemindAt, time.Second)
+		none := 0
+		change(func(e *models.Envelope) error {
+			return e.Patch(env.act(), models.EnvelopeEdit{ReminderHours: models.Change[*int]{Given: true, Value: &none}})
+		})
+		plan, err = env.LoadPlan(env.t.Context(), in)
+		require.NoError(env.t, err)
+		require.Nil(env.t, plan.RemindAt)
+	})
+}

@@ -1,0 +1,289 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+)
+
+// An edit is a merge patch (RFC 7396): what is absent stays, and null is the default.
+
+// etag names the version of an envelope that an answer shows.
+func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version, 10) + `"` }
+
+// checkIfMatch refuses a change of an envelope that the caller has seen in another
+// version (RFC 9110, 13.1.1).
+func checkIfMatch(c *gin.Context, e *models.Envelope) error {
+	header := strings.Join(c.Request.Header.Values("If-Match"), ",")
+	if header == "" {
+		return nil
+	}
+	for tag := range strings.SplitSeq(header, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag(e) {
+			return nil
+		}
+	}
+	refused := models.Refuse(models.KindPrecondition, "precondition_failed", "The envelope was changed meanwhile; read it again.")
+	refused.Details = map[string]any{"etag": etag(e)}
+	return refused
+}
+
+// noContent is the response to what leaves nothing to show.
+func noContent() (*store.StoredResponse, error) {
+	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
+}
+
+// changed reads a member of an edit, if it is there.
+func changed[T any](o *object, name string, read func(string) T) models.Change[T] {
+	if !o.has(name) {
+		return models.Change[T]{}
+	}
+	return models.Change[T]{Given: true, Value: read(name)}
+}
+
+// strippedText reads an optional text without invisible characters.
+func (o *object) strippedText(name string) *string { return stripInvisible(o.optStr(name)) }
+
+// metadata reads an optional object of texts.
+func (o *object) metadata(name string) map[string]string {
+	members := o.sub(name)
+	if members == nil || len(members.m) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(members.m))
+	for key, value := range members.m {
+		text, ok := value.(string)
+		if !ok {
+			o.bad(name, "must have texts as values")
+			return nil
+		}
+		out[key] = text
+	}
+	return out
+}
+
+// patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
+// it is reminded of.
+func (s *Server) patchEnvelope(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	edit := models.EnvelopeEdit{
+		Subject: changed(o, "subject", o.strippedText), Message: changed(o, "message", o.strippedText),
+		ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: changed(o, "reminderHours", o.optInt),
+		Metadata: changed(o, "metadata", o.metadata),
+	}
+	edit.ExpiresAt = changed(o, "expiresAt", o.optTime)
+	invalid := o.err()
+	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
+		if e.Status == models.StatusDraft {
+			if err := app.require(models.RoleSender); err != nil {
+				return err
+			}
+		}
+		if invalid != nil {
+			return invalid
+		}
+		return e.Patch(act, edit)
+	})
+}
+
+func (s *Server) deleteEnvelope(c *gin.Context, app caller) error {
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
+}
+
+// removing changes a draft and then removes the files that nothing names any more.
+func (s *Server) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
+	var files []string
+	err := s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
+		files, err = do(e, act)
+		return err
+	}, noContent)
+	if err != nil {
+		return err
+	}
+	for _, key := range files {
+		s.discardBlob(c, key)
+	}
+	return nil
+}
+
+// merged is what a part of a draft is made from after an edit: its view, with the
+// members of the edit.
+func merged(view any, edit *object) (*object, error) {
+	b, err := json.Marshal(view)
+	if err != nil {
+		return nil, fmt.Errorf("edit: %w", err)
+	}
+	o, err := parseObject(b, "")
+	if err != nil {
+		return nil, err
+	}
+	o.m, _ = mergePatch(o.m, edit.m).(map[string]any)
+	o.p = edit.p
+	return o, nil
+}
+
+// mergePatch applies an RFC 7396 merge patch.
+func mergePatch(target, patch any) any {
+	members, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := make(map[string]any)
+	if was, ok := target.(map[string]any); ok {
+		for name, v := range was {
+			out[name] = v
+		}
+	}
+	for name, v := range members {
+		if v == nil {
+			delete(out, name)
+		} else {
+			out[name] = mergePatch(out[name], v)
+		}
+	}
+	return out
+}
+
+func (s *Server) patchSigner(c *gin.Context, app caller) error {
+	edit, id, err := s.partEdit(c, app, "signerId")
+	if err != nil {
+		return err
+	}
+	var made *models.Signer
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
+		was := e.Signer(id)
+		if was == nil {
+			return models.ErrNotFound
+		}
+		o, err := merged(viewSigner(was), edit.again())
+		if err != nil {
+			return err
+		}
+		in := s.signerInput(o)
+		if err := o.err(); err != nil {
+			return err
+		}
+		made, err = e.EditSigner(act, id, in)
+		return err
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewSigner(made)) })
+}
+
+// partEdit reads which part of the envelope is to be edited, and how. What is not there
+// is not found, whatever the body.
+func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
+	id, err := pathID(c, param)
+	if err != nil {
+		return nil, id, err
+	}
+	e, err := s.callerEnvelope(c, app)
+	if err != nil {
+		return nil, id, err
+	}
+	if e.Signer(id) == nil && e.Field(id) == nil && e.Document(id) == nil {
+		return nil, id, models.ErrNotFound
+	}
+	o, err := readObject(c, maxJSON, false)
+	return o, id, err
+}
+
+// again is the same object with nothing noted about it.
+func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
+
+func (s *Server) deleteSigner(c *gin.Context, app caller) error {
+	id, err := pathID(c, "signerId")
+	if err != nil {
+		return err
+	}
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error { return e.RemoveSigner(act, id) }, noContent)
+}
+
+// patchField edits a field. A y that is given is counted from the origin that is given
+// with it, or from the envelope's; one that stays is as it is shown.
+func (s *Server) patchField(c *gin.Context, app caller) error {
+	edit, id, err := s.partEdit(c, app, "fieldId")
+	if err != nil {
+		return err
+	}
+	var made *models.Field
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
+		was := e.Field(id)
+		if was == nil {
+			return models.ErrNotFound
+		}
+		o, err := merged(viewField(was, true), edit.again())
+		if err != nil {
+			return err
+		}
+		if edit.get("role") != nil && !edit.has("signerId") {
+			delete(o.m, "signerId") // the role says whose it is now
+		}
+		switch {
+		case !edit.has("y"):
+			o.m["origin"] = string(was.Origin)
+		case !edit.has("origin"):
+			o.m["origin"] = string(e.FieldOrigin)
+		}
+		in := fieldInput(o, e.FieldOrigin)
+		if err := o.err(); err != nil {
+			return err
+		}
+		made, err = e.EditField(act, id, in)
+		return err
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewField(made, made.Extended())) })
+}
+
+func (s *Server) deleteField(c *gin.Context, app caller) error {
+	id, err := pathID(c, "fieldId")
+	if err != nil {
+		return err
+	}
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error { return e.RemoveField(act, id) }, noContent)
+}
+
+func (s *Server) patchDocument(c *gin.Context, app caller) error {
+	o, id, err := s.partEdit(c, app, "documentId")
+	if err != nil {
+		return err
+	}
+	edit := models.DocumentEdit{
+		Name: changed(o, "name", func(name string) string {
+			if text := o.optStr(name); text != nil {
+				return fileName(plaintext.Visible(*text))
+			}
+			return ""
+		}),
+		Order: changed(o, "document_order", o.int),
+	}
+	invalid := o.err()
+	var made *models.Document
+	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
+		if invalid != nil {
+			return invalid
+		}
+		made, err = e.EditDocument(act, id, edit)
+		return err
+	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewDocument(made)) })
+}
+
+func (s *Server) deleteDocument(c *gin.Context, app caller) error {
+	id, err := pathID(c, "documentId")
+	if err != nil {
+		return err
+	}
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+		key, err := e.RemoveDocument(act, id)
+		return []string{key}, err
+	})
+}

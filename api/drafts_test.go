@@ -1,0 +1,531 @@
+package api_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+)
+
+func (c *client) patch(path string, body any) *answer {
+	c.t.Helper()
+	return c.call(http.MethodPatch, path, body)
+}
+
+func (a *answer) original(i int) object { return a.body["documents"].([]any)[i].(object) }
+
+// eventNames are the names of the events in an envelope's audit log.
+func (a *answer) eventNames() (out []string) {
+	for _, ev := range a.body["auditLog"].([]any) {
+		out = append(out, ev.(object)["event"].(string))
+	}
+	return out
+}
+
+// twoOfAll is a request for an envelope with two signers and a field for each.
+func twoOfAll() object {
+	return object{
+		"tenantId": "acme",
+		"signers":  []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}, {"name": "Bob", "email": "bob@example.com", "authMethod": "none"}},
+		"fields": []object{
+			{"signerId": "0", "type": "text", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20},
+			{"signerId": "1", "type": "text", "page": 1, "x": 50, "y": 90, "w": 100, "h": 20},
+		},
+	}
+}
+
+// TestDraftsAreEdited: a merge patch changes what it names, null is the default, and
+// nothing of it is recorded before the draft is sent; then it is, once.
+func TestDraftsAreEdited(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		data := twoOfAll()
+		data["metadata"], data["message"], data["reminderHours"], data["subject"] = object{"deal": "7"}, "Please sign", 5, "First"
+		e := c.draft(data)
+		at := "/v1/envelopes/" + e.str("id")
+		require.Equal(t, object{"deal": "7"}, e.body["metadata"])
+		require.Equal(t, "Please sign", e.str("message"))
+		before := c.get(at).want(200)
+
+		got := c.patch(at, object{"subject": "Second", "metadata": object{"a": "b"}, "expiresInDays": nil}).want(200)
+		require.Equal(t, "Second", got.str("subject"))
+		require.Equal(t, object{"a": "b"}, got.body["metadata"], "metadata is replaced as a whole")
+		require.Nil(t, got.body["expiresAt"], "null is the default: no deadline")
+		require.Equal(t, "Please sign", got.str("message"), "what is absent stays")
+		require.EqualValues(t, 5, got.body["reminderHours"])
+		got = c.patch(at, object{"reminderHours": nil, "message": nil, "metadata": nil, "expiresInDays": 2}).want(200)
+		require.NotContains(t, got.body, "reminderHours")
+		require.NotContains(t, got.body, "message")
+		require.NotContains(t, got.body, "metadata")
+		require.Contains(t, c.patch(at, object{"expiresAt": nil}).refused(400, "validation_error").body["errors"], "expiresAt")
+
+		ada, bob := got.signer(0)["id"].(string), got.signer(1)["id"].(string)
+		signer := c.patch(at+"/signers/"+bob, object{"email": "robert@example.com", "routingOrder": 2}).want(200)
+		require.Equal(t, "robert@example.com", signer.str("email"))
+		require.Equal(t, "Bob", signer.str("name"))
+		require.Contains(t, c.patch(at+"/signers/"+bob, object{"name": nil}).refused(400, "validation_error").body["errors"], "name")
+		require.Contains(t, c.patch(at+"/signers/"+bob, object{"authMethod": "sms_otp"}).refused(400, "validation_error").body["errors"], "phone")
+
+		field := got.field(0)["id"].(string)
+		moved := c.patch(at+"/fields/"+field, object{"x": 60, "signerId": "robert@example.com"}).want(200)
+		require.EqualValues(t, 60, moved.body["x"])
+		require.EqualValues(t, 50, moved.body["y"])
+		require.Equal(t, bob, moved.str("signerId"))
+		bottom := c.patch(at+"/fields/"+field, object{"y": 0, "origin": "bottom-left"}).want(200)
+		require.Greater(t, bottom.body["y"], 700.0, "from the top, as it is shown")
+		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false}).want(200).body["y"])
+		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).refused(400, "validation_error").body["errors"], "x")
+
+		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "edits are not recorded one by one")
+		c.del(at + "/signers/" + ada).want(204)
+		left := c.get(at).want(200)
+		require.Len(t, left.body["signers"], 1)
+		require.Len(t, left.body["fields"], 2, "both are the other's by now")
+		c.del(at + "/fields/" + field).want(204)
+		added := c.post(at+"/fields", []object{
+			{"signerId": "0", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10},
+			{"signerId": "0", "type": "date", "page": 1, "x": 30, "y": 10, "w": 10, "h": 10},
+		}).want(201)
+		require.Len(t, list(added), 2)
+		require.Contains(t, c.post(at+"/fields", []object{
+			{"signerId": "0", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10}, {"signerId": "9", "type": "text", "page": 1, "x": 10, "y": 10, "w": 10, "h": 10},
+		}).refused(400, "validation_error").body["errors"], "fields[1].signerId")
+		c.patch(at, object{"message": "From the draft"}).want(200)
+
+		sent := c.post(at+"/send", nil).want(200)
+		require.Equal(t, "From the draft", sent.str("message"), "send without a message keeps the draft's")
+		require.Len(t, sent.body["fields"], 3)
+		events := sent.eventNames()
+		require.Equal(t, []string{"draft.prepared", "envelope.sent"}, events[len(events)-2:])
+		prepared := sent.body["auditLog"].([]any)[len(events)-2].(object)["detail"].(object)
+		require.Equal(t, object{"documents": 1.0, "signers": 1.0, "fields": 3.0}, prepared["counts"])
+		require.Equal(t, []any{models.AppActor(s.app.ID)}, prepared["editors"])
+		require.Equal(t, fieldsDigest(t, sent), prepared["fieldsSha256"])
+
+		for path, body := range map[string]object{"": {"subject": "x"}, "/signers/" + bob: {"name": "x"}, "/fields/" + sent.field(0)["id"].(string): {"x": 1}, "/documents/" + sent.original(0)["id"].(string): {"name": "x"}} {
+			c.patch(at+path, body).refused(409, "envelope_not_draft")
+			c.del(at+path).refused(409, "envelope_not_draft")
+		}
+		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=robert@example.com").want(200)
+		require.EqualValues(t, 1, found.body["total"], "who was edited is found")
+		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&q=ada").want(200).body["total"], "who was removed is not")
+	})
+}
+
+// fieldsDigest computes the digest of an envelope's fields as its document says.
+func fieldsDigest(t *testing.T, e *answer) string {
+	t.Helper()
+	var fields []object
+	for _, f := range e.body["fields"].([]any) {
+		own := object{}
+		for _, name := range []string{"id", "documentId", "signerId", "type", "page", "x", "y", "w", "h", "required"} {
+			own[name] = f.(object)[name]
+		}
+		fields = append(fields, own)
+	}
+	b, err := json.Marshal(fields)
+	require.NoError(t, err)
+	b, err = jcs.Transform(b)
+	require.NoError(t, err)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// TestDraftsThatAreNotEdited are sent as ever: nothing tells of preparations.
+func TestDraftsThatAreNotEdited(t *testing.T) {
+	t.Parallel()
+	e, _ := onSQLite(t, nil).client(t).sent(contract())
+	require.NotContains(t, e.eventNames(), "draft.prepared")
+	for _, name := range []string{"externalId", "metadata", "message", "reminderHours"} {
+		require.NotContains(t, e.body, name, "it was not given")
+	}
+}
+
+// TestDocumentsOfADraft are renamed, moved and removed; fields go with theirs, and so
+// does the file.
+func TestDocumentsOfADraft(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e := c.draft(contract())
+		at := "/v1/envelopes/" + e.str("id")
+		ids := []string{e.original(0)["id"].(string)}
+		for range 2 {
+			ids = append(ids, c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200).str("documentId"))
+		}
+		order := func() (out []string) {
+			for _, d := range c.get(at).want(200).body["documents"].([]any) {
+				out = append(out, d.(object)["id"].(string))
+			}
+			return out
+		}
+		moved := c.patch(at+"/documents/"+ids[2], object{"document_order": 1, "name": "Annex.pdf"}).want(200)
+		require.EqualValues(t, 1, moved.body["document_order"])
+		require.Equal(t, "Annex.pdf", moved.str("name"))
+		require.Equal(t, []string{ids[2], ids[0], ids[1]}, order())
+		c.patch(at+"/documents/"+ids[2], object{"document_order": 3}).want(200)
+		require.Equal(t, ids, order())
+		for _, n := range []int{0, 4} {
+			require.Contains(t, c.patch(at+"/documents/"+ids[0], object{"document_order": n}).refused(400, "validation_error").body["errors"], "document_order")
+		}
+		c.del(at + "/documents/" + ids[0]).want(204)
+		left := c.get(at).want(200)
+		require.Equal(t, ids[1:], order())
+		require.Empty(t, left.body["fields"], "it went with its document")
+		require.EqualValues(t, 1, left.original(0)["document_order"])
+		f := c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201)
+		require.Equal(t, ids[1], f.str("documentId"), "the first document is another one now")
+		c.del(at + "/documents/" + ids[1]).want(204)
+		c.del(at + "/documents/" + ids[2]).want(204)
+		require.Nil(t, c.get(at).want(200).body["documentHashOriginal"])
+		c.del(at+"/documents/"+ids[2]).refused(404, "not_found")
+		again := c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200).str("documentId")
+		require.Equal(t, again, c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201).str("documentId"))
+		files, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/")
+		require.NoError(t, err)
+		require.Len(t, files, 1, "the files of removed documents are gone")
+		c.post(at+"/send", nil).want(200)
+	})
+}
+
+// TestDeletedDrafts are found by nobody, and leave nothing of what people wrote.
+func TestDeletedDrafts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		data := contract()
+		data["externalId"], data["subject"] = "order-1", "Secret plan"
+		e := c.draft(data)
+		keep := c.draft(contract())
+		at := "/v1/envelopes/" + e.str("id")
+		c.del(at).want(204)
+		for _, suffix := range []string{"", "/document", "/documents.zip"} {
+			c.get(at+suffix).refused(404, "not_found")
+		}
+		c.del(at).refused(404, "not_found")
+		c.patch(at, object{"subject": "x"}).refused(404, "not_found")
+		c.post(at+"/send", nil).refused(404, "not_found")
+		for _, q := range []string{"", "&status=draft", "&q=secret", "&sort=updatedAt", "&externalId=order-1"} {
+			got := c.get("/v1/envelopes?tenantId=acme" + q).want(200)
+			for _, x := range got.body["data"].([]any) {
+				require.Equal(t, keep.str("id"), x.(object)["id"], q)
+			}
+			require.LessOrEqual(t, got.body["total"], 1.0, q)
+		}
+		require.Len(t, c.get("/v1/console/envelopes").want(200).body["data"], 1)
+		kept, log, err := s.store.AnyEnvelopeWithEvents(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
+		require.NoError(t, err)
+		require.NoError(t, models.VerifyChain(log, kept.AuditSeq, kept.AuditHead), "the audit chain stays")
+		require.Nil(t, kept.Subject)
+		require.Empty(t, kept.Signers)
+		data["externalId"] = "order-1"
+		c.draft(data) // free again
+		sent, _ := c.sent(contract())
+		c.del("/v1/envelopes/"+sent.str("id")).refused(409, "envelope_not_draft")
+	})
+}
+
+// TestIfMatch: who edits what another has edited meanwhile is told, and of two who
+// edit at the same time one wins.
+func TestIfMatch(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e := c.draft(contract())
+		at := "/v1/envelopes/" + e.str("id")
+		tag := c.get(at).want(200).header.Get("ETag")
+		require.Equal(t, e.header.Get("ETag"), tag)
+		next := c.with("If-Match", tag).patch(at, object{"subject": "One"}).want(200).header.Get("ETag")
+		require.NotEqual(t, tag, next)
+		signer, field, doc := "/signers/"+e.signer(0)["id"].(string), "/fields/"+e.field(0)["id"].(string), "/documents/"+e.original(0)["id"].(string)
+		stale := c.with("If-Match", tag)
+		stale.patch(at, object{"subject": "Two"}).refused(412, "precondition_failed")
+		for path, body := range map[string]object{signer: {"name": "x"}, field: {"x": 1}, doc: {"name": "x"}} {
+			stale.patch(at+path, body).refused(412, "precondition_failed")
+			stale.del(at+path).refused(412, "precondition_failed")
+		}
+		stale.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(412, "precondition_failed")
+		stale.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).refused(412, "precondition_failed")
+		stale.post(at+"/void", nil).refused(412, "precondition_failed")
+		refused := stale.post(at+"/send", nil).refused(412, "precondition_failed")
+		require.Equal(t, next, refused.body["details"].(object)["etag"])
+		stale.del(at).refused(412, "precondition_failed")
+		require.Equal(t, "One", c.get(at).want(200).str("subject"))
+		c.with("If-Match", `"x", `+next).patch(at, object{"subject": "Three"}).want(200)
+		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
+
+		tag = c.get(at).want(200).header.Get("ETag")
+		won := make([]int, 8)
+		var wg sync.WaitGroup
+		for i := range won {
+			wg.Go(func() {
+				won[i] = c.with("If-Match", tag).patch(at, object{"subject": fmt.Sprint("Edit ", i)}).status
+			})
+		}
+		wg.Wait()
+		winner := slices.Index(won, 200)
+		require.GreaterOrEqual(t, winner, 0)
+		for i, status := range won {
+			require.Equal(t, map[bool]int{true: 200, false: 412}[i == winner], status, "%v", won)
+		}
+		require.Equal(t, fmt.Sprint("Edit ", winner), c.get(at).want(200).str("subject"))
+	})
+}
+
+// TestEditWhileSending: an edit is in what is sent, or it is refused.
+func TestEditWhileSending(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		for range 8 {
+			at := "/v1/envelopes/" + c.draft(contract()).str("id")
+			var edited, sent *answer
+			var wg sync.WaitGroup
+			wg.Go(func() { edited = c.patch(at, object{"subject": "Edited"}) })
+			wg.Go(func() { sent = c.post(at+"/send", nil) })
+			wg.Wait()
+			sent.want(200)
+			now := c.get(at).want(200)
+			require.Equal(t, sent.str("subject"), now.str("subject"), "nothing changes after the sending")
+			if edited.status == 200 {
+				require.Equal(t, "Edited", now.str("subject"))
+				require.Contains(t, now.eventNames(), "draft.prepared")
+			} else {
+				edited.refused(409, "envelope_not_draft")
+				require.Equal(t, "Contract", now.str("subject"))
+			}
+		}
+	})
+}
+
+// TestExternalID: one envelope of a tenant has it, unless that failed; also when
+// several are made at the same time.
+func TestExternalID(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
+		data := contract()
+		data["externalId"], data["metadata"] = "order 7", object{"k": "v"}
+		first := c.draft(data)
+		require.Equal(t, "order 7", first.str("externalId"))
+		refused := c.post("/v1/envelopes", data).refused(409, "external_id_taken")
+		require.Equal(t, first.str("id"), refused.body["details"].(object)["envelopeId"])
+		other := clone(data)
+		other["tenantId"] = "beta"
+		c.post("/v1/envelopes", other).want(201)
+		s.other(t).post("/v1/envelopes", data).want(201)
+		c.post("/v1/envelopes/"+first.str("id")+"/void", nil).want(200)
+
+		status := make([]int, 6)
+		var wg sync.WaitGroup
+		for i := range status {
+			wg.Go(func() { status[i] = c.post("/v1/envelopes", data).status })
+		}
+		wg.Wait()
+		slices.Sort(status)
+		require.Equal(t, []int{201, 409, 409, 409, 409, 409}, status)
+		require.Contains(t, c.post("/v1/envelopes", with(data, "externalId", strings.Repeat("x", 201))).refused(400, "validation_error").body["errors"], "externalId")
+		many := object{}
+		for i := range 21 {
+			many[fmt.Sprint(i)] = "v"
+		}
+		for _, bad := range []any{many, object{"a": strings.Repeat("x", 501)}, object{strings.Repeat("x", 501): "a"}, object{"a": 1}, object{"": "x"}} {
+			require.Contains(t, c.post("/v1/envelopes", with(with(data, "externalId", "x"), "metadata", bad)).refused(400, "validation_error").body["errors"], "metadata")
+		}
+
+		ct, flat := multipartBody(t, map[string]string{
+			"tenantId": "acme", "signers": `[{"name":"A","email":"a@example.com"}]`, "externalId": "flat", "metadata": `{"k":"v"}`, "message": "M", "reminderHours": "3",
+		}, testkit.OnePage())
+		made := c.send(http.MethodPost, "/v1/envelopes", ct, flat).want(201)
+		require.Equal(t, []any{"flat", object{"k": "v"}, "M", 3.0}, []any{made.body["externalId"], made.body["metadata"], made.body["message"], made.body["reminderHours"]})
+		for _, shown := range []object{c.get("/v1/console/envelopes/" + made.str("id")).want(200).body, c.get("/v1/console/envelopes?search=" + made.str("id")).want(200).body["data"].([]any)[0].(object)} {
+			require.Equal(t, []any{"flat", object{"k": "v"}, "M", 3.0}, []any{shown["externalId"], shown["metadata"], shown["message"], shown["reminderHours"]})
+		}
+
+		sent, _ := c.sent(with(data, "externalId", "order 8"))
+		found := c.get("/v1/console/webhook-deliveries?webhookId=" + hook.str("id")).want(200).body["data"].([]any)
+		require.NotEmpty(t, found)
+		body := payloadOf(c, found[0].(object)["id"].(string))
+		require.Equal(t, sent.str("id"), body["envelopeId"])
+		require.Equal(t, "order 8", body["data"].(object)["externalId"])
+		require.Equal(t, object{"k": "v"}, body["data"].(object)["metadata"])
+	})
+}
+
+func with(o object, name string, v any) object {
+	out := clone(o)
+	out[name] = v
+	return out
+}
+
+// TestListsAreFilteredAndContinued: each filter finds what it names, and a cursor goes
+// on where the page before ended although envelopes come and go.
+func TestListsAreFilteredAndContinued(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		var ids []string
+		for i := range 7 {
+			s.clock.advance(time.Second)
+			ids = append(ids, c.post("/v1/envelopes", object{
+				"tenantId": "acme", "subject": fmt.Sprintf("Deal %d", i), "externalId": fmt.Sprintf("x-%d", i),
+				"signers": []object{{"name": fmt.Sprintf("Person %d", i), "email": fmt.Sprintf("p%d@corp%d.example", i, i%2)}},
+			}).want(201).str("id"))
+		}
+		get := func(q string) (found []string, a *answer) {
+			a = c.get("/v1/envelopes?tenantId=acme" + q).want(200)
+			for _, x := range a.body["data"].([]any) {
+				found = append(found, x.(object)["id"].(string))
+			}
+			return found, a
+		}
+		one := func(q string, want ...string) {
+			t.Helper()
+			found, a := get(q)
+			require.Equal(t, want, found, q)
+			require.EqualValues(t, len(want), a.body["total"], q)
+			require.Nil(t, a.body["nextCursor"], q)
+		}
+		one("&externalId=x-3", ids[3])
+		one("&q=deal+4", ids[4])
+		one("&q=PERSON+2", ids[2])
+		one("&signerEmail=p5@corp1.example", ids[5])
+		one("&signerEmail=corp1.example", ids[5], ids[3], ids[1])
+		one("&externalId=none")
+		third := c.get("/v1/envelopes/" + ids[3]).want(200)
+		at := url.QueryEscape(third.str("createdAt"))
+		one("&createdAfter="+at, ids[6], ids[5], ids[4], ids[3])
+		one("&createdBefore="+at, ids[2], ids[1], ids[0])
+		s.clock.advance(time.Second)
+		since := url.QueryEscape(s.clock.now().Format(time.RFC3339Nano))
+		c.patch("/v1/envelopes/"+ids[1], object{"subject": "Changed"}).want(200)
+		one("&updatedSince="+since, ids[1])
+		one("&sort=updatedAt&updatedSince="+url.QueryEscape(c.get("/v1/envelopes/"+ids[5]).str("updatedAt")), ids[5], ids[6], ids[1])
+
+		for sort, order := range map[string][]string{
+			"createdAt": {ids[6], ids[5], ids[4], ids[3], ids[2], ids[1], ids[0]},
+			"updatedAt": {ids[0], ids[2], ids[3], ids[4], ids[5], ids[6], ids[1]},
+		} {
+			for _, filter := range []string{"", "&q=person", "&status=draft"} {
+				var all []string
+				q := ""
+				for n := 0; ; n++ {
+					require.Less(t, n, 5)
+					found, a := get("&pageSize=3&sort=" + sort + filter + q)
+					all = append(all, found...)
+					require.EqualValues(t, 7, a.body["total"])
+					require.EqualValues(t, 3, a.body["pageSize"])
+					next, _ := a.body["nextCursor"].(string)
+					if next == "" {
+						break
+					}
+					q = "&cursor=" + next
+				}
+				require.Equal(t, order, all, "%s %s", sort, filter)
+			}
+		}
+		_, a := get("&pageSize=3")
+		cursor := a.str("nextCursor")
+		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&page=1&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
+		require.Contains(t, c.get("/v1/envelopes?tenantId=acme&sort=updatedAt&cursor="+cursor).refused(400, "validation_error").body["errors"], "cursor")
+		found, _ := get("&pageSize=3&page=2")
+		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
+		for range 2 { // between two pages: nothing is left out or given twice
+			c.post("/v1/envelopes", with(contract(), "tenantId", "acme")).want(201)
+		}
+		found, _ = get("&pageSize=3&cursor=" + cursor)
+		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
+	})
+}
+
+// TestSealedArchive: all sealed files in one ZIP file, once there are any.
+func TestSealedArchive(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e := c.draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200)
+	sent := c.post(at+"/send", nil).want(200)
+	c.get(at+"/documents.zip").refused(409, "envelope_not_completed")
+	c.signs(sent, strings.TrimPrefix(sent.signer(0)["signingUrl"].(string), "https://sign.example.com/sign/"))
+	s.completes(t, e.str("id"), 1)
+	got := c.get(at + "/documents.zip").want(200)
+	require.Equal(t, "application/zip", got.header.Get("Content-Type"))
+	require.Equal(t, "attachment; filename=Contract.zip", got.header.Get("Content-Disposition"))
+	z, err := zip.NewReader(bytes.NewReader(got.raw), int64(len(got.raw)))
+	require.NoError(t, err)
+	var names []string
+	for _, f := range z.File {
+		names = append(names, f.Name)
+		r, err := f.Open()
+		require.NoError(t, err)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, testkit.OnePage(), b)
+	}
+	require.Equal(t, []string{"Contract (1) contract.pdf", "Contract (2).pdf"}, names)
+	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+e.str("id")+"/sealed/x.pdf"))
+	c.get(at+"/documents.zip").refused(503, "file_missing")
+	s.clock.advance(48 * time.Hour)
+	_, err = s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
+	require.NoError(t, err)
+	s.client(t).get(at+"/documents.zip").refused(410, "document_purged")
+}
+
+// TestRolesOnEnvelopes: whoever signs in to the console may do with envelopes what
+// their role says, by the calls of the interface too.
+func TestRolesOnEnvelopes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	by := map[models.Role]*client{}
+	for _, role := range models.Roles {
+		by[role] = s.signIn(t, role)
+	}
+	e := s.client(t).draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	signer, field, doc := "/signers/"+e.signer(0)["id"].(string), "/fields/"+e.field(0)["id"].(string), "/documents/"+e.original(0)["id"].(string)
+	for _, role := range []models.Role{models.RoleViewer, models.RoleSupport} {
+		c := by[role]
+		c.get(at).want(200)
+		c.get("/v1/envelopes?tenantId=acme").want(200)
+		c.get(at + "/document").want(200)
+		c.post("/v1/envelopes", contract()).refused(403, "role_forbidden")
+		c.post(at+"/send", nil).refused(403, "role_forbidden")
+		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")
+		c.post(at+"/fields", object{}).refused(403, "role_forbidden")
+		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).refused(403, "role_forbidden")
+		for _, part := range []string{"", signer, field, doc} {
+			c.patch(at+part, object{}).refused(403, "role_forbidden")
+			c.del(at+part).refused(403, "role_forbidden")
+		}
+	}
+	by[models.RoleViewer].post(at+"/void", nil).refused(403, "role_forbidden")
+	by[models.RoleSender].patch(at, object{"subject": "Mine"}).want(200)
+	sent := by[models.RoleSender].post(at+"/send", nil).want(200)
+	prepared := sent.body["auditLog"].([]any)[len(sent.eventNames())-2].(object)["detail"].(object)
+	require.Regexp(t, "^user:", prepared["editors"].([]any)[0])
+	by[models.RoleSupport].post(at+"/void", nil).want(200)
+	own := by[models.RoleSender].draft(contract())
+	by[models.RoleSender].del("/v1/envelopes/" + own.str("id")).want(204)
+	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
+}

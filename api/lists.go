@@ -1,0 +1,109 @@
+package api
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// listEnvelopes answers a page of a tenant's envelopes: by number, or behind the
+// cursor that the page before gave.
+func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	f := store.EnvelopeFilter{
+		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
+		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), UpdatedSince: queryTime(c, p, "updatedSince"),
+		SignerEmail: queryText(c, p, "signerEmail", 254), ExternalID: queryText(c, p, "externalId", models.MaxExternalID), Text: queryText(c, p, "q", maxSearch),
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100), Peek: true,
+	}
+	switch sort, given := c.GetQuery("sort"); {
+	case sort == "updatedAt":
+		f.ByUpdate = true
+	case given && sort != "createdAt":
+		p.Add("sort", "must be createdAt or updatedAt")
+	}
+	if cursor, ok := c.GetQuery("cursor"); ok {
+		if _, paged := c.GetQuery("page"); paged {
+			p.Add("cursor", "cannot be given together with page")
+		}
+		if f.After, ok = readCursor(cursor, f.ByUpdate); !ok {
+			p.Add("cursor", "must be the nextCursor of a list with the same sort")
+		}
+	}
+	if f.Tenant == "" {
+		p.Add("tenantId", "is required")
+	}
+	tenantQuery(p, f.Tenant)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if err := app.CheckTenant(f.Tenant); err != nil {
+		return err
+	}
+	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	var next *string
+	if len(list) > f.Size {
+		list = list[:f.Size]
+		cursor := cursorAfter(list[f.Size-1], f.ByUpdate)
+		next = &cursor
+	}
+	data := make([]envelopeView, 0, len(list))
+	for _, e := range list {
+		data = append(data, viewEnvelope(e, nil))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
+	return nil
+}
+
+// queryText reads a text from the query string; absent is "".
+func queryText(c *gin.Context, p models.Problems, name string, most int) string {
+	text, given := c.GetQuery(name)
+	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
+		p.Add(name, "must have between 1 and %d characters", most)
+	}
+	return text
+}
+
+// A cursor is a place in a list: the id of the envelope before it, and in the order of
+// changes the microsecond of its change.
+
+func cursorAfter(e *models.Envelope, byUpdate bool) string {
+	text := e.ID.String()
+	if byUpdate {
+		text += "/" + strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+func readCursor(cursor string, byUpdate bool) (*store.ListPlace, bool) {
+	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil {
+		return nil, false
+	}
+	first, micro, timed := strings.Cut(string(text), "/")
+	id, err := uuid.Parse(first)
+	if err != nil || timed != byUpdate {
+		return nil, false
+	}
+	at := &store.ListPlace{ID: id}
+	if timed {
+		n, err := strconv.ParseInt(micro, 10, 64)
+		if err != nil || n < 0 {
+			return nil, false
+		}
+		at.UpdatedAt = time.UnixMicro(n).UTC()
+	}
+	return at, true
+}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"archive/zip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/store/blob"
+)
+
+// sealedArchive gives all sealed files of an envelope in one ZIP file. They are opened
+// before anything is sent, so that one that is not there is an error.
+func (s *Server) sealedArchive(c *gin.Context, app caller) error {
+	e, err := s.callerEnvelope(c, app)
+	if err != nil {
+		return err
+	}
+	if e.Status != models.StatusCompleted {
+		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
+	}
+	docs := e.Sealed()
+	files := make([]*blob.Content, 0, len(docs))
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // read only
+		}
+	}()
+	for _, d := range docs {
+		f, err := s.openFile(c.Request.Context(), e, d)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	h := c.Writer.Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", contentDisposition("attachment", archiveName(e)))
+	c.Status(http.StatusOK)
+	if err := writeArchive(c.Writer, e, docs, files); err != nil {
+		// The answer has begun: without its directory at the end, it is no ZIP file.
+		s.log.ErrorContext(c.Request.Context(), "an archive was cut off", "request", requestID(c), "envelope", e.ID, "error", err)
+	}
+	return nil
+}
+
+// archiveName is the name of an envelope's ZIP file.
+func archiveName(e *models.Envelope) string {
+	name := e.FileName(&models.Document{Order: 1})
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".pdf"), " (1)") + ".zip"
+}
+
+func writeArchive(w io.Writer, e *models.Envelope, docs []*models.Document, files []*blob.Content) error {
+	z := zip.NewWriter(w)
+	for i, d := range docs {
+		// A PDF is compressed already.
+		entry, err := z.CreateHeader(&zip.FileHeader{Name: e.FileName(d), Method: zip.Store, Modified: *e.CompletedAt})
+		if err == nil {
+			_, err = io.Copy(entry, files[i])
+		}
+		if err != nil {
+			return fmt.Errorf("document %s: %w", d.ID, err)
+		}
+	}
+	return z.Close()
+}

@@ -1,0 +1,309 @@
+package models
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of what is done to an envelope that was sent.
+const (
+	ResendLimit  = 5 // invitations again, for each signer and ResendWindow
+	CopyLimit    = 5 // copies again, for each signer and ResendWindow
+	ResendWindow = time.Hour
+	// MaxReplacements bounds how often another person takes a signer's place.
+	MaxReplacements = 20
+	// maxDeadline is how far ahead a deadline may be.
+	maxDeadline = 3650 * 24 * time.Hour
+)
+
+// PreviousSigner is a person who was to sign until another took the place.
+type PreviousSigner struct {
+	Name   string    `json:"name"`
+	Email  string    `json:"email"`
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Previous lists who was to sign before, the first person first.
+func (s *Signer) Previous() []PreviousSigner {
+	var out []PreviousSigner
+	if s.PreviousJSON != nil {
+		_ = json.Unmarshal([]byte(*s.PreviousJSON), &out) // it was written by succeed
+	}
+	return out
+}
+
+// Replacement is who takes a signer's place.
+type Replacement struct {
+	Name       string
+	Email      string
+	Phone      *string
+	AuthMethod AuthMethod // "": as it was
+	Reason     *string
+}
+
+// Replace puts another person in a signer's place. The link, the code and the consent
+// of the one before end at once; the new one gets a link if it is their turn.
+func (e *Envelope) Replace(act ActionContext, signer uuid.UUID, in Replacement) (*Signer, error) {
+	s := e.Signer(signer)
+	if s == nil {
+		return nil, ErrNotFound
+	}
+	if err := e.check(ActionReplace); err != nil {
+		return nil, err
+	}
+	if s.HasActed() {
+		return nil, Refuse(KindConflict, "already_signed", "This signer has already signed.")
+	}
+	if err := e.succeed(act, s, in); err != nil {
+		return nil, err
+	}
+	s.Delegated = false
+	e.transition(ActionReplace)
+	e.recordSuccession(act, EventSignerReplaced, s, in)
+	return s, nil
+}
+
+// Delegate lets a signer hand over to another person, once, where the sender allowed it.
+func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
+	s, err := e.authorizeLink(l, act.At, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	if err != nil {
+		return nil, err
+	}
+	if !s.Confirmed(act) {
+		return nil, errNeedsCode
+	}
+	if !s.AllowDelegation {
+		return nil, Refuse(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to hand over to somebody else.")
+	}
+	if s.Delegated {
+		return nil, Refuse(KindConflict, "delegation_exhausted", "This signature was handed over once already.")
+	}
+	in.AuthMethod = s.AuthMethod
+	for _, other := range e.Signers {
+		if EmailKey(other.Email) == EmailKey(in.Email) {
+			return nil, InvalidField("email", "must be the address of somebody who is not asked to sign this envelope")
+		}
+	}
+	if err := e.succeed(act, s, in); err != nil {
+		return nil, err
+	}
+	s.Delegated = true
+	e.transition(ActionDelegate)
+	e.recordSuccession(act, EventSignerDelegated, s, in)
+	return s, nil
+}
+
+// succeed puts another person in a signer's place and resets what the one before did.
+func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
+	if in.AuthMethod == "" {
+		in.AuthMethod = s.AuthMethod
+	}
+	p := Problems{}
+	made := SignerInput{
+		Name: in.Name, Email: in.Email, Phone: in.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: in.AuthMethod, AllowDelegation: s.AllowDelegation, Role: s.Role,
+	}
+	made.Check(p, "")
+	if in.Reason != nil {
+		CheckParagraph(p, "reason", *in.Reason, 0, 1000)
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	previous := s.Previous()
+	if len(previous) >= MaxReplacements {
+		return Refuse(KindConflict, "too_many_replacements", "A signer can be replaced %d times.", MaxReplacements)
+	}
+	before := PreviousSigner{Name: s.Name, Email: s.Email, Until: act.At}
+	if in.Reason != nil {
+		before.Reason = *in.Reason
+	}
+	text, err := json.Marshal(append(previous, before))
+	if err != nil {
+		return err
+	}
+	list := string(text)
+	made.apply(s)
+	s.PreviousJSON = &list
+	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
+	if s.Awaited() {
+		s.Status = SignerSent
+		e.issueLink(act, s)
+	}
+	e.renumberSigners()
+	return nil
+}
+
+// recordSuccession records that another person is to sign: the chain counts them, and
+// names nobody.
+func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer, in Replacement) {
+	detail := Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}
+	if in.Reason != nil && *in.Reason != "" {
+		detail["reason"] = *in.Reason
+	}
+	e.record(act, name, s.ID, detail)
+}
+
+// Resend gives an awaited signer a new link, which the service sends: ResendLimit
+// times in ResendWindow. The old link ends.
+func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) {
+	s, err := e.awaitedSigner(ActionResend, signer)
+	if err != nil {
+		return nil, err
+	}
+	if s.Resends, err = oneMore(s.Resends, act.At, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
+		return nil, err
+	}
+	e.issueLink(act, s)
+	e.record(act, EventLinkRenewed, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
+
+// oneMore adds a time to those of the last ResendWindow, or refuses to.
+func oneMore(times []time.Time, at time.Time, most int, code, message string) ([]time.Time, error) {
+	var recent []time.Time
+	for _, t := range times {
+		if at.Sub(t) < ResendWindow {
+			recent = append(recent, t)
+		}
+	}
+	if len(recent) >= most {
+		refused := Refuse(KindRateLimited, code, "%s", message)
+		refused.RetryAfter = recent[0].Add(ResendWindow).Sub(at)
+		return times, refused
+	}
+	return append(recent, at), nil
+}
+
+// awaitedSigner finds a signer whose turn it is.
+func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, error) {
+	s := e.Signer(signer)
+	if s == nil {
+		return nil, ErrNotFound
+	}
+	if err := e.check(action); err != nil {
+		return nil, err
+	}
+	if !s.Awaited() {
+		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s; there is nothing to ask for.", string(s.Status))
+	}
+	return s, nil
+}
+
+// IssueLink is for giving the sender the link of an awaited signer: the present one, or
+// a new one if that has ended or rotate asks for it. What the signer did with the
+// present one stays.
+func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (*Signer, error) {
+	s, err := e.awaitedSigner(ActionIssueLink, signer)
+	if err != nil {
+		return nil, err
+	}
+	if e.DeadlinePassed(act.At) {
+		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; a link would not be good for anything.")
+	}
+	rotate = rotate || s.LinkExpiresAt == nil || !act.At.Before(*s.LinkExpiresAt)
+	if rotate {
+		e.issueLink(act, s)
+	}
+	e.record(act, EventLinkIssued, s.ID, Detail{"signerId": s.ID.String(), "rotated": rotate})
+	return s, nil
+}
+
+// LinkEnds is when a signer's link ends: by itself, or with the deadline.
+func (e *Envelope) LinkEnds(s *Signer) *time.Time {
+	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
+		return e.ExpiresAt
+	}
+	return s.LinkExpiresAt
+}
+
+// Patch edits a draft, or changes deadline and reminders of an envelope that was sent.
+func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
+	if e.Status == StatusDraft {
+		if in.ExpiresAt.Given {
+			return InvalidField("expiresAt", "can be changed once the envelope is sent; a draft has expiresInDays")
+		}
+		return e.Edit(act, in)
+	}
+	return e.reschedule(act, in)
+}
+
+func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
+	if in.Subject.Given || in.Message.Given || in.Metadata.Given {
+		return e.check(ActionEditEnvelope)
+	}
+	if err := e.check(ActionReschedule); err != nil {
+		return err
+	}
+	p := Problems{}
+	checkReminderHours(p, in.ReminderHours.Value)
+	if in.ExpiresInDays.Given {
+		p.Add("expiresInDays", "can be changed in a draft; an envelope that was sent has expiresAt")
+	}
+	if at := in.ExpiresAt.Value; at != nil && (!at.After(act.At) || at.Sub(act.At) > maxDeadline) {
+		p.Add("expiresAt", "must be in the future, and within 3650 days, or null for no deadline")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	detail := Detail{}
+	if in.ExpiresAt.Given {
+		e.ExpiresAt, detail["expiresAt"] = nil, nil
+		if at := in.ExpiresAt.Value; at != nil {
+			utc := at.UTC().Truncate(time.Microsecond)
+			e.ExpiresAt, detail["expiresAt"] = &utc, FormatTime(utc)
+		}
+	}
+	if in.ReminderHours.Given {
+		e.ReminderHours, detail["reminderHours"] = in.ReminderHours.Value, nil
+		if h := in.ReminderHours.Value; h != nil {
+			detail["reminderHours"] = *h
+		}
+	}
+	if len(detail) == 0 {
+		return nil
+	}
+	e.transition(ActionReschedule)
+	e.record(act, EventEnvelopeUpdated, uuid.Nil, detail)
+	return nil
+}
+
+// RequestCopies asks for the sealed files to be sent again to an address of the
+// envelope: CopyLimit times in ResendWindow.
+func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, error) {
+	if err := e.check(ActionSendCopies); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	CheckEmail(p, "email", email)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(e.Signers, func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) })
+	if i < 0 {
+		return nil, InvalidField("email", "must be the address of a recipient of this envelope")
+	}
+	if slices.ContainsFunc(e.Sealed(), func(d *Document) bool { return d.PurgeStatus == PurgePurged }) {
+		return nil, ErrPurged
+	}
+	s := e.Signers[i]
+	times, err := oneMore(s.Copies, act.At, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait.")
+	if err != nil {
+		return nil, err
+	}
+	s.Copies = times
+	e.record(act, EventCopyRequested, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
+
+// CopySent records that the sealed files' links went out again.
+func (e *Envelope) CopySent(act ActionContext, signer uuid.UUID, mailID string) error {
+	if err := e.check(ActionSendCopies); err != nil {
+		return err
+	}
+	e.record(act, EventCopySent, signer, Detail{"signerId": signer.String()}).MailID = mailID
+	return nil
+}

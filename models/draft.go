@@ -1,0 +1,348 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+)
+
+// Bounds of what the sender says of an envelope.
+const (
+	MaxExternalID     = 200 // characters
+	MaxMetadata       = 20  // pairs
+	MaxMetadataLength = 500 // characters of a name or a value
+)
+
+// Change is a member of an edit: nothing is changed unless it is Given.
+type Change[T any] struct {
+	Given bool
+	Value T
+}
+
+func (c Change[T]) apply(to *T) {
+	if c.Given {
+		*to = c.Value
+	}
+}
+
+// EnvelopeEdit is what can be changed of a draft.
+type EnvelopeEdit struct {
+	Subject       Change[*string]
+	Message       Change[*string]
+	ExpiresInDays Change[*int]
+	ReminderHours Change[*int]
+	Metadata      Change[map[string]string]
+	ExpiresAt     Change[*time.Time] // of an envelope that was sent, see Patch
+}
+
+// Edit changes a draft.
+func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
+	if err := e.check(ActionEditEnvelope); err != nil {
+		return err
+	}
+	p := Problems{}
+	checkSubject(p, in.Subject.Value)
+	checkMessage(p, in.Message.Value)
+	checkExpiresInDays(p, in.ExpiresInDays.Value)
+	checkReminderHours(p, in.ReminderHours.Value)
+	checkMetadata(p, in.Metadata.Value)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	in.Subject.apply(&e.Subject)
+	in.Message.apply(&e.Message)
+	in.ReminderHours.apply(&e.ReminderHours)
+	in.Metadata.apply(&e.Metadata)
+	if in.ExpiresInDays.Given {
+		e.ExpiresInDays = in.ExpiresInDays.Value
+		e.resetDeadline(e.CreatedAt)
+	}
+	e.edited(act)
+	return nil
+}
+
+// EditSigner replaces what a signer of a draft was made from.
+func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (*Signer, error) {
+	s := e.Signer(id)
+	if s == nil {
+		return nil, ErrNotFound
+	}
+	if err := e.check(ActionEditSigner); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	in.Check(p, "")
+	if in.Role != "" && slices.ContainsFunc(e.Signers, func(other *Signer) bool { return other != s && other.Role == in.Role }) {
+		p.Add("role", "is another signer's already")
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	in.apply(s)
+	e.renumberSigners()
+	e.edited(act)
+	return s, nil
+}
+
+// RemoveSigner takes a signer and the signer's fields out of a draft.
+func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
+	if e.Signer(id) == nil {
+		return ErrNotFound
+	}
+	if err := e.check(ActionRemoveSigner); err != nil {
+		return err
+	}
+	e.Signers = slices.DeleteFunc(e.Signers, func(s *Signer) bool { return s.ID == id })
+	e.renumberSigners()
+	e.removeFields(func(f *Field) bool { return f.SignerID == id })
+	e.edited(act)
+	return nil
+}
+
+// renumberSigners counts the signers of a draft, and their mailboxes, anew.
+func (e *Envelope) renumberSigners() {
+	all := e.Signers
+	e.Signers = nil
+	for i, s := range all {
+		s.Position, s.Mailbox = i, e.mailbox(s.Email, i)
+		e.Signers = append(e.Signers, s)
+	}
+}
+
+// EditField replaces what a field of a draft was made from.
+func (e *Envelope) EditField(act ActionContext, id uuid.UUID, in FieldInput) (*Field, error) {
+	i := slices.IndexFunc(e.Fields, func(f *Field) bool { return f.ID == id })
+	if i < 0 {
+		return nil, ErrNotFound
+	}
+	if err := e.check(ActionEditField); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	was := e.Fields[i]
+	f := e.newField(act, in, p, "", was.Position)
+	f.ID, f.Name = id, e.newFieldNames([]FieldInput{in})[0]
+	if in.Name == was.Name {
+		f.Attributes.Named = was.Attributes.Named
+	}
+	fields := slices.Clone(e.Fields)
+	fields[i] = f
+	if len(p) == 0 {
+		checkFieldSet(p, e.Signers, fields, func(*Field) string { return "" })
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	e.Fields = fields
+	e.edited(act)
+	return f, nil
+}
+
+// Field returns the field with that id, or nil.
+func (e *Envelope) Field(id uuid.UUID) *Field {
+	for _, f := range e.Fields {
+		if f.ID == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// RemoveField takes a field out of a draft.
+func (e *Envelope) RemoveField(act ActionContext, id uuid.UUID) error {
+	if e.Field(id) == nil {
+		return ErrNotFound
+	}
+	if err := e.check(ActionRemoveField); err != nil {
+		return err
+	}
+	e.removeFields(func(f *Field) bool { return f.ID == id })
+	e.edited(act)
+	return nil
+}
+
+// removeFields takes fields out and counts the others anew.
+func (e *Envelope) removeFields(which func(*Field) bool) {
+	e.Fields = slices.DeleteFunc(e.Fields, which)
+	for i, f := range e.Fields {
+		f.Position = i
+	}
+}
+
+// DocumentEdit is what can be changed of a document of a draft.
+type DocumentEdit struct {
+	Name  Change[string]
+	Order Change[int] // from 1; the others move
+}
+
+// EditDocument renames a document of a draft, or gives it another place.
+func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit) (*Document, error) {
+	d := e.Document(id)
+	if d == nil {
+		return nil, ErrNotFound
+	}
+	if err := e.check(ActionEditDocument); err != nil {
+		return nil, err
+	}
+	p := Problems{}
+	if in.Name.Given {
+		CheckText(p, "name", in.Name.Value, 0, 200)
+	}
+	if n := len(e.Documents); in.Order.Given && (in.Order.Value < 1 || in.Order.Value > n) {
+		p.Add("document_order", "must be between 1 and %d", n)
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	in.Name.apply(&d.Name)
+	if in.Order.Given {
+		docs := slices.DeleteFunc(e.Originals(), func(o *Document) bool { return o.ID == id })
+		e.Documents = slices.Insert(docs, in.Order.Value-1, d)
+		e.renumberDocuments(act)
+	}
+	e.edited(act)
+	return d, nil
+}
+
+// RemoveDocument takes a document and the fields on it out of a draft. It returns
+// the key of its file, which nothing names any more.
+func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKey string, err error) {
+	d := e.Document(id)
+	if d == nil {
+		return "", ErrNotFound
+	}
+	if err := e.check(ActionRemoveDocument); err != nil {
+		return "", err
+	}
+	e.Documents = slices.DeleteFunc(e.Documents, func(o *Document) bool { return o.ID == id })
+	e.removeFields(func(f *Field) bool { return f.DocumentID == id })
+	e.renumberDocuments(act)
+	e.edited(act)
+	return d.BlobKey, nil
+}
+
+// renumberDocuments counts the documents of a draft from 1, as they stand.
+func (e *Envelope) renumberDocuments(act ActionContext) {
+	for i, d := range e.Documents {
+		d.Order = i + 1
+	}
+	e.HashOriginal = CombineHashes(e.Documents)
+	if len(e.Documents) > 0 {
+		e.FirstDocumentID = e.Documents[0].ID
+	} else {
+		e.FirstDocumentID = act.NewID()
+	}
+}
+
+// Delete removes a draft: only its id, whose it was, and its audit chain stay. It
+// returns the keys of its files.
+func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
+	if err := e.check(ActionDelete); err != nil {
+		return nil, err
+	}
+	for _, d := range e.Documents {
+		blobKeys = append(blobKeys, d.BlobKey)
+	}
+	e.transition(ActionDelete)
+	e.Signers, e.Fields, e.Documents = nil, nil, nil
+	e.Subject, e.Message, e.ExternalID, e.Metadata, e.HashOriginal = nil, nil, nil, nil, nil
+	e.record(act, EventEnvelopeDeleted, uuid.Nil, nil)
+	return blobKeys, nil
+}
+
+// edited notes who has edited the draft. Edits are not in the audit trail one by
+// one: sending records what came of them.
+func (e *Envelope) edited(act ActionContext) {
+	if !slices.Contains(e.Editors, act.Actor) {
+		e.Editors = append(slices.Clone(e.Editors), act.Actor)
+	}
+}
+
+// recordPreparation records, before a draft that was edited is sent, who edited it
+// and what is sent.
+func (e *Envelope) recordPreparation(act ActionContext) error {
+	if len(e.Editors) == 0 {
+		return nil
+	}
+	sum, err := e.FieldsDigest()
+	if err != nil {
+		return err
+	}
+	e.record(act, EventDraftPrepared, uuid.Nil, Detail{
+		"editors": slices.Clone(e.Editors), "fieldsSha256": sum,
+		"counts": map[string]any{"documents": len(e.Originals()), "signers": len(e.Signers), "fields": len(e.Fields)},
+	})
+	return nil
+}
+
+// FieldsDigest is SHA-256, in lowercase hex, over the RFC 8785 canonical JSON of the
+// list of fields: id, document, signer, type, page, place and whether it is required;
+// of an envelope that uses more, also name, default value and attributes.
+func (e *Envelope) FieldsDigest() (string, error) {
+	list := make([]map[string]any, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		members := map[string]any{
+			"id": f.ID, "documentId": f.DocumentID, "signerId": f.SignerID, "type": f.Type, "page": f.Page,
+			"x": f.X, "y": f.Y, "w": f.W, "h": f.H, "required": f.Required,
+		}
+		if e.Extended() {
+			members["name"], members["defaultValue"], members["attributes"] = f.Name, f.DefaultValue, f.Attributes
+		}
+		list = append(list, members)
+	}
+	b, err := json.Marshal(list)
+	if err == nil {
+		b, err = jcs.Transform(b)
+	}
+	if err != nil {
+		return "", fmt.Errorf("digest of the fields: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func checkSubject(p Problems, subject *string) {
+	if subject != nil {
+		CheckText(p, "subject", *subject, 0, 255)
+	}
+}
+
+func checkMessage(p Problems, message *string) {
+	if message != nil {
+		CheckParagraph(p, "message", *message, 0, 2000)
+	}
+}
+
+func checkExpiresInDays(p Problems, days *int) {
+	if days != nil && (*days < 1 || *days > 3650) {
+		p.Add("expiresInDays", "must be between 1 and 3650, or null for no deadline")
+	}
+}
+
+func checkReminderHours(p Problems, hours *int) {
+	if hours != nil && (*hours < 0 || *hours > 24*365) {
+		p.Add("reminderHours", "must be between 0 (no reminders) and %d, or null for the tenant's", 24*365)
+	}
+}
+
+func checkMetadata(p Problems, metadata map[string]string) {
+	if len(metadata) > MaxMetadata {
+		p.Add("metadata", "must have at most %d members", MaxMetadata)
+		return
+	}
+	for name, value := range metadata {
+		if name == "" || utf8.RuneCountInString(name) > MaxMetadataLength {
+			p.Add("metadata", "must have names of 1 to %d characters", MaxMetadataLength)
+			continue
+		}
+		CheckText(p, "metadata", name, 1, MaxMetadataLength)
+		CheckParagraph(p, "metadata", value, 0, MaxMetadataLength)
+	}
+}

@@ -1,0 +1,77 @@
+package workflows_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// TestDeadlineFollows: the timer follows a deadline that was moved, later, earlier, or
+// away, however often the workflow is told.
+func TestDeadlineFollows(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		moves []time.Duration // to so long after the start, each told a day after the one before; 0: no deadline
+		ends  time.Duration
+	}{
+		"later":            {moves: []time.Duration{30 * day}, ends: 30 * day},
+		"earlier":          {moves: []time.Duration{3 * day}, ends: 3 * day},
+		"later, earlier":   {moves: []time.Duration{30 * day, 5 * day}, ends: 5 * day},
+		"away and back":    {moves: []time.Duration{0, 40 * day}, ends: 40 * day},
+		"the same, twice":  {moves: []time.Duration{20 * day, 20 * day}, ends: 20 * day},
+		"as late as it is": {moves: []time.Duration{14 * day}, ends: 14 * day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newFakeEnv(t, 1)
+			deadline := env.begin.Add(14 * day)
+			env.plan.Deadline = &deadline
+			for i, to := range c.moves {
+				env.env.RegisterDelayedCallback(func() {
+					env.plan.Deadline = nil
+					if to > 0 {
+						at := env.begin.Add(to)
+						env.plan.Deadline = &at
+					}
+					env.env.SignalWorkflow(temporal.SignalRescheduled, temporal.SignerSignal{})
+				}, time.Duration(i+1)*day)
+			}
+			env.expires(models.StatusExpired)
+			env.run(t)
+			assert.Equal(t, []string{"invite A", "expire", "closing"}, env.calls)
+			assert.Equal(t, c.ends, env.times["expire"].Round(time.Minute))
+		})
+	}
+}
+
+// TestRemindersFollow: another interval holds from the moment that the workflow is told.
+func TestRemindersFollow(t *testing.T) {
+	t.Parallel()
+	env := newFakeEnv(t, 1)
+	env.remindsEvery(72 * time.Hour)
+	env.env.RegisterDelayedCallback(func() {
+		env.plan.ReminderEvery = 0
+		env.plan.RemindAt = nil
+		env.env.SignalWorkflow(temporal.SignalRescheduled, temporal.SignerSignal{})
+	}, time.Hour)
+	env.signal(30*24*time.Hour, temporal.SignalVoided)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
+}
+
+// TestRescheduledTooLate: what was moved after all have signed changes nothing.
+func TestRescheduledTooLate(t *testing.T) {
+	t.Parallel()
+	env := newFakeEnv(t, 1)
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).After(time.Hour).Return(models.StatusCompleted, nil)
+	env.signs(time.Hour, 0)
+	env.signal(90*time.Minute, temporal.SignalRescheduled)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "copies"}, env.calls)
+}
