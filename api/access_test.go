@@ -629,7 +629,7 @@ func TestActionContexts(t *testing.T) {
 			l.Session = uuid.New()
 		}
 		s.setSessionCookie(c, l, "token", s.Now().Add(90*time.Second))
-		cookies := w.Result().Cookies() //nolint:bodyclose // of a recorder
+		cookies := w.Result().Cookies()
 		require.Len(t, cookies, 1)
 		require.Equal(t, "token", cookies[0].Value)
 		require.Equal(t, 90, cookies[0].MaxAge)
@@ -640,7 +640,7 @@ func TestActionContexts(t *testing.T) {
 		require.Equal(t, map[bool]http.SameSite{false: http.SameSiteLaxMode, true: http.SameSiteNoneMode}[embedded], cookies[0].SameSite)
 		c, w = request(http.MethodGet, "/", "", "")
 		s.setSessionCookie(c, l, "token", s.Now().Add(-time.Second))
-		require.Equal(t, 1, w.Result().Cookies()[0].MaxAge) //nolint:bodyclose // of a recorder
+		require.Equal(t, 1, w.Result().Cookies()[0].MaxAge)
 	}
 }
 

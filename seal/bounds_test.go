@@ -35,7 +35,7 @@ func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
 func padded(t *testing.T, b []byte, n int) []byte {
 	t.Helper()
 	data := make([]byte, n-len(b)-12)
-	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data))) //nolint:gosec // some megabytes
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	body := append([]byte("teSt"), data...)
 	chunk = append(chunk, body...)
 	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(body))
@@ -93,7 +93,7 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 		img := image.NewNRGBA(image.Rect(0, 0, 20, 20))
 		for i := range 400 {
 			c := i % n
-			img.SetNRGBA(i%20, i/20, color.NRGBA{uint8(c), uint8(c >> 8), 7, 255}) //nolint:gosec // a few hundred
+			img.SetNRGBA(i%20, i/20, color.NRGBA{uint8(c), uint8(c >> 8), 7, 255})
 		}
 		return img
 	}
@@ -150,7 +150,7 @@ func TestPixelsOfASubmission(t *testing.T) {
 	for _, side := range [][2]int{{8192, 1000}, {1000, 8192}} {
 		var q seal.Pictures
 		for i := range 2 {
-			_, err := q.Check(greyPNG(t, side[0], side[1], uint8(i))) //nolint:gosec // 0 or 1
+			_, err := q.Check(greyPNG(t, side[0], side[1], uint8(i)))
 			require.NoError(t, err)
 		}
 		_, err = q.Check(greyPNG(t, side[0], side[1], 9))

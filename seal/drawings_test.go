@@ -368,17 +368,17 @@ func picturesJob(t *testing.T) seal.Job {
 	palette := image.NewPaletted(image.Rect(0, 0, 6, 2), color.Palette{color.NRGBA{1, 2, 3, 255}, color.NRGBA{9, 8, 7, 100}, color.NRGBA{}})
 	palette.Pix[3], palette.Pix[7] = 1, 2
 	for i, b := range [][]byte{
-		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }), //nolint:gosec // a few pixels, also below
+		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }),
 		fill(8, 4, func(int, int) color.NRGBA { return color.NRGBA{10, 20, 30, 255} }),
-		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), uint8(255 - y)} }), //nolint:gosec // as above
-		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), 255} }),            //nolint:gosec // as above
-		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, uint8(x * 40)} }),       //nolint:gosec // as above
-		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, 255} }),                 //nolint:gosec // as above
-		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), 200, 255} }),                 //nolint:gosec // as above
-		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{200, uint8(x), uint8(x), 255} }),                 //nolint:gosec // as above
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), uint8(255 - y)} }),
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), uint8(x), 255} }),
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, uint8(x * 40)} }),
+		fill(7, 4, func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), 200, 255} }),
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{uint8(x), uint8(x), 200, 255} }),
+		fill(7, 4, func(x, _ int) color.NRGBA { return color.NRGBA{200, uint8(x), uint8(x), 255} }),
 		encode(grey16), encode(palette),
 		fill(40, 2, func(int, int) color.NRGBA { return color.NRGBA{A: 255} }), fill(2, 40, func(int, int) color.NRGBA { return color.NRGBA{B: 5, A: 255} }),
-		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }), //nolint:gosec // as above
+		fill(9, 4, func(x, _ int) color.NRGBA { return color.NRGBA{10, 20, 30, uint8(x * 28)} }),
 	} {
 		j.Values = append(j.Values, seal.Value{FieldID: fmt.Sprint(i), SignerID: adaID, Kind: seal.Signature, Page: 1, X: 72, Y: 10 + 40*float64(i), W: 100, H: 30, PNG: b})
 	}
