@@ -66,7 +66,7 @@ func TestLinksAreRenewedOnce(t *testing.T) {
 			if !meanwhile {
 				meanwhile = true
 				_, err := another.RenewLinks(env.t.Context(), in)
-				assert.NoError(env.t, err)
+				require.NoError(env.t, err)
 			}
 			return env.clock.Now()
 		}

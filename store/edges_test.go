@@ -80,7 +80,7 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 		} {
 			err := call()
 			require.Error(t, err, name)
-			assert.NotErrorIs(t, err, models.ErrNotFound, name)
+			require.NotErrorIs(t, err, models.ErrNotFound, name)
 			assert.False(t, models.IsRefusal(err), "%s: %v", name, err)
 		}
 		// Nothing was changed by any of them.
