@@ -47,10 +47,11 @@ const (
 	AlignRight  Align = "right"
 )
 
+// MaxOptions is how many options a select field may have.
+const MaxOptions = 200
+
 const (
-	maxFieldName   = 64
 	maxLabel       = 200
-	MaxOptions     = 200 // that a select field may have
 	maxOption      = 200
 	maxPattern     = 200
 	maxPatternSize = 4000 // instructions of the compiled pattern
@@ -143,7 +144,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 	if a.Format == "" {
 		return
 	}
-	switch t {
+	switch t { //nolint:exhaustive // of others there is nothing to check
 	case FieldNumber:
 		if n, err := strconv.Atoi(a.Format); err != nil || n < 0 || n > maxDecimals || strconv.Itoa(n) != a.Format {
 			p.addFirst(path+"format", "of a number field is how many decimals it may have, 0 to 10")
@@ -156,7 +157,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 }
 
 func (a FieldAttributes) checkChoices(p Problems, path string, t FieldType) {
-	switch t {
+	switch t { //nolint:exhaustive // of others there is nothing to check
 	case FieldSelect:
 		switch {
 		case len(a.Options) == 0:
@@ -200,7 +201,7 @@ func (v FieldValidation) bound(p Problems, path, text string, t FieldType) (*big
 	if text == "" {
 		return nil, false
 	}
-	switch t {
+	switch t { //nolint:exhaustive // of others there is nothing to check
 	case FieldNumber:
 		if n, ok := parseNumber(text); ok {
 			return n, true

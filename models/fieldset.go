@@ -115,8 +115,10 @@ func (s *fieldSet) checkName(f *Field) {
 		{f.Type != FieldRadio && f.Type != FieldAttachment, "is the name of another field: radio and attachment fields have names of their own"},
 		{first.Type == f.Type, "is the name of a field of another type"},
 		{first.DefaultValue == f.DefaultValue && a.ReadOnly == b.ReadOnly, "is the name of a field with another defaultValue or readOnly: fields of one name hold one value"},
-		{a.MaxLength == b.MaxLength && a.Format == b.Format && slices.Equal(a.Options, b.Options) && reflect.DeepEqual(a.Validation, b.Validation),
-			"is the name of a field with another maxLength, format, options or validation: fields of one name hold one value"},
+		{
+			a.MaxLength == b.MaxLength && a.Format == b.Format && slices.Equal(a.Options, b.Options) && reflect.DeepEqual(a.Validation, b.Validation),
+			"is the name of a field with another maxLength, format, options or validation: fields of one name hold one value",
+		},
 		{reflect.DeepEqual(a.Condition, b.Condition), "is the name of a field with another condition: fields of one name hold one value"},
 	} {
 		if !is.same {

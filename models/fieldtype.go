@@ -46,11 +46,7 @@ func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio 
 
 // written reports whether the field holds a text that people write.
 func (t FieldType) written() bool {
-	switch t {
-	case FieldText, FieldName, FieldEmail, FieldCompany, FieldTitle:
-		return true
-	}
-	return false
+	return t == FieldText || t == FieldName || t == FieldEmail || t == FieldCompany || t == FieldTitle
 }
 
 // beyondInterface reports a type that came after the first five.
@@ -58,7 +54,7 @@ func (t FieldType) beyondInterface() bool { return slices.Index(FieldTypes, t) >
 
 // DefaultSize is the width and height, in points, of a field that names none.
 func (t FieldType) DefaultSize() (w, h float64) {
-	switch t {
+	switch t { //nolint:exhaustive // all others are as wide as a line of text
 	case FieldSignature:
 		return 160, 40
 	case FieldInitial:

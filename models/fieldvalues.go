@@ -298,7 +298,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 		out = append(out, ruleProblem{rule, fmt.Sprintf(format, args...)})
 	}
 	most := maxLineValue
-	switch f.Type {
+	switch f.Type { //nolint:exhaustive // the others have the bound of a line
 	case FieldText:
 		most = maxTextValue
 	case FieldDate, FieldNumber, FieldSignedDate:
@@ -316,7 +316,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 	if n := len([]rune(text)); a.MaxLength > 0 && n > a.MaxLength && n <= most {
 		add(ruleMaxLength, "must have at most %d characters", a.MaxLength)
 	}
-	switch f.Type {
+	switch f.Type { //nolint:exhaustive // of others there is nothing to check
 	case FieldCheckbox, FieldRadio:
 		if _, ok := parseCheckbox(text); !ok {
 			add(ruleType, "must be true or false")

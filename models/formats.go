@@ -24,8 +24,13 @@ var dateTokens = []struct {
 	token, layout string
 	clock         bool // of a time of day
 }{
-	{"yyyy", "2006", false}, {"MM", "01", false}, {"M", "1", false}, {"dd", "02", false}, {"d", "2", false},
-	{"HH", "15", true}, {"mm", "04", true},
+	{"yyyy", "2006", false},
+	{"MM", "01", false},
+	{"M", "1", false},
+	{"dd", "02", false},
+	{"d", "2", false},
+	{"HH", "15", true},
+	{"mm", "04", true},
 }
 
 // DateLayout translates a pattern such as dd.MM.yyyy to a layout of package time.
