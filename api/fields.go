@@ -65,9 +65,12 @@ func fieldAttributes(o *object) models.FieldAttributes {
 			o.bad("maxLength", "must be 1 or more")
 		}
 	}
-	for _, text := range append([]string{a.Option}, a.Options...) {
+	if err := seal.CheckText(a.Option); err != nil {
+		o.bad("option", "%s", err.Error())
+	}
+	for i, text := range a.Options {
 		if err := seal.CheckText(text); err != nil {
-			o.bad("options", "%s", err.Error())
+			o.bad(fmt.Sprintf("options[%d]", i), "%s", err.Error())
 		}
 	}
 	return a
