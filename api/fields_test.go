@@ -45,7 +45,7 @@ func everyType() object {
 			placed("Tenant", "text", 230, object{"name": "note"}),
 			placed("Tenant", "text", 250, object{"name": "note"}),
 			placed("Tenant", "stamp", 270, object{"name": "stamp"}),
-			placed("Landlord", "text", 300, object{"name": "petRules", "required": true, "condition": object{"any": []object{{"field": "pets", "is": "cat"}}}}),
+			placed("Landlord", "text", 300, object{"name": "petRules", "multiline": true, "required": true, "condition": object{"any": []object{{"field": "pets", "is": "cat"}}}}),
 		},
 	}
 }
