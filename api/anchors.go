@@ -142,7 +142,7 @@ func anchoredName(in models.FieldInput, i int) string {
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
 	var missing *prepare.AnchorError
 	var page *prepare.PageError
-	name := ""
+	var name string
 	switch {
 	case errors.As(err, &missing):
 		name = missing.Field

@@ -73,7 +73,7 @@ func (s *service) linkOf(t *testing.T, envelope string, signer int) string {
 func noise(t *testing.T, side int) image.Image {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, side, side))
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any noise
+	r := rand.New(rand.NewPCG(1, 2))
 	for i := range img.Pix {
 		img.Pix[i] = byte(r.Uint32())
 	}
@@ -105,7 +105,7 @@ func photo(t *testing.T, orientation byte) []byte {
 	require.NoError(t, jpeg.Encode(&b, img, nil))
 	exif := []byte("Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00GPS 48.2N 16.4E")
 	exif[6+8+2+8+1] = orientation
-	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+2)) //nolint:gosec // short
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(exif)+2))
 	return append(append(append(b.Bytes()[:2:2], segment...), exif...), b.Bytes()[2:]...)
 }
 

@@ -402,7 +402,7 @@ func TestWebhooksAreManaged(t *testing.T) {
 		other.get(at).refused(404, "not_found")
 		other.patch(at, object{}).refused(404, "not_found")
 		other.post(at+"/test", nil).refused(404, "not_found")
-		require.EqualValues(t, http.StatusOK, c.get("/v1/console/webhook-deliveries?event="+url.QueryEscape("copy.sent")).status)
+		require.Equal(t, http.StatusOK, c.get("/v1/console/webhook-deliveries?event="+url.QueryEscape("copy.sent")).status)
 	})
 }
 

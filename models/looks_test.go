@@ -24,7 +24,7 @@ func TestSizesOfFieldsThatNameNone(t *testing.T) {
 		if !ok {
 			size = [2]float64{160, 18}
 		}
-		assert.Equal(t, size[:], []float64{w, h}, typ)
+		assert.Equal(t, []float64{w, h}, size[:], typ)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 // random does not compress.
 func random(n int) []byte {
-	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // any bytes
+	r := rand.New(rand.NewPCG(3, 4))
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(r.Uint32())
