@@ -164,6 +164,8 @@ func TestAttachments(t *testing.T) {
 		require.Nil(t, entry["picture"])
 		require.Equal(t, testkit.OnePage(), c.get("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).want(200).raw)
 		c.get("/v1/signing/"+later+"/attachments/"+pic.str("attachmentId")).refused(404, "not_found")
+		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(401, "consent_required")
+		c.post("/v1/signing/"+later+"/consent", nil).want(200)
 		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(404, "not_found")
 
 		c.del(at+"/attachments/"+pic.str("attachmentId")).refused(409, "already_signed")

@@ -202,6 +202,9 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
+	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
+		return err
+	}
 	known, err := s.Store.Attachments(c.Request.Context(), e.ID)
 	if err != nil {
 		return err
@@ -209,9 +212,6 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 	a := models.FindAttachment(models.AttachmentsOf(known, l.SignerID), id)
 	if a == nil {
 		return models.ErrNotFound
-	}
-	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
-		return err
 	}
 	if _, err := s.Store.RemoveAttachment(c.Request.Context(), a.ID); err != nil {
 		return err

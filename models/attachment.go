@@ -34,6 +34,7 @@ type Attachment struct {
 	BlobKey    string
 	Encrypted  bool // the file was encrypted when it was kept
 	Used       bool // the signer has signed with it
+	Withdrawn  bool // another person took the signer's place before it was used
 	CreatedAt  time.Time
 	PurgedAt   *time.Time // the file is gone
 }

@@ -24,6 +24,7 @@ func attachmentColumns(a *models.Attachment) []column {
 		{"blob_key", &a.BlobKey},
 		{"encrypted", &a.Encrypted},
 		{"used", &a.Used},
+		{"withdrawn", &a.Withdrawn},
 		{"created_at", &a.CreatedAt},
 		{"purged_at", &a.PurgedAt},
 	}
@@ -34,7 +35,7 @@ func attachmentColumns(a *models.Attachment) []column {
 func saveAttachments(s *Store, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
-			b.execOne("UPDATE attachments SET used = $1 WHERE id = $2 AND NOT used", true, a.ID)
+			b.execOne("UPDATE attachments SET used = $1 WHERE id = $2 AND NOT used AND NOT withdrawn", true, a.ID)
 		} else {
 			b.insert("attachments", "", attachmentColumns(encrypt(s, a)))
 		}
@@ -70,14 +71,21 @@ func (s *Store) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn fun
 	return e, nil
 }
 
-func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
-	selectRows(b, out, attachmentColumns, "attachments", "envelope_id = $1 ORDER BY created_at, id", envelope)
+// withdrawAttachments takes from a signer's place the files that are not signed with:
+// another person has it now. The next sweep removes them.
+func withdrawAttachments(b *batch, signer uuid.UUID) {
+	b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, signer)
 }
 
-// Attachments are those of an envelope, in the order in which they came.
+func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
+	selectRows(b, out, attachmentColumns, "attachments", "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id", envelope)
+}
+
+// Attachments are those of an envelope, in the order in which they came, without those
+// of persons who were replaced.
 func (s *Store) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
 	var out []*models.Attachment
-	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id").Find(&out).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id").Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("load attachments of %s: %w", envelope, err)
 	}
 	return out, decryptAll(s, out)
@@ -93,11 +101,12 @@ func (s *Store) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error
 	return done.RowsAffected == 1, nil
 }
 
-// UnusedAttachments lists, of all envelopes, up to n attachments that came before a
-// time and that nobody has signed with. It is for operators.
+// UnusedAttachments lists, of all envelopes, up to n attachments that nobody has signed
+// with: those that came before a time, and those of persons who were replaced. It is for
+// operators.
 func (s *Store) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	var out []*models.Attachment
-	if err := s.db.WithContext(ctx).Where("NOT used AND created_at < ?", before.UTC()).Order("created_at").Limit(n).Find(&out).Error; err != nil {
+	if err := s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n).Find(&out).Error; err != nil {
 		return nil, fmt.Errorf("list unused attachments: %w", err)
 	}
 	return out, decryptAll(s, out)

@@ -10,7 +10,8 @@ import (
 
 // recordEffects adds, from the recorded events alone, what others are to learn of
 // them: webhook events with a delivery per subscribed endpoint, outbox rows for
-// the workflows, the mails that went out, and the month's usage.
+// the workflows, the mails that went out, and the month's usage; and ends what a person
+// who was replaced was given.
 func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
 	for i := range e.Events {
@@ -21,6 +22,10 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 				refs.SignerID = &ev.SignerID
 			}
 			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
+		}
+		if ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated {
+			withdrawAttachments(&t.batch, ev.SignerID)
+			revokeEmbeddedSessions(&t.batch, ev.SignerID, ev.Timestamp)
 		}
 		if ev.MailID != "" {
 			markMailSent(&t.batch, ev.MailID, ev.Timestamp)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -35,6 +36,12 @@ func (s *Store) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.Embe
 		return nil, fmt.Errorf("load embedded session %s: %w", id, mapNotFound(err))
 	}
 	return e, nil
+}
+
+// revokeEmbeddedSessions ends all sessions of a signer: they were made for a person whom
+// another has replaced.
+func revokeEmbeddedSessions(b *batch, signer uuid.UUID, at time.Time) {
+	b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", at, signer)
 }
 
 // RevokeEmbeddedSession ends an app's session at once. Ending it again changes nothing.
