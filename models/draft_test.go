@@ -156,7 +156,7 @@ func TestEditFields(t *testing.T) {
 		"fields":   of("A", models.FieldText, "b2"),
 		"type":     of("A", "hologram", "x"),
 		"signerId": field("9", models.FieldText),
-		"anchor":   of("A", models.FieldText, "x", func(in *models.FieldInput) { in.Anchor = &models.Anchor{Text: "Sign here:"} }),
+		"anchor":   of("A", models.FieldText, "x", func(in *models.FieldInput) { in.Anchor, in.Page = &models.Anchor{Text: "Sign here:"}, 0 }),
 	} {
 		_, err := e.EditField(act(start), made[0].ID, in)
 		require.Equal(t, []string{path}, problemsOf(t, err))

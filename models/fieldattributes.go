@@ -113,7 +113,6 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 	}
 	if in.DefaultValue != "" && len(p) == 0 {
 		f := Field{Type: t, Name: in.Name, Attributes: a}
-		f.Attributes.ReadOnly = false
 		for _, problem := range f.checkText(in.DefaultValue) {
 			p.Add(path+"defaultValue", "%s", problem.text)
 		}

@@ -91,7 +91,7 @@ func checkFieldSet(p Problems, signers []*Signer, fields []*Field, path func(*Fi
 
 func (s *fieldSet) add(f *Field, member, format string, args ...any) {
 	path, text := s.path(f), fmt.Sprintf(format, args...)
-	if path == "" && len(s.fields) > 0 {
+	if path == "" {
 		s.p.addFirst("fields", fmt.Sprintf("the %s of field %s %s", member, f.Name, text))
 		return
 	}

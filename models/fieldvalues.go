@@ -399,7 +399,6 @@ func (c *valueCheck) checkGroups(visible map[string]bool) {
 		first    *entry
 		required bool
 		chosen   int
-		given    bool
 	}
 	groups := make(map[string]*group)
 	var names []string
@@ -414,7 +413,6 @@ func (c *valueCheck) checkGroups(visible map[string]bool) {
 			groups[name], names = g, append(names, name)
 		}
 		g.required = g.required || v.field.Required
-		g.given = g.given || v.at >= 0
 		if !v.empty() {
 			g.chosen++
 		}

@@ -1,0 +1,428 @@
+package models_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+func validated(v models.FieldValidation) func(*models.FieldInput) {
+	return with(func(a *models.FieldAttributes) { a.Validation = &v })
+}
+
+func formatted(f string) func(*models.FieldInput) {
+	return with(func(a *models.FieldAttributes) { a.Format = f })
+}
+
+func required(in *models.FieldInput) { in.Required = true }
+
+// TestEachAttributeHasItsTypes: an attribute is taken by the types that have it, and
+// refused by all others.
+func TestEachAttributeHasItsTypes(t *testing.T) {
+	t.Parallel()
+	text := []models.FieldType{models.FieldText, models.FieldName, models.FieldEmail, models.FieldCompany, models.FieldTitle}
+	lines := append([]models.FieldType{models.FieldDate, models.FieldNumber, models.FieldSelect}, text...)
+	for name, c := range map[string]struct {
+		set   func(*models.FieldAttributes)
+		types []models.FieldType
+	}{
+		"placeholder": {func(a *models.FieldAttributes) { a.Placeholder = "x" }, lines},
+		"fontSize":    {func(a *models.FieldAttributes) { a.FontSize = 4 }, append([]models.FieldType{models.FieldSignedDate}, lines...)},
+		"align":       {func(a *models.FieldAttributes) { a.Align = models.AlignLeft }, append([]models.FieldType{models.FieldSignedDate}, lines...)},
+		"readOnly":    {func(a *models.FieldAttributes) { a.ReadOnly = true }, append([]models.FieldType{models.FieldSignedDate, models.FieldCheckbox, models.FieldRadio}, lines...)},
+		"maxLength":   {func(a *models.FieldAttributes) { a.MaxLength = 2000 }, append([]models.FieldType{models.FieldNumber}, text...)},
+		"comb":        {func(a *models.FieldAttributes) { a.Comb, a.MaxLength = true, 1 }, []models.FieldType{models.FieldText, models.FieldNumber}},
+		"multiline":   {func(a *models.FieldAttributes) { a.Multiline = true }, []models.FieldType{models.FieldText}},
+		"validation":  {func(a *models.FieldAttributes) { a.Validation = &models.FieldValidation{Message: "x"} }, append([]models.FieldType{models.FieldNumber, models.FieldDate}, text...)},
+		"options":     {func(a *models.FieldAttributes) { a.Options = []string{"x"} }, []models.FieldType{models.FieldSelect}},
+		"label":       {func(a *models.FieldAttributes) { a.Label = "x" }, models.FieldTypes},
+	} {
+		for _, typ := range models.FieldTypes {
+			in := of("A", typ, "")
+			if typ == models.FieldRadio {
+				in.Attributes.Group, in.Attributes.Option = "g", "x"
+			}
+			c.set(&in.Attributes)
+			_, err := unfilled(t).AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
+			fits := false
+			for _, other := range c.types {
+				fits = fits || other == typ
+			}
+			if fits {
+				require.NoError(t, err, "%s of %s", name, typ)
+				continue
+			}
+			require.Contains(t, problemsOf(t, err), name, "%s of %s", name, typ)
+		}
+	}
+}
+
+// TestExtendedFields: each type and attribute that came after the interface counts, by itself.
+func TestExtendedFields(t *testing.T) {
+	t.Parallel()
+	for i, typ := range models.FieldTypes {
+		f := &models.Field{Type: typ, Required: true, Page: 1}
+		require.Equal(t, i > 4, f.Extended(), typ)
+	}
+	for _, f := range []models.Field{
+		{DefaultValue: "x"}, {Attributes: models.FieldAttributes{Named: true}}, {Attributes: models.FieldAttributes{Label: "x"}},
+		{Attributes: models.FieldAttributes{Placeholder: "x"}}, {Attributes: models.FieldAttributes{ReadOnly: true}},
+		{Attributes: models.FieldAttributes{FontSize: 9}}, {Attributes: models.FieldAttributes{Align: models.AlignLeft}},
+		{Attributes: models.FieldAttributes{MaxLength: 9}}, {Attributes: models.FieldAttributes{Comb: true}},
+		{Attributes: models.FieldAttributes{Multiline: true}}, {Attributes: models.FieldAttributes{Validation: &models.FieldValidation{}}},
+		{Attributes: models.FieldAttributes{Format: "2"}}, {Attributes: models.FieldAttributes{Condition: &models.Condition{}}},
+	} {
+		f.Type = models.FieldText
+		require.True(t, f.Extended(), "%+v", f)
+		e := models.Envelope{Fields: []*models.Field{{Type: models.FieldText}, &f}}
+		require.True(t, e.Extended())
+		require.Equal(t, f.Attributes.MaxLength*map[bool]int{true: 1}[f.Attributes.Comb], f.Cells())
+	}
+	f := models.Field{Type: models.FieldText, Name: "n", Attributes: models.FieldAttributes{MaxLength: 3}}
+	require.Equal(t, []any{0, "", false}, []any{f.Cells(), f.ChosenName(), f.Checked("true")})
+	f.Attributes.Comb, f.Attributes.Named, f.Type = true, true, models.FieldCheckbox
+	require.Equal(t, []any{3, "n", true, false}, []any{f.Cells(), f.ChosenName(), f.Checked("true"), f.Checked("false")})
+}
+
+// TestBoundsOfFields: what stands at a bound is taken, and what is over it refused at one path.
+func TestBoundsOfFields(t *testing.T) {
+	t.Parallel()
+	options := func(n int) func(*models.FieldInput) {
+		return with(func(a *models.FieldAttributes) {
+			a.Options = nil
+			for i := range n {
+				a.Options = append(a.Options, strconv.Itoa(i))
+			}
+		})
+	}
+	clauses := func(n int, text string) func(*models.FieldInput) {
+		c := models.Condition{}
+		for range n {
+			c.Any = append(c.Any, models.Clause{Field: "a", IsNot: &text})
+		}
+		return when(c)
+	}
+	for _, c := range []struct {
+		in   models.FieldInput
+		path string // "": it is taken
+	}{
+		{of("A", models.FieldSelect, "f", options(200)), ""},
+		{of("A", models.FieldSelect, "f", options(201)), "options"},
+		{of("A", models.FieldText, "f", clauses(20, strings.Repeat("é", 2000))), ""},
+		{of("A", models.FieldText, "f", clauses(21, "x")), "condition"},
+		{of("A", models.FieldText, "f", clauses(1, strings.Repeat("é", 2001))), "condition.any[0]"},
+		{of("A", models.FieldText, "f", validated(models.FieldValidation{Message: strings.Repeat("é", 200)})), ""},
+		{of("A", models.FieldText, "f", validated(models.FieldValidation{Message: strings.Repeat("é", 201)})), "validation.message"},
+		{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a{1000}b{1000}c{1000}d{996}"})), ""},
+		{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a{1000}b{1000}c{1000}d{997}"})), "validation.pattern"},
+		{of("A", models.FieldNumber, "f", formatted("-1")), "format"},
+		{of("A", models.FieldNumber, "f", formatted("0")), ""},
+		{of("A", models.FieldNumber, "f", formatted("11"), prefilled("many")), "format"}, // and nothing of the value, which depends on it
+		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 30))), ""},
+		{of("A", models.FieldDate, "f", formatted("dd.MM.yyyy"+strings.Repeat(" ", 31))), "format"},
+		{of("A", models.FieldDate, "f", formatted("MM/yyyy")), "format"},
+		{of("A", models.FieldDate, "f", formatted("dd/yyyy")), "format"},
+		{of("A", models.FieldText, "f", with(func(a *models.FieldAttributes) { a.Align = models.AlignCenter })), ""},
+		{of("A", models.FieldText, "f", with(func(a *models.FieldAttributes) { a.Align = models.AlignRight })), ""},
+		{of("A", models.FieldText, "f", with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("x")), ""},
+	} {
+		_, err := unfilled(t).AddFields(act(start), []models.FieldInput{of("A", models.FieldText, "a"), c.in}, func(i int) string { return []string{"other.", ""}[i] })
+		if c.path == "" {
+			require.NoError(t, err, "%+v", c.in)
+			continue
+		}
+		require.Equal(t, []string{c.path}, problemsOf(t, err), "%+v", c.in)
+	}
+
+	signers := []models.SignerInput{{Role: "A", Email: "a@example.com"}}
+	for path, in := range map[string]models.FieldInput{"f.role": of("B", models.FieldText, ""), "f.signerId": field("1", models.FieldText)} {
+		p := models.Problems{}
+		in.Check(p, "f.", signers)
+		require.Equal(t, []string{path}, problemsOf(t, p.Err()))
+	}
+	p := models.Problems{}
+	of("A", models.FieldText, "").Check(p, "f.", signers)
+	require.Empty(t, p)
+	e := unfilled(t)
+	in := signer(7, 1, models.AuthNone)
+	for _, role := range []string{"A", strings.Repeat("r", 65)} {
+		in.Role = role
+		_, err := e.AddSigner(act(start), in)
+		require.Equal(t, []string{"role"}, problemsOf(t, err))
+	}
+	in.Role = strings.Repeat("r", 64)
+	_, err := e.AddSigner(act(start), in)
+	require.NoError(t, err)
+}
+
+// TestMoreFieldSets: the rules of names and groups that TestFieldSets leaves out.
+func TestMoreFieldSets(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fields []models.FieldInput
+		paths  []string
+	}{
+		"a field named as a group":          {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("A", models.FieldText, "g")}, []string{"fields[0].group", "fields[1].name"}},
+		"two files of one name":             {[]models.FieldInput{of("A", models.FieldAttachment, "f"), of("A", models.FieldAttachment, "f")}, []string{"fields[1].name"}},
+		"two pictures of one name":          {[]models.FieldInput{of("A", models.FieldSignature, "f"), of("A", models.FieldSignature, "f")}, nil},
+		"two boxes of one name":             {[]models.FieldInput{of("A", models.FieldCheckbox, "f"), of("A", models.FieldCheckbox, "f")}, nil},
+		"one of them read-only":             {[]models.FieldInput{of("A", models.FieldText, "f"), of("A", models.FieldText, "f", with(func(a *models.FieldAttributes) { a.ReadOnly = true }))}, []string{"fields[1].name"}},
+		"two formats":                       {[]models.FieldInput{of("A", models.FieldNumber, "f"), of("A", models.FieldNumber, "f", formatted("2"))}, []string{"fields[1].name"}},
+		"two lists of options":              {[]models.FieldInput{of("A", models.FieldSelect, "f"), of("A", models.FieldSelect, "f", with(func(a *models.FieldAttributes) { a.Options = []string{"one"} }))}, []string{"fields[1].name"}},
+		"two validations":                   {[]models.FieldInput{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"})), of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "b"}))}, []string{"fields[1].name"}},
+		"equal validations":                 {[]models.FieldInput{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"})), of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"}))}, nil},
+		"a choice named as another's group": {[]models.FieldInput{of("A", models.FieldRadio, "a", radio("g", "x")), of("A", models.FieldRadio, "g", radio("h", "y"))}, []string{"fields[0].group", "fields[1].name"}},
+		"one choice prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y")), of("A", models.FieldRadio, "", radio("g", "z"), prefilled("false"))}, nil},
+		"two of three choices prefilled":    {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y")), of("A", models.FieldRadio, "", radio("g", "z"), prefilled("true"))}, []string{"fields[0].defaultValue", "fields[2].defaultValue"}},
+		"whether there is a picture":        {[]models.FieldInput{of("A", models.FieldSignature, "s"), of("A", models.FieldText, "f", when(filled("s")))}, nil},
+	} {
+		_, err := unfilled(t).AddFields(act(start), c.fields, models.IndexedPath)
+		if c.paths == nil {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
+	}
+
+	// A name that the service made is given to no other field, and a condition that an edit of the signers breaks is found when the draft is sent.
+	e := unfilled(t)
+	made, err := e.AddFields(act(start), []models.FieldInput{
+		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true })),
+		of("A", models.FieldText, "n", with(func(a *models.FieldAttributes) { a.ReadOnly = true })), of("A", models.FieldText, "must", required),
+	}, models.IndexedPath)
+	require.NoError(t, err)
+	_, err = e.EditField(act(start), made[0].ID, of("A", models.FieldText, "text_1"))
+	require.ErrorContains(t, err, "is the name of another field")
+	in := signer(2, 1, models.AuthNone)
+	in.Role = "C"
+	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
+	require.NoError(t, err)
+	err = e.Send(act(start), nil)
+	var refusal *models.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Len(t, refusal.Fields["fields"], 1, "the radio field and the others have nothing wrong")
+	require.Contains(t, refusal.Fields["fields"][0], "condition.all[0].field of field c is a field of another signer")
+	in.RoutingOrder = 2
+	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
+	require.NoError(t, err)
+	require.NoError(t, e.Send(act(start), nil))
+	require.Empty(t, e.EarlierNames(e.Signers[1].ID))
+	require.Equal(t, []string{"a"}, e.EarlierNames(e.Signers[2].ID))
+}
+
+// TestConditionValues: what a later signer's conditions see, by kind of field.
+func TestConditionValues(t *testing.T) {
+	t.Parallel()
+	field := func(typ models.FieldType, name, group, option string) *models.Field {
+		return &models.Field{ID: uuid.New(), Type: typ, Name: name, Attributes: models.FieldAttributes{Group: group, Option: option}}
+	}
+	e := &models.Envelope{Fields: []*models.Field{
+		field(models.FieldRadio, "r1", "g", "x"), field(models.FieldRadio, "r2", "g", "y"), field(models.FieldRadio, "r3", "h", "z"),
+		field(models.FieldCheckbox, "box", "", ""), field(models.FieldCheckbox, "box", "", ""),
+		field(models.FieldText, "t", "", ""), field(models.FieldText, "t", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldCompany, "firm", "", ""),
+	}}
+	names := []string{"g", "box", "t", "s", "firm", "r1", "nothing"}
+	for _, c := range []struct {
+		values map[int]string // by the number of the field
+		want   [7]string
+	}{
+		{nil, [7]string{"", "false", "", "", "", "", ""}},
+		{map[int]string{0: "true", 2: "true"}, [7]string{"x", "false", "", "", "", "", ""}},
+		{map[int]string{0: "false", 1: "true", 2: "true"}, [7]string{"y", "false", "", "", "", "", ""}},
+		{map[int]string{0: "true", 1: "false"}, [7]string{"x", "false", "", "", "", "", ""}},
+		{map[int]string{3: "true", 4: "false", 5: "a", 6: "", 7: "", 8: "ACME"}, [7]string{"", "true", "a", "picture", "ACME", "", ""}},
+		{map[int]string{3: "false", 4: "true", 5: "", 6: "b"}, [7]string{"", "true", "b", "", "", "", ""}},
+		{map[int]string{3: "false", 4: "false"}, [7]string{"", "false", "", "", "", "", ""}},
+	} {
+		var values []models.FieldValue
+		for i, text := range c.values {
+			values = append(values, models.FieldValue{FieldID: e.Fields[i].ID, Text: text})
+		}
+		got := e.ConditionValues(names, values)
+		for i, name := range names {
+			require.Equal(t, c.want[i], got[name], "%s of %v", name, c.values)
+		}
+	}
+
+	// Conditions that go round in a circle, which no draft has, end all the same.
+	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
+	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
+
+	// A picture stands under its name as a hash, wherever it was drawn.
+	s := &models.Signer{ID: uuid.New(), Status: models.SignerSigned}
+	e = &models.Envelope{Signers: []*models.Signer{s}, Fields: []*models.Field{field(models.FieldSignature, "s", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldText, "t", "", "")}}
+	text, err := e.NamedValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID, ImageSHA256: "ab"}, {FieldID: e.Fields[2].ID, SignerID: s.ID, Text: "x"}}).MarshalJSON()
+	require.NoError(t, err)
+	require.Equal(t, `{"s":{"sha256":"ab"},"t":"x"}`, string(text))
+	s.Status = models.SignerSent
+	require.Empty(t, e.EnteredValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID}}), "who has not signed has no values")
+}
+
+// entered submits texts for fields by their number, in this order.
+func entered(e *models.Envelope, pairs ...any) models.Submission {
+	sub := models.Submission{}
+	for i := 0; i < len(pairs); i += 2 {
+		in := models.FieldSubmission{FieldID: e.Fields[pairs[i].(int)].ID} //nolint:forcetypeassert // a number, as the tests below write it
+		switch v := pairs[i+1].(type) {
+		case string:
+			in.Text = &v
+		case []byte:
+			in.Image = v
+		}
+		sub.Fields = append(sub.Fields, in)
+	}
+	return sub
+}
+
+// TestWhatIsKept: fields of one name share a value, what the service knows is not
+// overwritten, and hidden fields have none. says is part of the refusal.
+func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
+	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
+	twice := []models.FieldInput{of("A", models.FieldText, "t"), of("A", models.FieldText, "t")}
+	numbers := []models.FieldInput{of("A", models.FieldNumber, "n"), of("A", models.FieldNumber, "n")}
+	pictures := []models.FieldInput{of("A", models.FieldSignature, "s"), of("A", models.FieldSignature, "s")}
+	afterPicture := []models.FieldInput{of("A", models.FieldSignature, "s"), of("A", models.FieldText, "why", required, when(filled("s")))}
+	hiddenBox := []models.FieldInput{of("A", models.FieldText, "t"), of("A", models.FieldCheckbox, "box", when(filled("t")))}
+	hiddenGroup := []models.FieldInput{of("A", models.FieldText, "t"), of("A", models.FieldRadio, "r", radio("g", "x"), required, when(filled("t"))), of("A", models.FieldRadio, "q", radio("h", "x"))}
+	fixed := []models.FieldInput{of("A", models.FieldText, "t", readOnly, prefilled("x")), of("A", models.FieldText, "")}
+	fixedBox := []models.FieldInput{of("A", models.FieldCheckbox, "box", readOnly)}
+	markedBox := []models.FieldInput{of("A", models.FieldCheckbox, "box", readOnly, prefilled("yes"))}
+	checkedBox := []models.FieldInput{of("A", models.FieldCheckbox, "box", required, prefilled("yes"))}
+	dated := []models.FieldInput{of("A", models.FieldSignedDate, "d")}
+	for name, c := range map[string]struct {
+		fields []models.FieldInput
+		pairs  []any
+		kept   map[string]string
+		says   string
+	}{
+		"the second has the value":    {twice, []any{0, "", 1, "x"}, map[string]string{"t": "x", "t'": "x"}, ""},
+		"the first has the value":     {twice, []any{0, "x", 1, " "}, map[string]string{"t": "x", "t'": "x"}, ""},
+		"the other way round":         {twice, []any{1, "y", 0, "x"}, nil, "fields[0].textValue"},
+		"where it was sent":           {numbers, []any{1, "", 0, "many"}, nil, "fields[0].textValue, fields[1].textValue"},
+		"two pictures":                {pictures, []any{0, []byte("a"), 1, []byte("b")}, nil, "another value"},
+		"no picture":                  {afterPicture, nil, map[string]string{}, ""},
+		"a picture that asks":         {afterPicture, []any{0, []byte("a")}, nil, "required text field why"},
+		"a hidden box that is odd":    {hiddenBox, []any{1, "perhaps"}, nil, "condition"},
+		"a hidden box that is empty":  {hiddenBox, []any{1, "off"}, map[string]string{}, ""},
+		"a hidden group":              {hiddenGroup, nil, map[string]string{}, ""},
+		"a group that is shown":       {hiddenGroup, []any{0, "x"}, nil, "a choice of the group g is required"},
+		"a fixed value left out":      {fixed, nil, map[string]string{"t": "x"}, ""},
+		"a fixed value sent as blank": {fixed, []any{0, " "}, map[string]string{"t": "x"}, ""},
+		"a fixed box that is odd":     {fixedBox, []any{0, "perhaps"}, nil, "cannot be changed"},
+		"a fixed box that is marked":  {fixedBox, []any{0, "true"}, nil, "cannot be changed"},
+		"a fixed mark in other words": {markedBox, []any{0, "on"}, map[string]string{"box": "true"}, ""},
+		"a mark that is there":        {checkedBox, nil, map[string]string{"box": "true"}, ""},
+		"the right date":              {dated, []any{0, "2026-11-21 07:00 (UTC+00:00)"}, nil, "cannot be changed"},
+	} {
+		e := signing(t, 0, c.fields...)
+		_, err := e.Sign(act(start), link(e, 0), entered(e, c.pairs...))
+		if c.says != "" {
+			require.ErrorContains(t, err, c.says, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.kept, kept(e), name)
+	}
+	for text, want := range map[string]string{"yes": "true", "no": ""} {
+		f := models.Field{Type: models.FieldCheckbox, DefaultValue: text}
+		require.Equal(t, want, f.Prefilled(nil))
+	}
+}
+
+// TestWhatRefusalsSay: one problem for each value, with the sender's words if there
+// are any; programs are told field and rule.
+func TestWhatRefusalsSay(t *testing.T) {
+	t.Parallel()
+	limited := with(func(a *models.FieldAttributes) { a.MaxLength = 5 })
+	for name, c := range map[string]struct {
+		in    models.FieldInput
+		text  string
+		rules []string
+		says  string
+	}{
+		"too long for anybody":     {of("A", models.FieldText, "f", limited), strings.Repeat("x", 2001), []string{"type"}, "2000"},
+		"too long for the field":   {of("A", models.FieldText, "f", limited), strings.Repeat("x", 2000), []string{"maxLength"}, "field f: must have at most 5 characters"},
+		"no number, and a pattern": {of("A", models.FieldNumber, "f", validated(models.FieldValidation{Pattern: "[0-9]"})), "x", []string{"type"}, "field f: must be a number"},
+		"the sender's words":       {of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "[0-9]", Message: "One digit."})), "x", []string{"pattern"}, "field f: One digit. (must match"},
+		"min alone":                {of("A", models.FieldNumber, "f", validated(models.FieldValidation{Min: "3"})), "4", nil, ""},
+		"max alone":                {of("A", models.FieldNumber, "f", validated(models.FieldValidation{Max: "3"})), "2", nil, ""},
+		"max of a date":            {of("A", models.FieldDate, "f", validated(models.FieldValidation{Max: "2026-01-31"})), "2026-01-31", nil, ""},
+		"min of a date":            {of("A", models.FieldDate, "f", validated(models.FieldValidation{Min: "2026-01-31"})), "31.01.2026", []string{"format"}, "yyyy-MM-dd"},
+		"a date without bounds":    {of("A", models.FieldDate, "f", validated(models.FieldValidation{Message: "x"})), "31.01.2026", nil, ""},
+		"lines":                    {of("A", models.FieldText, "f"), "a\nb", nil, ""},
+		"a message that fits":      {of("A", models.FieldText, "f", validated(models.FieldValidation{Message: "x"})), "a", nil, ""},
+		"a long address":           {of("A", models.FieldEmail, "f"), "a@" + strings.Repeat("a", 60) + ".example", nil, ""},
+		"a required one":           {of("A", models.FieldText, "f", required), "", []string{"required"}, "is required"},
+	} {
+		e := signing(t, 0, c.in)
+		_, err := e.Sign(act(start), link(e, 0), entered(e, 0, c.text))
+		if c.rules == nil {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, c.says, name)
+		require.Equal(t, c.rules, brokenRules(t, err), name)
+	}
+	e := signing(t, 0, of("A", models.FieldText, "f", required))
+	_, err := e.Sign(act(start), link(e, 0), models.Submission{})
+	require.Equal(t, []string{"required"}, brokenRules(t, err))
+	_, err = e.Sign(act(start), link(e, 0), models.Submission{TimeZone: ptr("Mars/Olympus"), Fields: entered(e, 0, "x").Fields})
+	require.Nil(t, brokenRules(t, err), "no field broke a rule")
+
+	plain := consented(t, models.FieldDate, models.FieldCheckbox)
+	_, err = plain.Sign(act(start), link(plain, 0), entered(plain, 0, "soon"))
+	require.Nil(t, brokenRules(t, err), "clients of the interface know no rules")
+	_, err = plain.Sign(act(start), link(plain, 0), entered(plain, 0, "2026-01-31"))
+	require.NoError(t, err, "a box that is not required can be left out")
+}
+
+// brokenRules are those that a refusal names for programs; nil if it names none.
+func brokenRules(t *testing.T, err error) []string {
+	t.Helper()
+	var refusal *models.Error
+	require.ErrorAs(t, err, &refusal)
+	if refusal.Details == nil {
+		return nil
+	}
+	fields, ok := refusal.Details["fields"].([]map[string]any)
+	require.True(t, ok)
+	out := []string{}
+	for _, f := range fields {
+		rule, ok := f["rule"].(string)
+		require.True(t, ok)
+		out = append(out, rule)
+	}
+	return out
+}
+
+// TestReminderInterval: the envelope's own comes first; mails to the person before do not count.
+func TestReminderInterval(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	require.Equal(t, 5*time.Hour, e.ReminderInterval(5*time.Hour))
+	e.ReminderHours = ptr(0)
+	require.Zero(t, e.ReminderInterval(5*time.Hour))
+	e.ReminderHours = ptr(3)
+	require.Equal(t, 3*time.Hour, e.ReminderInterval(5*time.Hour))
+
+	s := e.Signers[0]
+	at := start.Add(time.Hour)
+	mails := []models.Mail{{SignerID: s.ID, Kind: models.MailInvitation, SentAt: &at}}
+	require.Equal(t, at.Add(time.Hour), *e.ReminderAt(s, mails, time.Hour))
+	_, err := e.Replace(act(start.Add(2*time.Hour)), s.ID, models.Replacement{Name: "Grace", Email: "grace@example.com"})
+	require.NoError(t, err)
+	require.Equal(t, start.Add(3*time.Hour), *e.ReminderAt(s, mails, time.Hour))
+	require.NoError(t, e.Void(act(start), nil))
+	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why"), e.RenewLink(act(start), s.ID)} {
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, models.KindInvalid, refusal.Kind)
+	}
+}
