@@ -71,12 +71,19 @@ func TestExtendedFields(t *testing.T) {
 		require.Equal(t, i > 4, f.Extended(), typ)
 	}
 	for _, f := range []models.Field{
-		{DefaultValue: "x"}, {Attributes: models.FieldAttributes{Named: true}}, {Attributes: models.FieldAttributes{Label: "x"}},
-		{Attributes: models.FieldAttributes{Placeholder: "x"}}, {Attributes: models.FieldAttributes{ReadOnly: true}},
-		{Attributes: models.FieldAttributes{FontSize: 9}}, {Attributes: models.FieldAttributes{Align: models.AlignLeft}},
-		{Attributes: models.FieldAttributes{MaxLength: 9}}, {Attributes: models.FieldAttributes{Comb: true}},
-		{Attributes: models.FieldAttributes{Multiline: true}}, {Attributes: models.FieldAttributes{Validation: &models.FieldValidation{}}},
-		{Attributes: models.FieldAttributes{Format: "2"}}, {Attributes: models.FieldAttributes{Condition: &models.Condition{}}},
+		{DefaultValue: "x"},
+		{Attributes: models.FieldAttributes{Named: true}},
+		{Attributes: models.FieldAttributes{Label: "x"}},
+		{Attributes: models.FieldAttributes{Placeholder: "x"}},
+		{Attributes: models.FieldAttributes{ReadOnly: true}},
+		{Attributes: models.FieldAttributes{FontSize: 9}},
+		{Attributes: models.FieldAttributes{Align: models.AlignLeft}},
+		{Attributes: models.FieldAttributes{MaxLength: 9}},
+		{Attributes: models.FieldAttributes{Comb: true}},
+		{Attributes: models.FieldAttributes{Multiline: true}},
+		{Attributes: models.FieldAttributes{Validation: &models.FieldValidation{}}},
+		{Attributes: models.FieldAttributes{Format: "2"}},
+		{Attributes: models.FieldAttributes{Condition: &models.Condition{}}},
 	} {
 		f.Type = models.FieldText
 		require.True(t, f.Extended(), "%+v", f)
@@ -259,7 +266,7 @@ func TestConditionValues(t *testing.T) {
 	e = &models.Envelope{Signers: []*models.Signer{s}, Fields: []*models.Field{field(models.FieldSignature, "s", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldText, "t", "", "")}}
 	text, err := e.NamedValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID, ImageSHA256: "ab"}, {FieldID: e.Fields[2].ID, SignerID: s.ID, Text: "x"}}).MarshalJSON()
 	require.NoError(t, err)
-	require.Equal(t, `{"s":{"sha256":"ab"},"t":"x"}`, string(text))
+	require.JSONEq(t, `{"s":{"sha256":"ab"},"t":"x"}`, string(text))
 	s.Status = models.SignerSent
 	require.Empty(t, e.EnteredValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID}}), "who has not signed has no values")
 }
