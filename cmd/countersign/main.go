@@ -47,6 +47,7 @@ type commands struct {
 	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
 	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`
 	Trigger    triggerCommand    `cmd:"" group:"Use a service" help:"Post a made-up event to a local address."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" group:"Use a service" help:"Offer a service to an agent, as tools of the Model Context Protocol."`
 	Completion completionCommand `cmd:"" group:"Use a service" help:"Print a script that completes commands and flags in a shell."`
 
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`

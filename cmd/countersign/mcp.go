@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	countersign "countersign/clients/go"
+	"countersign/internal/mcpserver"
+)
+
+type mcpCommand struct {
+	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
+	ClientID string `help:"Client id of the application." env:"COUNTERSIGN_CLIENT_ID" placeholder:"ID"`
+	Tenant   string `help:"Tenant to act for." env:"COUNTERSIGN_TENANT" placeholder:"NAME"`
+	Dir      string `help:"Folder whose PDFs the agent may send and verify, and where it may save new files; without it there are no tools for files." type:"existingdir" placeholder:"DIR"`
+	ReadOnly bool   `help:"Offer only tools that change nothing."`
+}
+
+// Help is shown with the command.
+func (mcpCommand) Help() string {
+	return "Speaks the Model Context Protocol on standard input and output; an agent's program starts it. Sending, reminding and voiding are confirmed by a person. docs/mcp.md has the tools."
+}
+
+// maxMessage bounds a message of the agent's program, in bytes.
+const maxMessage = 1 << 20
+
+// Run serves one agent until it closes standard input.
+func (m mcpCommand) Run(ctx context.Context) error {
+	l, err := (&remote{URL: m.URL, ClientID: m.ClientID, Tenant: m.Tenant}).resolve()
+	if err != nil {
+		return err
+	}
+	tenant, err := neededTenant(l)
+	if err != nil {
+		return err
+	}
+	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent("countersign-mcp/"+version))
+	if err != nil {
+		return err
+	}
+	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: version, Now: now}
+	if m.Dir != "" {
+		if cfg.Files, err = os.OpenRoot(m.Dir); err != nil {
+			return fmt.Errorf("--dir: %w", err)
+		}
+		defer func() { _ = cfg.Files.Close() }() // nothing is written through it now
+	}
+	s, err := mcpserver.New(cfg)
+	if err != nil {
+		return err
+	}
+	err = s.Run(ctx, &mcp.StdioTransport{MaxLineLength: maxMessage})
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

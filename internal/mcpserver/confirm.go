@@ -1,0 +1,116 @@
+package mcpserver
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// question is what a person was asked, and not yet answered.
+type question struct {
+	call    [sha256.Size]byte // of the tool and its arguments
+	tag     string            // the version of the envelope that the person was told of
+	signers []uuid.UUID       // whom to remind
+	asked   time.Time
+}
+
+const (
+	answerKey    = "confirmation"
+	answerField  = "confirm"
+	answerWithin = 30 * time.Minute
+	maxQuestions = 16
+)
+
+var (
+	errNoElicitation = errors.New("not done: this needs a person's confirmation, and this client cannot ask for one (it has no form elicitation). A person can do it in the console or with the command line of countersign")
+	errNotConfirmed  = errors.New("not done: the person did not confirm it")
+	errNotAsked      = errors.New("not done: the answer belongs to no open question, or to one with other arguments; call the tool again without an answer")
+)
+
+// canAsk says whether the client shows forms to a person.
+func canAsk(req *mcp.CallToolRequest) bool {
+	caps := req.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil {
+		return false
+	}
+	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither named: forms, by the protocol's first versions
+}
+
+// asked reports whether the call brings an answer, be it to whatever.
+func asked(req *mcp.CallToolRequest) bool {
+	return req.Params.RequestState != "" || len(req.Params.InputResponses) > 0
+}
+
+// ask has the client ask the person, and call again with the answer.
+func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
+	if !canAsk(req) {
+		return nil, errNoElicitation
+	}
+	q.call, q.asked = callDigest(req), s.Now()
+	state := rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, old := range s.questions {
+		if q.asked.Sub(old.asked) > answerWithin {
+			delete(s.questions, k)
+		}
+	}
+	if len(s.questions) >= maxQuestions {
+		return nil, errors.New("not done: too many questions are open; let the person answer them first")
+	}
+	s.questions[state] = q
+	schema := map[string]any{
+		"type":       "object",
+		"properties": map[string]any{answerField: map[string]any{"type": "boolean", "title": button, "default": false}},
+		"required":   []string{answerField},
+	}
+	return &mcp.CallToolResult{
+		InputRequests: mcp.InputRequestMap{answerKey: &mcp.ElicitParams{Mode: "form", Message: withoutLinks(strings.Join(text, "\n")), RequestedSchema: schema}},
+		RequestState:  state,
+	}, nil
+}
+
+// confirmed is the question that the person said yes to. A question is answered
+// once, and only for the call that asked it.
+func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
+	s.mu.Lock()
+	q, ok := s.questions[req.Params.RequestState]
+	delete(s.questions, req.Params.RequestState)
+	s.mu.Unlock()
+	switch {
+	case !canAsk(req):
+		return q, errNoElicitation
+	case !ok || q.call != callDigest(req):
+		return q, errNotAsked
+	case s.Now().Sub(q.asked) > answerWithin:
+		return q, errors.New("not done: the person was asked too long ago; call the tool again")
+	}
+	answer, ok := req.Params.InputResponses[answerKey].(*mcp.ElicitResult)
+	if !ok || answer == nil || answer.Action != "accept" {
+		return q, errNotConfirmed
+	}
+	if yes, ok := answer.Content[answerField].(bool); !ok || !yes {
+		return q, errNotConfirmed
+	}
+	return q, nil
+}
+
+// callDigest names a tool with its arguments, however they are written.
+func callDigest(req *mcp.CallToolRequest) [sha256.Size]byte {
+	var args any
+	if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+		args = string(req.Params.Arguments)
+	}
+	b, err := json.Marshal([]any{req.Params.Name, args}) // sorts the members
+	if err != nil {
+		b = fmt.Append(nil, req.Params.Name, "\x00", string(req.Params.Arguments))
+	}
+	return sha256.Sum256(b)
+}

@@ -1,0 +1,216 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+type signerInput struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Role  string `json:"role,omitempty" jsonschema:"how text tags in the document name this signer"`
+	Order int    `json:"order,omitempty" jsonschema:"groups sign one after the other, from 1"`
+	Auth  string `json:"auth,omitempty" jsonschema:"email_otp, sms_otp or none; email_otp unless given"`
+	Phone string `json:"phone,omitempty" jsonschema:"for sms_otp, such as +4915112345678"`
+}
+
+type draftInput struct {
+	Subject       string        `json:"subject"`
+	Files         []string      `json:"files" jsonschema:"names of PDFs in the shared folder, in their order"`
+	Signers       []signerInput `json:"signers"`
+	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"the tenant's deadline unless given"`
+}
+
+// Bounds of what one call may ask for; the service has its own beside them.
+const (
+	maxFiles   = 20
+	maxSigners = 50
+	maxFields  = 200
+)
+
+func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in draftInput) (any, error) {
+	if len(in.Files) == 0 || len(in.Files) > maxFiles {
+		return nil, fmt.Errorf("files: name 1 to %d", maxFiles)
+	}
+	if len(in.Signers) == 0 || len(in.Signers) > maxSigners {
+		return nil, fmt.Errorf("signers: name 1 to %d", maxSigners)
+	}
+	for _, name := range in.Files { // before anything is made
+		f, err := s.openPDF(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	req := countersign.EnvelopeRequest{TenantID: s.Tenant, Subject: &in.Subject}
+	if in.ExpiresInDays != 0 {
+		req.ExpiresInDays = &in.ExpiresInDays
+	}
+	for i := range in.Signers {
+		req.Signers = append(req.Signers, signerRequest(&in.Signers[i]))
+	}
+	e, err := s.Client.Create(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range in.Files {
+		if err := s.upload(ctx, e.ID, name); err != nil {
+			return nil, fmt.Errorf("%s (the draft %s was made, and lacks it): %w", clean(name, maxText), e.ID, err)
+		}
+	}
+	if e, err = s.Client.Envelope(ctx, e.ID); err != nil {
+		return nil, err
+	}
+	return s.view(e), nil
+}
+
+func signerRequest(in *signerInput) countersign.SignerRequest {
+	g := countersign.SignerRequest{Name: in.Name, Email: in.Email}
+	if in.Role != "" {
+		g.Role = &in.Role
+	}
+	if in.Order != 0 {
+		g.RoutingOrder = &in.Order
+	}
+	if in.Auth != "" {
+		g.AuthMethod = countersign.Ptr(api.SignerRequestAuthMethod(in.Auth))
+	}
+	if in.Phone != "" {
+		g.Phone = &in.Phone
+	}
+	return g
+}
+
+func (s *server) upload(ctx context.Context, id uuid.UUID, name string) error {
+	f, err := s.openPDF(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	_, err = s.Client.Upload(ctx, id, f)
+	return err
+}
+
+type fieldInput struct {
+	Type       string  `json:"type" jsonschema:"signature, initials, date, text, checkbox or another type of field"`
+	Signer     string  `json:"signer" jsonschema:"id or address of the signer"`
+	DocumentID string  `json:"document_id,omitempty" jsonschema:"the first document unless given"`
+	Page       int     `json:"page" jsonschema:"from 1"`
+	X          float64 `json:"x" jsonschema:"left edge in points"`
+	Y          float64 `json:"y" jsonschema:"top edge in points, from the top of the page"`
+	W          float64 `json:"w"`
+	H          float64 `json:"h"`
+	Label      string  `json:"label,omitempty"`
+	Name       string  `json:"name,omitempty"`
+	Optional   bool    `json:"optional,omitempty" jsonschema:"the signer need not fill it"`
+}
+
+type fieldsInput struct {
+	EnvelopeID string       `json:"envelope_id" jsonschema:"id of a draft"`
+	Fields     []fieldInput `json:"fields"`
+}
+
+func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in fieldsInput) (any, error) {
+	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
+		return nil, fmt.Errorf("fields: name 1 to %d", maxFields)
+	}
+	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	if e.Status != api.EnvelopeStatusDraft {
+		return nil, fmt.Errorf("fields can be added to drafts, and the envelope is %s", e.Status)
+	}
+	requests := make([]countersign.FieldRequest, 0, len(in.Fields))
+	for i := range in.Fields {
+		f, err := fieldRequest(&in.Fields[i])
+		if err != nil {
+			return nil, fmt.Errorf("fields[%d].%w", i, err)
+		}
+		requests = append(requests, f)
+	}
+	for i, f := range requests {
+		if _, err := s.Client.API.AddAFieldWithResponse(ctx, e.ID, &api.AddAFieldParams{}, f); err != nil {
+			return nil, fmt.Errorf("fields[%d] (those before it were added): %w", i, err)
+		}
+	}
+	return map[string]any{"envelopeId": e.ID, "added": len(requests), "page": s.page(e.ID)}, nil
+}
+
+func fieldRequest(in *fieldInput) (countersign.FieldRequest, error) {
+	f := countersign.NewField(api.FieldType(in.Type), in.Signer, in.Page, in.X, in.Y, in.W, in.H)
+	if in.DocumentID != "" {
+		doc, err := parseID("document_id", in.DocumentID)
+		if err != nil {
+			return f, err
+		}
+		f.DocumentID = &doc
+	}
+	if in.Label != "" {
+		f.Label = &in.Label
+	}
+	if in.Name != "" {
+		f.Name = &in.Name
+	}
+	if in.Optional {
+		f.Required = countersign.Ptr(false)
+	}
+	return f, nil
+}
+
+type downloadInput struct {
+	EnvelopeID string `json:"envelope_id"`
+	Kind       string `json:"kind,omitempty" jsonschema:"sealed or original; sealed unless given"`
+	DocumentID string `json:"document_id,omitempty" jsonschema:"the first document unless given"`
+	File       string `json:"file" jsonschema:"name of the new file in the shared folder"`
+}
+
+func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, in downloadInput) (any, error) {
+	kind := countersign.Sealed
+	switch in.Kind {
+	case "", string(countersign.Sealed):
+	case string(countersign.Original):
+		kind = countersign.Original
+	default:
+		return nil, errors.New("kind: it must be sealed or original")
+	}
+	if _, err := s.inFolder(in.File); err != nil {
+		return nil, err
+	}
+	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	params := &api.DownloadADocumentParams{Kind: &kind}
+	if in.DocumentID != "" {
+		doc, err := parseID("document_id", in.DocumentID)
+		if err != nil {
+			return nil, err
+		}
+		params.DocumentID = &doc
+	}
+	res, err := s.Client.API.DownloadADocument(ctx, e.ID, params)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }() // read only
+	return s.save(in.File, res.Body)
+}
+
+// plural is "1 page" or "3 pages".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}

@@ -1,0 +1,195 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// ifUnchanged makes the service refuse the call with 412 if the envelope is no
+// longer what the person was told of.
+func ifUnchanged(tag string) api.RequestEditorFn {
+	return func(_ context.Context, req *http.Request) error {
+		if tag == "" {
+			return errors.New("not done: the service names no version of the envelope, so that it could change between question and answer; it is too old for this program")
+		}
+		req.Header.Set("If-Match", tag)
+		return nil
+	}
+}
+
+// heading is the first line of a question: which envelope it is about.
+func heading(verb string, e *countersign.Envelope) string {
+	return fmt.Sprintf("%s the envelope %q (%s)?", verb, cleanPtr(e.Subject), e.ID)
+}
+
+func signerLine(g *api.Signer) string {
+	by := map[api.AuthMethod]string{api.AuthMethodEmailOtp: "code by mail", api.AuthMethodSmsOtp: "code by text message", api.AuthMethodNone: "no code: the link alone identifies them"}[g.AuthMethod]
+	return fmt.Sprintf("- %s, group %d, %s, %s", who(g), g.RoutingOrder, by, g.Status)
+}
+
+func signerLines(e *countersign.Envelope) []string {
+	lines := []string{"Signers:"}
+	for i := range e.Signers {
+		lines = append(lines, signerLine(&e.Signers[i]))
+	}
+	return lines
+}
+
+type sendInput struct {
+	EnvelopeID string `json:"envelope_id" jsonschema:"id of a draft"`
+	Message    string `json:"message,omitempty" jsonschema:"text in the invitation"`
+}
+
+func (s *server) sendEnvelope(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
+	if !asked(req) {
+		return s.askToSend(ctx, req, in)
+	}
+	q, err := s.confirmed(req)
+	if err != nil {
+		return nil, err
+	}
+	id, err := parseID("envelope_id", in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	body := api.SendRequest{}
+	if in.Message != "" {
+		body.Message = &in.Message
+	}
+	res, err := s.Client.API.SendAnEnvelopeWithResponse(ctx, id, &api.SendAnEnvelopeParams{}, body, ifUnchanged(q.tag))
+	if err != nil {
+		return nil, err
+	}
+	if res.JSON200 == nil {
+		return nil, errUnexpected
+	}
+	return map[string]any{"envelopeId": id, "status": res.JSON200.Status, "page": s.page(id)}, nil
+}
+
+// maxShown bounds a text that others will read, in bytes: the person who confirms
+// it sees all of it.
+const maxShown = 2000
+
+func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
+	if len(in.Message) > maxShown {
+		return nil, fmt.Errorf("message: it must have at most %d bytes", maxShown)
+	}
+	e, tag, message, err := s.envelope(ctx, in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	if e.Status != api.EnvelopeStatusDraft {
+		return nil, fmt.Errorf("only drafts can be sent, and the envelope is %s", e.Status)
+	}
+	text := append([]string{heading("Send", e)}, signerLines(e)...)
+	text = append(text, "Documents:")
+	for i := range e.Documents {
+		d := &e.Documents[i]
+		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", clean(d.Name, maxText), plural(d.PageCount, "page"), d.Sha256))
+	}
+	if in.Message != "" {
+		message = in.Message
+	}
+	if message != "" {
+		text = append(text, fmt.Sprintf("Message: %q", clean(message, maxShown)))
+	}
+	return s.ask(req, question{tag: tag}, text, "Send it to these people")
+}
+
+func (s *server) remindSigners(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
+	if !asked(req) {
+		return s.askToRemind(ctx, req, in)
+	}
+	q, err := s.confirmed(req)
+	if err != nil {
+		return nil, err
+	}
+	id, err := parseID("envelope_id", in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	for i, signer := range q.signers {
+		if err := s.Client.Remind(ctx, id, signer); err != nil {
+			return nil, fmt.Errorf("the signer %s (%d before were reminded): %w", signer, i, err)
+		}
+	}
+	return map[string]any{"envelopeId": id, "reminded": q.signers, "page": s.page(id)}, nil
+}
+
+func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
+	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	var q question
+	text := []string{heading("Send new links for", e), "The links they have end. To:"}
+	for i := range e.Signers {
+		if g := &e.Signers[i]; g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
+			q.signers = append(q.signers, g.ID)
+			text = append(text, signerLine(g))
+		}
+	}
+	if len(q.signers) == 0 {
+		return nil, fmt.Errorf("nobody is awaited: the envelope is %s", e.Status)
+	}
+	return s.ask(req, q, text, "Remind these people")
+}
+
+type voidInput struct {
+	EnvelopeID string `json:"envelope_id"`
+	Reason     string `json:"reason,omitempty" jsonschema:"signers are told it"`
+}
+
+func (s *server) voidEnvelope(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
+	if !asked(req) {
+		return s.askToVoid(ctx, req, in)
+	}
+	q, err := s.confirmed(req)
+	if err != nil {
+		return nil, err
+	}
+	id, err := parseID("envelope_id", in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	body := api.ReasonRequest{}
+	if in.Reason != "" {
+		body.Reason = &in.Reason
+	}
+	res, err := s.Client.API.VoidAnEnvelopeWithResponse(ctx, id, &api.VoidAnEnvelopeParams{}, body, ifUnchanged(q.tag))
+	if err != nil {
+		return nil, err
+	}
+	if res.JSON200 == nil {
+		return nil, errUnexpected
+	}
+	return map[string]any{"envelopeId": id, "status": res.JSON200.Status, "page": s.page(id)}, nil
+}
+
+func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
+	if len(in.Reason) > maxShown {
+		return nil, fmt.Errorf("reason: it must have at most %d bytes", maxShown)
+	}
+	e, tag, _, err := s.envelope(ctx, in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Status {
+	case api.EnvelopeStatusDraft, api.EnvelopeStatusSent, api.EnvelopeStatusInProgress:
+	case api.EnvelopeStatusCompleted, api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
+		return nil, fmt.Errorf("the envelope is %s already", e.Status)
+	}
+	text := append([]string{heading("Void", e), "It cannot be undone."}, signerLines(e)...)
+	if reason := strings.TrimSpace(in.Reason); reason != "" {
+		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxShown)))
+	}
+	return s.ask(req, question{tag: tag}, text, "Void it for good")
+}

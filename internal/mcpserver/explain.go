@@ -1,0 +1,205 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// explanation says what an envelope waits for, and what is wrong.
+type explanation struct {
+	ID         uuid.UUID     `json:"id"`
+	Subject    string        `json:"subject"`
+	Status     string        `json:"status"`
+	Stuck      bool          `json:"stuck"` // there are problems
+	WaitingFor []string      `json:"waitingFor,omitempty"`
+	Problems   []string      `json:"problems,omitempty"`
+	Workflow   *workflowView `json:"workflow,omitempty"`
+	Page       string        `json:"page"`
+}
+
+type workflowView struct {
+	Step         string     `json:"step"`
+	Deadline     *time.Time `json:"deadline,omitempty"`
+	NextReminder *time.Time `json:"nextReminder,omitempty"`
+}
+
+const (
+	maxProblems       = 20
+	maxFailedDelivery = 3
+)
+
+func (x *explanation) waits(format string, args ...any) {
+	if len(x.WaitingFor) < maxProblems {
+		x.WaitingFor = append(x.WaitingFor, fmt.Sprintf(format, args...))
+	}
+}
+
+func (x *explanation) problem(format string, args ...any) {
+	x.Stuck = true
+	if len(x.Problems) < maxProblems {
+		x.Problems = append(x.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in idInput) (any, error) {
+	id, err := parseID("envelope_id", in.EnvelopeID)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.Client.API.InspectAnEnvelopeWithResponse(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	e := res.JSON200
+	if e == nil {
+		return nil, errUnexpected
+	}
+	if e.TenantID != s.Tenant {
+		return nil, fmt.Errorf("there is no envelope %s of the tenant %s", id, s.Tenant)
+	}
+	x := &explanation{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), Page: s.page(e.ID)}
+	switch e.Status {
+	case api.EnvelopeStatusDraft:
+		x.waits("it is a draft, and nobody was told of it: it waits to be sent")
+		if len(e.Documents) == 0 {
+			x.problem("it has no document")
+		}
+	case api.EnvelopeStatusSent, api.EnvelopeStatusInProgress:
+		explainSigners(x, e)
+		if err := s.explainWorkflow(ctx, x); err != nil {
+			return nil, err
+		}
+	case api.EnvelopeStatusCompleted, api.EnvelopeStatusDeclined, api.EnvelopeStatusVoided, api.EnvelopeStatusExpired:
+		x.waits("nothing: it is %s", e.Status)
+	}
+	if p := e.SealingProblem; p != nil {
+		x.problem("everyone has signed, but the documents cannot be sealed since %s: %s (%s); sealing is tried again", day(p.Since), clean(p.Message, maxText), p.Code)
+	}
+	explainMails(x, e)
+	return x, s.explainDeliveries(ctx, x, e.Deliveries)
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+func who(g *api.Signer) string {
+	return fmt.Sprintf("%s <%s>", clean(g.Name, maxText), clean(g.Email, maxText))
+}
+
+func explainSigners(x *explanation, e *api.ConsoleEnvelope) {
+	open := 0
+	for i := range e.Signers {
+		switch g := &e.Signers[i]; g.Status {
+		case api.SignerStatusSent:
+			open++
+			x.waits("%s was invited and has not opened the link", who(g))
+		case api.SignerStatusViewed:
+			open++
+			x.waits("%s has opened the link and not signed", who(g))
+		case api.SignerStatusPending:
+			open++
+			x.waits("%s comes later, in group %d", who(g), g.RoutingOrder)
+		case api.SignerStatusSigned, api.SignerStatusDeclined:
+		}
+	}
+	if open == 0 {
+		x.waits("everyone has signed: the documents are being sealed")
+	}
+}
+
+// explainMails names those whose last mail did not arrive.
+func explainMails(x *explanation, e *api.ConsoleEnvelope) {
+	last := make(map[uuid.UUID]*api.Mail)
+	for i := range e.Mails {
+		m := &e.Mails[i]
+		if old := last[m.SignerID]; old == nil || !m.CreatedAt.Before(old.CreatedAt) {
+			last[m.SignerID] = m
+		}
+	}
+	for i := range e.Signers {
+		g := &e.Signers[i]
+		m := last[g.ID]
+		switch {
+		case m == nil || m.SentAt != nil:
+		case m.FailedAt != nil:
+			x.problem("the mail %q to %s was refused for good: %s; correct the address", m.Kind, who(g), clean(m.Error, maxText))
+		case m.Attempts > 0 && m.Error != "":
+			x.problem("the mail %q to %s is not sent after %d attempts: %s; it is tried again", m.Kind, who(g), m.Attempts, clean(m.Error, maxText))
+		default:
+			x.waits("the mail %q to %s is being sent", m.Kind, who(g))
+		}
+	}
+}
+
+// explainWorkflow adds what the workflow is doing. Without an answer of Temporal
+// that is a problem to name, and no reason to say nothing of the rest.
+func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
+	res, err := s.Client.API.AskTheWorkflowForProgressWithResponse(ctx, x.ID)
+	var refused *countersign.Error
+	switch {
+	case errors.As(err, &refused) && (refused.Status == 409 || refused.Status == 503):
+		x.problem("its workflow does not answer: %s", clean(refused.Message, maxText))
+		return nil
+	case err != nil:
+		return err
+	case res.JSON200 == nil:
+		return errUnexpected
+	}
+	p := res.JSON200
+	x.Workflow = &workflowView{Step: clean(p.Step, maxText), Deadline: p.Deadline, NextReminder: p.NextReminder}
+	return nil
+}
+
+// explainDeliveries names the webhook deliveries that failed. Of an endpoint only
+// the host is told, since its path may hold a secret, and of an answer no body.
+func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []api.Delivery) error {
+	failed := 0
+	for i := range all {
+		d := &all[i]
+		if d.Status == api.DeliveryStatusDelivered || d.Status == api.DeliveryStatusPending && d.Attempts == 0 {
+			continue
+		}
+		if failed++; failed > maxFailedDelivery {
+			continue
+		}
+		reason := "no answer"
+		res, err := s.Client.API.GetADeliveryWithResponse(ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		if res.JSON200 != nil && len(res.JSON200.AttemptLog) > 0 {
+			log := res.JSON200.AttemptLog
+			if a := log[len(log)-1]; a.Status != nil {
+				reason = fmt.Sprintf("the last answer was %d", *a.Status)
+			}
+		}
+		again := "it is not tried again; resend it in the console"
+		if d.Status == api.DeliveryStatusPending {
+			again = "it is tried again"
+		}
+		x.problem("the webhook %s to %s is not delivered after %d attempts: %s; %s", clean(d.Event, maxText), host(d.WebhookURL), d.Attempts, reason, again)
+	}
+	if failed > maxFailedDelivery {
+		x.problem("%d more webhook deliveries failed", failed-maxFailedDelivery)
+	}
+	return nil
+}
+
+func host(address *string) string {
+	if address == nil {
+		return "an endpoint that was deleted"
+	}
+	u, err := url.Parse(*address)
+	if err != nil || u.Host == "" {
+		return "an endpoint"
+	}
+	return clean(u.Host, maxText)
+}
