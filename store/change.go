@@ -178,7 +178,6 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	saveEncrypted(s, &t.batch, "signers", e.Signers, b.signers, signerColumns)
 	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
-	removeFields(&t.batch, e, b)
 	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
 	for _, v := range pointers(e.Values) {
 		t.insert("field_values", "", valueColumns(encrypt(s, v)))
