@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// prepared stores a draft with two documents, of which the second was prepared, two
+// signers, and a field of each on either document.
+func (f *fixture) prepared() *models.Envelope {
+	f.t.Helper()
+	e, err := f.draft(models.EnvelopeInput{Subject: ptr("Lease of the mill")})
+	require.NoError(f.t, err)
+	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
+		var ins []models.FieldInput
+		for i, name := range []string{"Ada Lovelace", "Grace Hopper"} {
+			in := models.DocumentInput{
+				Name: "a.pdf", SHA256: "00", Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: name,
+			}
+			if i == 1 {
+				in.Prepared = &models.PreparedFile{SHA256: "11", Size: 8, BlobKey: "prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how"}
+			}
+			d, err := e.AddDocument(f.act(), in, 9)
+			require.NoError(f.t, err)
+			s, err := e.AddSigner(f.act(), models.SignerInput{Name: name, Email: []string{"ada@first.example", "grace@second.example"}[i], RoutingOrder: 1, AuthMethod: models.AuthNone})
+			require.NoError(f.t, err)
+			for range 2 {
+				ins = append(ins, models.FieldInput{
+					DocumentID: &d.ID, SignerRef: s.ID.String(), Type: models.FieldText, Page: 1, X: 1, Y: 1, W: 10, H: 10, Origin: models.OriginTopLeft,
+				})
+			}
+		}
+		_, err := e.AddFields(f.act(), ins, models.IndexedPath)
+		return err
+	}))
+	return must(f.Envelope(f.t.Context(), f.app.ID, e.ID))
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestDraftsAreEdited: the database has what the edited draft has, no more and no
+// less, in the same order; the other drafts stay as they are.
+func TestDraftsAreEdited(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e, other := f.prepared(), f.prepared()
+		edit := func(fn func(e *models.Envelope) error) *models.Envelope {
+			t.Helper()
+			var want models.Envelope
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+				err := fn(e)
+				want = *e
+				return err
+			}))
+			got, _ := f.check(e.ID)
+			assert.Equal(t, want.Documents, got.Documents)
+			assert.Equal(t, want.Signers, got.Signers)
+			assert.Equal(t, want.Fields, got.Fields)
+			assert.Equal(t, []string{models.ActorSystem}, got.Editors)
+			return got
+		}
+		first, second := e.Documents[0].ID, e.Documents[1].ID
+		edit(func(e *models.Envelope) error {
+			_, err := e.EditDocument(f.act(), second, models.DocumentEdit{Order: models.Change[int]{Given: true, Value: 1}})
+			return err
+		})
+		got := edit(func(e *models.Envelope) error { return e.RemoveField(f.act(), e.Fields[1].ID) })
+		assert.Len(t, got.Fields, 3)
+		got = edit(func(e *models.Envelope) error { return e.RemoveSigner(f.act(), e.Signers[0].ID) })
+		assert.Len(t, got.Fields, 2)
+		assert.Equal(t, "Grace Hopper", got.Signers[0].Name)
+		got = edit(func(e *models.Envelope) error { _, err := e.RemoveDocument(f.act(), first); return err })
+		assert.Equal(t, second, got.Documents[0].ID)
+
+		found := func(text string) (ids []uuid.UUID) {
+			list, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: text, Page: 1, Size: 9})
+			require.NoError(t, err)
+			for _, e := range list {
+				ids = append(ids, e.ID)
+			}
+			return ids
+		}
+		assert.ElementsMatch(t, []uuid.UUID{e.ID, other.ID}, found("grace hopper"))
+		assert.Equal(t, []uuid.UUID{other.ID}, found("lovelace"), "who was removed is not searched for")
+		for _, in := range []models.SignerInput{{Name: "Alan Turing", Email: "grace@second.example"}, {Name: "Alan Turing", Email: "alan@third.example"}} {
+			in.RoutingOrder, in.AuthMethod = 1, models.AuthNone
+			edit(func(e *models.Envelope) error { _, err := e.EditSigner(f.act(), e.Signers[0].ID, in); return err })
+			assert.Equal(t, []uuid.UUID{e.ID}, found("turing"))
+			assert.Equal(t, in.Email == "alan@third.example", slices.Contains(found("alan@third.example"), e.ID))
+		}
+		edit(func(e *models.Envelope) error {
+			return e.Edit(f.act(), models.EnvelopeEdit{Subject: models.Change[*string]{Given: true, Value: ptr("Sale of the barn")}})
+		})
+		assert.Equal(t, []uuid.UUID{e.ID}, found("barn"))
+		assert.Equal(t, []uuid.UUID{other.ID}, found("mill"))
+		unchanged, _ := f.check(other.ID)
+		assert.Equal(t, other.Fields, unchanged.Fields)
+		assert.Equal(t, other.Documents, unchanged.Documents)
+
+		files, err := s.Files(ctx, []uuid.UUID{other.ID})
+		require.NoError(t, err)
+		assert.ElementsMatch(t, []store.FileRef{
+			{EnvelopeID: other.ID, BlobKey: "Ada Lovelace"}, {EnvelopeID: other.ID, BlobKey: "Grace Hopper"}, {EnvelopeID: other.ID, BlobKey: "prepared"},
+		}, files[other.ID])
+	})
+}
+
+// TestDeletedDrafts: nothing but the chain is left, and no request finds it.
+func TestDeletedDrafts(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e, other := f.prepared(), f.prepared()
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { _, err := e.Delete(f.act()); return err }))
+		_, err := s.Envelope(ctx, f.app.ID, e.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.EnvelopeTenant(ctx, f.app.ID, e.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		require.ErrorIs(t, change(ctx, f, e.ID, func(*models.Envelope) error { return nil }), models.ErrNotFound)
+		for _, filter := range []store.EnvelopeFilter{{}, {Search: "mill"}, {Search: other.ID.String()}, {ByUpdate: true}, {Text: "mill"}} {
+			filter.App, filter.Page, filter.Size = f.app.ID, 1, 9
+			list, total, err := s.Envelopes(ctx, filter)
+			require.NoError(t, err)
+			require.Len(t, list, 1, "%+v", filter)
+			assert.Equal(t, other.ID, list[0].ID)
+			assert.EqualValues(t, 1, total)
+		}
+		none, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: e.ID.String(), Page: 1, Size: 9})
+		require.NoError(t, err)
+		assert.Empty(t, none)
+		db, err := s.DB()
+		require.NoError(t, err)
+		for table, want := range map[string]int{"envelope_search": 1, "signers": 2, "fields": 4, "documents": 2} {
+			var n int
+			require.NoError(t, db.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n))
+			assert.Equal(t, want, n, table)
+		}
+	})
+}
+
+// TestExternalIDs: one envelope of a tenant that has not failed may have an external id.
+func TestExternalIDs(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, other := newFixture(t, s, clock), newFixture(t, s, clock)
+		id := ptr("case 7")
+		in := models.EnvelopeInput{ExternalID: id}
+		taken := func(by uuid.UUID) {
+			t.Helper()
+			_, err := f.draft(in)
+			var refusal *models.Error
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, "external_id_taken", refusal.Code)
+			assert.Equal(t, map[string]any{"envelopeId": by}, refusal.Details)
+		}
+		first, err := f.draft(in)
+		require.NoError(t, err)
+		taken(first.ID)
+		_, err = f.draft(models.EnvelopeInput{ExternalID: ptr("case 8")})
+		require.NoError(t, err)
+		_, err = f.draft(models.EnvelopeInput{ExternalID: id, TenantID: "u"})
+		require.NoError(t, err, "of another tenant")
+		_, err = other.draft(in)
+		require.NoError(t, err, "of another app")
+		for _, end := range []func(*models.Envelope) error{
+			func(e *models.Envelope) error { return e.Void(f.act(), nil) },
+			func(e *models.Envelope) error { _, err := e.Delete(f.act()); return err },
+		} {
+			holder := first
+			require.NoError(t, change(t.Context(), f, holder.ID, end))
+			first, err = f.draft(in)
+			require.NoError(t, err, "the one before has ended")
+			taken(first.ID)
+		}
+		list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: f.app.ID, ExternalID: *id, Status: models.StatusDraft, Tenant: "t", Page: 1, Size: 9})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		assert.Equal(t, first.ID, list[0].ID)
+	})
+}
+
+// TestListsByChange: the filters and cursors of who keeps a copy of the envelopes.
+func TestListsByChange(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		foreign := newFixture(t, s, clock)
+		foreign.prepared()
+		var made []*models.Envelope
+		for range 4 {
+			clock.Add(time.Second)
+			made = append(made, f.prepared())
+		}
+		clock.Add(time.Second)
+		void(t, s, made[1])
+		made[1] = must(s.Envelope(ctx, f.app.ID, made[1].ID))
+		list := func(filter store.EnvelopeFilter) (out []int) {
+			filter.App, filter.Page = f.app.ID, max(filter.Page, 1)
+			if filter.Size == 0 {
+				filter.Size = 9
+			}
+			found, _, err := s.Envelopes(ctx, filter)
+			require.NoError(t, err)
+			for _, e := range found {
+				out = append(out, slices.IndexFunc(made, func(m *models.Envelope) bool { return m.ID == e.ID }))
+			}
+			return out
+		}
+		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, UpdatedAt: made[i].UpdatedAt} }
+		newest := slices.SortedFunc(slices.Values([]int{0, 1, 2, 3}), func(a, b int) int { return slices.Compare(made[b].ID[:], made[a].ID[:]) })
+		for name, c := range map[string]struct {
+			filter store.EnvelopeFilter
+			want   []int
+		}{
+			"by change":                {store.EnvelopeFilter{ByUpdate: true}, []int{0, 2, 3, 1}},
+			"behind a place":           {store.EnvelopeFilter{ByUpdate: true, After: place(2)}, []int{3, 1}},
+			"behind one, a page later": {store.EnvelopeFilter{ByUpdate: true, After: place(0), Page: 3, Size: 2}, []int{2, 3}},
+			"one more":                 {store.EnvelopeFilter{ByUpdate: true, After: place(0), Size: 2, Peek: true}, []int{2, 3, 1}},
+			"a second page":            {store.EnvelopeFilter{ByUpdate: true, Page: 2, Size: 3}, []int{1}},
+			"since":                    {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[3].UpdatedAt}, []int{3, 1}},
+			"since, and drafts":        {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[2].UpdatedAt.Add(time.Microsecond), Status: models.StatusDraft}, []int{3}},
+			"newest first":             {store.EnvelopeFilter{Size: 2, Peek: true}, newest[:3]},
+			"older than one":           {store.EnvelopeFilter{After: place(newest[1])}, newest[2:]},
+			"address":                  {store.EnvelopeFilter{SignerEmail: "Ada@First.example", ByUpdate: true}, []int{0, 2, 3, 1}},
+			"domain":                   {store.EnvelopeFilter{SignerEmail: "second.example", ByUpdate: true, Size: 1}, []int{0}},
+			"part of an address":       {store.EnvelopeFilter{SignerEmail: "ada"}, nil},
+			"text":                     {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
+			"no such text":             {store.EnvelopeFilter{Text: "of%the"}, nil},
+			"no such external id":      {store.EnvelopeFilter{ExternalID: "x"}, nil},
+		} {
+			assert.Equal(t, c.want, list(c.filter), name)
+		}
+	})
+}
+
+// TestOneRowOfSeveral: what is done to one row of an app is done to that one.
+func TestOneRowOfSeveral(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
+		e := f.sent(2, nil)
+		for i := range 2 {
+			app, l, err := s.LinkByShortForm(ctx, s.ShortLink(*e.Signers[i].LinkID))
+			require.NoError(t, err)
+			assert.Equal(t, []any{f.app.ID, link(e, i)}, []any{app, l})
+		}
+		_, _, err := s.LinkByShortForm(ctx, s.ShortLink(uuid.New()))
+		require.ErrorIs(t, err, models.ErrNotFound)
+
+		p := newEndpoint(f)
+		d := p.ping()
+		url := "https://other.example/hook"
+		change := store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}
+		_, err = s.PatchWebhook(ctx, other.app.ID, p.hook.ID, change)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		assert.Equal(t, "https://example.com/hook", p.now().URL)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, change)
+		require.NoError(t, err)
+		assert.Equal(t, []any{url, true, models.DeliveryPending}, []any{p.now().URL, p.now().Active, p.status(d)})
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(true)})
+		require.NoError(t, err)
+		assert.Equal(t, models.DeliveryPending, p.status(d))
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(false)})
+		require.NoError(t, err)
+		assert.Equal(t, []any{false, models.DeliveryFailed}, []any{p.now().Active, p.status(d)})
+
+		deliveries := []models.Delivery{{WebhookID: p.hook.ID, EnvelopeID: e.ID}, {WebhookID: newEndpoint(other).hook.ID, EnvelopeID: must(other.draft(models.EnvelopeInput{Subject: ptr("theirs")})).ID}}
+		names, err := s.DeliveryContext(ctx, f.app.ID, deliveries)
+		require.NoError(t, err)
+		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)
+		assert.Empty(t, names.Subjects, "that of another app is not told")
+
+		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
+		mails := must(s.Mails(context.WithoutCancel(ctx), e.ID))
+		require.Len(t, mails, 1)
+		assert.Equal(t, clock.Now(), mails[0].CreatedAt.UTC())
+	})
+}
