@@ -82,7 +82,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 		}
 		if c.Role != nil {
 			if !c.Role.Valid() {
-				p.Add("role", "must be viewer, support or admin")
+				p.Add("role", "must be viewer, support, sender or admin")
 			}
 			u.Role = *c.Role
 		}
@@ -104,7 +104,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	models.CheckText(p, "name", name, 1, 255)
 	unread := s.validatePassword(p, "password", password, name, email)
 	if !role.Valid() {
-		p.Add("role", "must be viewer, support or admin")
+		p.Add("role", "must be viewer, support, sender or admin")
 	}
 	if err := cmp.Or(unread, p.Err()); err != nil {
 		return nil, err

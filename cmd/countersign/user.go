@@ -27,7 +27,7 @@ type userCreate struct {
 	App   uuid.UUID `help:"Client id of the app." required:""`
 	Email string    `help:"E-mail address to sign in with." required:""`
 	Name  string    `help:"Name." required:""`
-	Role  string    `help:"viewer, support or admin." enum:"viewer,support,admin" default:"viewer"`
+	Role  string    `help:"viewer, support, sender or admin." enum:"viewer,support,sender,admin" default:"viewer"`
 }
 
 // Run creates the user.

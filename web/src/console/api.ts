@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
 
-export type Role = "viewer" | "support" | "admin";
+/** The roles in order: each may do what those before it may. */
+export const roles = ["viewer", "support", "sender", "admin"] as const;
+export type Role = (typeof roles)[number];
 
 export interface Identity {
   user: { id: string; email: string; name: string; role: Role } | null;
@@ -10,7 +12,9 @@ export interface Identity {
   mustEnrol: boolean;
 }
 
-export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null }
+export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[] }
+/** Somebody who was to sign until another person took the place. */
+export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
 export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
@@ -60,9 +64,10 @@ export class Client {
     this.onGone(ended);
   }
 
+  /** Calls the console's part of the API, or, where the path begins with a slash, what applications call too. */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     try {
-      return await request<T>(`/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
+      return await request<T>(path.startsWith("/") ? path : `/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
     } catch (e) {
       if (e instanceof ApiError && e.status === 401) this.forget(true);
       throw e;
@@ -131,4 +136,4 @@ export const query = (values: Record<string, string | number | undefined>): stri
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 export const formatTime = (s: string | null): string => (s ? moment.format(new Date(s)) : "–");
-export const hasRole = (who: Identity, least: Role): boolean => !who.user || ["viewer", "support", "admin"].indexOf(who.user.role) >= ["viewer", "support", "admin"].indexOf(least);
+export const hasRole = (who: Identity, least: Role): boolean => !who.user || roles.indexOf(who.user.role) >= roles.indexOf(least);

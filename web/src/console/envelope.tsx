@@ -2,17 +2,19 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type Mail, type Signer, type Identity } from "./api";
 import { live } from "./envelopes";
-import { ActionButton, Badge, Confirm, ErrorNotice } from "./parts";
+import { DeadlineDialog, ReplaceDialog } from "./corrections";
+import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice } from "./parts";
 import { listHref, usePageTitle } from "./route";
-import { timeline, type Line } from "./timeline";
+import { sortable, timeline, type Line } from "./timeline";
 
 interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null }
 
 const pages = (n: number): string => `${n.toLocaleString()} ${n === 1 ? "page" : "pages"}`;
 
-/** The last mail to a signer, if a server refused it for good and none went out after it. */
+/** The last mail to who is to sign now, if a server refused it for good and none went out after it. */
 function refused(mails: Mail[], s: Signer): Mail | undefined {
-  const last = mails.filter((m) => m.signerId === s.id && (m.sentAt || m.failedAt)).at(-1);
+  const since = sortable(s.previous?.at(-1)?.until ?? "");
+  const last = mails.filter((m) => m.signerId === s.id && sortable(m.createdAt) > since && (m.sentAt || m.failedAt)).at(-1);
   return last?.failedAt ? last : undefined;
 }
 
@@ -20,22 +22,36 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
   const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [voiding, setVoiding] = useState(false);
+  const [replacing, setReplacing] = useState<Signer | null>(null);
+  const [rescheduling, setRescheduling] = useState(false);
+  const [told, setTold] = useState("");
   usePageTitle(e ? e.subject ?? `Envelope ${id}` : "Envelope");
   if (!e) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
   const open = e.status === "sent" || e.status === "in_progress";
+  const support = hasRole(who, "support");
+  // Once all have signed, nothing but the sealing is awaited.
+  const correctable = open && support && e.signers.some((s) => !s.signedAt);
+  const files = e.documents.filter((d) => d.kind === "sealed");
+  const copies = e.status === "completed" && support && files.length > 0 && files.every((d) => d.purgeStatus !== "purged");
+  const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
+  const actions = (s: Signer): SignerActions => ({
+    resend: correctable && ["sent", "viewed"].includes(s.status) ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined,
+    replace: correctable && !s.signedAt ? () => setReplacing(s) : undefined,
+    copies: copies ? async () => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: s.email } }); reload(); } : undefined,
+  });
   const names = new Map(e.signers.map((s) => [s.id, s.name]));
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
       <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge></div>
       <ErrorNotice text={problem} />
+      <p class="notice good" role="status">{told}</p>
       {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
       <div class="columns">
         <div class="stack">
           <section class="card">
             <h2>Signers</h2>
-            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} resend={open && ["sent", "viewed"].includes(s.status) && hasRole(who, "support")
-              ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined} />)}</ul>
+            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} {...actions(s)} />)}</ul>
           </section>
           {progress.data && (
             <section class="card">
@@ -45,7 +61,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
                 {open && (
                   <>
                     <dt>Waiting for</dt><dd>{progress.data.awaiting.map((x) => names.get(x) ?? x).join(", ") || "–"}</dd>
-                    <dt>Deadline</dt><dd>{formatTime(progress.data.deadline)}</dd>
+                    <dt>Deadline</dt><dd>{e.expiresAt ? formatTime(e.expiresAt) : "none"}</dd>
                     <dt>Next reminder</dt><dd>{formatTime(progress.data.nextReminder)}</dd>
                   </>
                 )}
@@ -64,13 +80,20 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
               ))}
             </ul>
           </section>
-          {open && hasRole(who, "support") && <p><button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button></p>}
+          {open && support && (
+            <p class="row">
+              {correctable && <button type="button" class="plain small" onClick={() => setRescheduling(true)}>Change the deadline</button>}
+              <button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button>
+            </p>
+          )}
         </div>
         <section class="card">
           <h2>What happened</h2>
           <ol class="timeline">{timeline(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
         </section>
       </div>
+      {replacing && <ReplaceDialog client={client} envelope={id} signer={replacing} onDone={changed} onClose={() => setReplacing(null)} />}
+      {rescheduling && <DeadlineDialog client={client} envelope={id} expiresAt={e.expiresAt} onDone={changed} onClose={() => setRescheduling(false)} />}
       {voiding && (
         <Confirm title="Void this envelope?" text="All signing links end at once. This cannot be undone." label="Void" reason="Reason (for the record; may be empty)"
           work={async (reason) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null } }); reload(); }} onClose={() => setVoiding(false)} />
@@ -79,15 +102,26 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   );
 }
 
-function SignerRow({ s, mail, resend }: { s: Signer; mail?: Mail; resend?: () => Promise<void> }) {
+interface SignerActions { resend?: () => Promise<void>; replace?: () => void; copies?: () => Promise<void> }
+
+function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mail } & SignerActions) {
   return (
     <li>
       <div>
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
         <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${formatTime(s.signedAt)}` : ""}</span>
-        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one, void this envelope and send it again."}</p>}
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one and replace the signer, with the same name."}</p>}
+        {s.previous?.map((p) => (
+          <p key={p.until} class="quiet small before">Before: <bdi>{p.name}</bdi>, <bdi>{p.email}</bdi>, until {formatTime(p.until)}{p.reason && <> · <bdi>{p.reason}</bdi></>}</p>
+        ))}
       </div>
-      {resend && <ActionButton label="Send a new link" done="A new link is on its way; the old one has ended." work={resend} />}
+      {(resend || replace || copies) && (
+        <ActionRow>
+          {resend && <ActionButton label="Send a new link" name={`Send a new link to ${s.name}`} done="A new link is on its way; the old one has ended." work={resend} />}
+          {replace && <button type="button" class="plain small" aria-label={`Replace ${s.name}`} onClick={replace}>Replace</button>}
+          {copies && <ActionButton label="Send copies again" name={`Send copies again to ${s.name}`} done={`Links to the sealed files are on their way to ${s.email}.`} work={copies} />}
+        </ActionRow>
+      )}
     </li>
   );
 }

@@ -26,8 +26,8 @@ export function ActionRow({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** A button that does something at the service and tells how it went: what the work itself says, or else done. */
-export function ActionButton({ label, done, work, tone = "plain", disabled }: { label: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
+/** A button that does something at the service and tells how it went: what the work itself says, or else done. A name says which, where there are several. */
+export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
   const [busy, setBusy] = useState(false);
   const [own, setOwn] = useState<ActionResult | null>(null);
   const tellInRow = useContext(RowResult);
@@ -48,7 +48,7 @@ export function ActionButton({ label, done, work, tone = "plain", disabled }: { 
   };
   return (
     <span class="act">
-      <button type="button" class={`${tone} small`} disabled={disabled} aria-disabled={busy} onClick={() => void run()}>{label}</button>
+      <button type="button" class={`${tone} small`} aria-label={name} disabled={disabled} aria-disabled={busy} onClick={() => void run()}>{label}</button>
       {!tellInRow && <ResultText told={own} />}
     </span>
   );

@@ -1,27 +1,40 @@
-import type { Envelope, Event } from "./api";
+import { formatTime, type Envelope, type Event, type Signer } from "./api";
 
 export interface Line { at: string; kind: "event" | "mail" | "webhook"; title: string; note: string; bad?: boolean; href?: string; folded?: Line[] }
 
 /** A time in a form that sorts as text: Go leaves zeros at the end of fractions out. */
-const sortable = (at: string): string => {
+export const sortable = (at: string): string => {
   const [, whole = at, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z$/.exec(at) ?? [];
   return `${whole}.${fraction.padEnd(9, "0")}`;
 };
 
+/** Who had the signer's place at a time: another person may have taken it since. */
+export const nameAt = (s: Signer, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
+
+/** What an event changed, where its name alone does not tell. */
+function change(x: Event, signers: Map<string, Signer>): string {
+  if (x.event === "envelope.updated" && x.detail && "expiresAt" in x.detail) return x.detail.expiresAt ? `deadline ${formatTime(String(x.detail.expiresAt))}` : "no deadline";
+  const s = signers.get(String(x.detail?.signerId));
+  if (!s || (x.event !== "signer.replaced" && x.event !== "signer.delegated")) return "";
+  const before = Number(x.detail?.person) - 2; // the chain counts persons from 1, and the event names the new one
+  return `${s.previous?.[before + 1]?.name ?? s.name} instead of ${s.previous?.[before]?.name ?? ""}`;
+}
+
 /** Joins audit events, mails and webhook deliveries, the newest first. What happened at the same time keeps the audit trail's order. */
 export function timeline(e: Envelope): Line[] {
-  const names = new Map(e.signers.map((s) => [s.id, s.name]));
-  const who = (actor: string) => names.get(actor.replace(/^signer:/, "")) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
+  const signers = new Map(e.signers.map((s) => [s.id, s]));
+  const name = (id: string, at: string) => { const s = signers.get(id); return s && nameAt(s, at); };
+  const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
   const event = (x: Event): Line => ({
     at: x.timestamp, kind: "event", title: x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
-    note: [who(x.actor), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
+    note: [who(x.actor, x.timestamp), change(x, signers), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
   });
   const rows: { line: Line; seq: number }[] = [
     ...fold(e.auditLog, event, who),
     ...(e.mails ?? []).map((m) => ({
       seq: Infinity, line: {
         at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
-        title: `Mail: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [names.get(m.signerId) ?? "", m.error].filter(Boolean).join(" · "),
+        title: `Mail: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [name(m.signerId, m.createdAt) ?? "", m.error].filter(Boolean).join(" · "),
       } satisfies Line,
     })),
     ...(e.deliveries ?? []).map((d) => ({
@@ -36,7 +49,7 @@ export function timeline(e: Envelope): Line[] {
 }
 
 /** Takes the page views that one person made in one go together. */
-function fold(log: Event[], line: (x: Event) => Line, who: (actor: string) => string): { line: Line; seq: number }[] {
+function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: string) => string): { line: Line; seq: number }[] {
   const rows: { line: Line; seq: number }[] = [];
   const sorted = [...log].sort((a, b) => a.seq - b.seq);
   for (let i = 0; i < sorted.length;) {
@@ -49,7 +62,7 @@ function fold(log: Event[], line: (x: Event) => Line, who: (actor: string) => st
       seq: last.seq,
       line: run.length === 1 ? line(last) : {
         at: last.timestamp, kind: "event", title: `${pages.size} ${pages.size === 1 ? "page" : "pages"} viewed`,
-        note: [who(last.actor), `${run.length} views`].join(" · "), folded: run.map(line).reverse(),
+        note: [who(last.actor, last.timestamp), `${run.length} views`].join(" · "), folded: run.map(line).reverse(),
       },
     });
     i = end;

@@ -4,7 +4,7 @@ import { useLoad, formatTime, type Client, type Role, type User, type Identity }
 import { FormDialog, Badge, ErrorNotice, Table } from "./parts";
 import { usePageTitle } from "./route";
 
-const roles: Record<Role, string> = { viewer: "viewer: looks", support: "support: also resends and voids", admin: "admin: also users, endpoints, secrets, settings" };
+const roles: Record<Role, string> = { viewer: "viewer: looks", support: "support: also resends, corrects and voids", sender: "sender: also creates, edits and sends", admin: "admin: also users, endpoints, secrets, settings" };
 
 type Asked = "role" | "password" | "factor" | "sessions" | "disable";
 

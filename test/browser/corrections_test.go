@@ -1,0 +1,162 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// named finds the button of that accessible name.
+func named(label string) string {
+	return fmt.Sprintf(`document.querySelector("button[aria-label='%s']")`, label)
+}
+
+// linksTo lists the signing links that were mailed to an address, one for each mail.
+func (s *service) linksTo(t *testing.T, email string) (links []string) {
+	t.Helper()
+	var list []struct{ Links []string }
+	_, err := s.do(http.MethodGet, s.inbox+"/api/messages?to="+email, "", nil, &list)
+	require.NoError(t, err)
+	for _, m := range list {
+		for _, l := range m.Links {
+			if u, err := url.Parse(l); err == nil && strings.HasPrefix(u.Path, "/sign/") {
+				links = append(links, l)
+				break // the first one opens the page
+			}
+		}
+	}
+	return links
+}
+
+// Support corrects what was sent: another person, another link, another deadline, and copies again.
+func TestConsoleCorrections(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "To be corrected", []object{
+		{"name": "Ada Lovelace", "email": "before@example.com", "authMethod": "none", "routingOrder": 1},
+		{"name": "Hedy Lamarr", "email": "second@example.com", "authMethod": "none", "routingOrder": 2},
+	}, []object{
+		{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 450, "w": 200, "h": 20}, {"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20},
+	}, leaseDocument())
+	_, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
+	require.NoError(t, err, "the first person opens the link")
+	b := open(t, desktop)
+	consoleUser(b, "corrections", "support")
+	b.visit(svc.base + "/console#/envelopes/" + e.ID)
+	b.see("What happened")
+
+	// Another person, by the keyboard alone.
+	b.until(`Boolean(` + named("Replace Ada Lovelace") + `)`)
+	eval[bool](b, `(`+named("Replace Ada Lovelace")+`.focus(), true)`)
+	b.keysOn(named("Replace Ada Lovelace"), "\r")
+	b.keysOn(`document.querySelector("#rname")`, " \t")
+	b.keysOn(`document.querySelector("#rmail")`, "after@example.com\r")
+	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("name ")`)
+	require.Equal(t, "Ada Lovelace", svc.envelope(t, e.ID).Signers[0].Name)
+	b.checked("console-replace-refused")
+	b.fill("#rname", "Grace Hopper")
+	b.fill("#rreason", "Ada has left the firm.")
+	b.click(in(dialog, "Replace"))
+	b.see("Grace Hopper signs instead of Ada Lovelace. The invitation is on its way.")
+	b.until(dialog + ` === null`)
+	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
+	b.see("Ada has left the firm.")
+	b.see("signer replaced")
+	b.see("Grace Hopper instead of Ada Lovelace")
+	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
+	first := svc.invited(t, "after@example.com")
+	// What the one before did stays theirs: the place has another name now, the record has not.
+	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("signer viewed"))?.textContent.includes("Ada Lovelace")`)
+
+	// Who is not asked yet is replaced as well, and invited in turn.
+	b.click(named("Replace Hedy Lamarr"))
+	b.fill("#rname", "Hedy Kiesler")
+	b.fill("#rmail", "second@example.com")
+	b.click(in(dialog, "Replace"))
+	b.see("Hedy Kiesler signs instead of Hedy Lamarr and is invited in turn.")
+	b.checked("console-replaced")
+
+	// Another link.
+	b.click(named("Send a new link to Grace Hopper"))
+	b.see("A new link is on its way; the old one has ended.")
+	b.eventually("the new link arrives", func() bool { return len(svc.linksTo(t, "after@example.com")) == 2 })
+	status, err = svc.do(http.MethodGet, svc.base+signingPath(first), "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status)
+	var link string
+	for _, l := range svc.linksTo(t, "after@example.com") {
+		if l != first {
+			link = l
+		}
+	}
+
+	// Another deadline; one that has passed is none.
+	deadline := func() *time.Time {
+		var v struct{ ExpiresAt *time.Time }
+		_, err := svc.do(http.MethodGet, svc.base+"/v1/envelopes/"+e.ID, "", nil, &v)
+		require.NoError(t, err)
+		return v.ExpiresAt
+	}
+	before := deadline()
+	require.NotNil(t, before)
+	b.button("Change the deadline")
+	b.focused(`document.querySelector("#deadline")`)
+	b.choice("#deadline", "2020-01-01T12:00")
+	b.click(in(dialog, "Change"))
+	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("The deadline must be in the future")`)
+	require.Equal(t, before, deadline())
+	wanted := before.AddDate(0, 1, 0).UTC().Truncate(time.Minute)
+	b.choice("#deadline", eval[string](b, fmt.Sprintf(`(() => { const d = new Date(%q); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`, wanted.Format(time.RFC3339))))
+	b.checked("console-deadline")
+	b.click(in(dialog, "Change"))
+	b.see("The deadline is changed.")
+	require.Equal(t, wanted, deadline().UTC())
+	b.see("envelope updated")
+	b.button("Change the deadline")
+	b.click(`document.querySelector("dialog[open] input[type=checkbox]")`)
+	b.click(in(dialog, "Change"))
+	b.see("The envelope has no deadline any more.")
+	require.Nil(t, deadline())
+
+	// Both sign; the copies are sent again.
+	svc.signByAPI(t, link, "From Monday")
+	svc.signByAPI(t, svc.invited(t, "second@example.com"), "Agreed")
+	svc.completed(t, e.ID)
+	b.click(named("Send copies again to Grace Hopper"))
+	b.see("Links to the sealed files are on their way to after@example.com.")
+	b.see("copy sent")
+	require.NotContains(t, b.text(), "Change the deadline")
+	require.NotContains(t, b.text(), "Send a new link")
+	b.checked("console-copies")
+	for range 4 {
+		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/copies", object{"email": "after@example.com"}, nil)
+	}
+	b.click(named("Send copies again to Grace Hopper"))
+	b.see("The files were sent to this address too often. Please wait.")
+	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), "/sign/", "links are shown to nobody")
+	b.waitUntilStill()
+}
+
+// A sender may do what support may; a viewer changes nothing.
+func TestConsoleCorrectionsOfRoles(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Roles", []object{{"name": "Ada Lovelace", "email": "roles@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
+	for role, may := range map[string]bool{"sender": true, "viewer": false} {
+		b := open(t, phone)
+		consoleUser(b, "corrections-"+role, role)
+		b.visit(svc.base + "/console#/envelopes/" + e.ID)
+		b.see("What happened")
+		b.see("Waiting for")
+		for _, label := range []string{"Replace", "Send a new link", "Change the deadline", "Void this envelope"} {
+			require.Equal(t, may, strings.Contains(b.text(), label), "%s: %s", role, label)
+		}
+		b.checked("console-corrections-" + role)
+		b.waitUntilStill()
+	}
+}

@@ -1,0 +1,482 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// correction is a call that changes an envelope which was sent, or meets such a change.
+type correction struct {
+	what     string // get, link, replace, delegate, consent, sign, extend or void
+	signer   int
+	link     string // delegate, consent and sign: the link that is used
+	deadline string // extend: the new one
+}
+
+type corrected struct {
+	code     int
+	status   string // of a get
+	deadline string // of a get
+	link     string // of a link
+}
+
+const corrigible = 2 // signers
+
+// correctedState is the model of an envelope whose signers can be replaced. The place
+// of a signer outlives the persons: a link and a consent belong to one of them.
+type correctedState struct {
+	status    string
+	deadline  string
+	link      [corrigible]string // "": nobody has been told it yet
+	ended     [corrigible]string // the link before it that somebody was told
+	consent   [corrigible]bool
+	signed    [corrigible]bool
+	delegated [corrigible]bool
+}
+
+func (s *correctedState) open() bool {
+	return s.status == "in_progress" && s.signed != [corrigible]bool{true, true}
+}
+
+// succeed puts another person in the place of a signer.
+func (s *correctedState) succeed(i int, delegated bool) {
+	if s.link[i] != "" {
+		s.ended[i] = s.link[i]
+	}
+	s.link[i], s.consent[i], s.delegated[i] = "", false, delegated
+}
+
+// authorize is the status that a link is refused with, or 0.
+func (s *correctedState) authorize(c correction) int {
+	switch {
+	case c.link != s.link[c.signer]:
+		return http.StatusUnauthorized
+	case s.signed[c.signer]:
+		return http.StatusConflict
+	case !s.open():
+		return http.StatusUnauthorized
+	}
+	return 0
+}
+
+// stepCorrected says whether a call may have been answered so, and what it leaves.
+func stepCorrected(in, asked, out any) (bool, any) {
+	s, c, o := in.(correctedState), asked.(correction), out.(corrected)
+	i, want := c.signer, http.StatusOK
+	switch c.what {
+	case "get":
+		if o.status == "completed" && s.signed == [corrigible]bool{true, true} {
+			s.status = "completed"
+		}
+		return o.code == want && o.status == s.status && o.deadline == s.deadline, s
+	case "void":
+		if !s.open() {
+			want = http.StatusBadRequest
+		} else {
+			s.status = "voided"
+		}
+	case "extend":
+		if !s.open() {
+			want = http.StatusConflict
+		} else {
+			s.deadline = c.deadline
+		}
+	case "replace":
+		if !s.open() || s.signed[i] {
+			want = http.StatusConflict
+		} else {
+			s.succeed(i, false)
+		}
+	case "link":
+		if !s.open() || s.signed[i] {
+			want = http.StatusConflict
+		} else {
+			if s.link[i] == "" && o.link != s.ended[i] {
+				s.link[i] = o.link
+			}
+			return o.code == want && o.link == s.link[i], s
+		}
+	case "delegate":
+		if want = s.authorize(c); want == 0 {
+			want = http.StatusConflict // once for each person that the sender chose
+			if !s.delegated[i] {
+				want = http.StatusNoContent
+				s.succeed(i, true)
+			}
+		}
+	case "consent":
+		if want = s.authorize(c); want == 0 {
+			want = http.StatusConflict
+			if !s.consent[i] {
+				want, s.consent[i] = http.StatusOK, true
+			}
+		}
+	case "sign":
+		if want = s.authorize(c); want == 0 {
+			want = http.StatusUnauthorized // consent is asked for first
+			if s.consent[i] {
+				want, s.signed[i] = http.StatusOK, true
+			}
+		}
+	}
+	return o.code == want, s
+}
+
+func correctedModel(first correctedState) porcupine.Model {
+	return porcupine.Model{Init: func() any { return first }, Step: stepCorrected}
+}
+
+// identity is what of a link says which one it is: its claims, and not the signature.
+func identity(token string) string { return strings.Split(token+"..", ".")[1] }
+
+// TestLinearizableCorrections replaces signers, moves deadlines and hands over while
+// signers sign and the envelope is voided, through two APIs of which one is killed.
+func TestLinearizableCorrections(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		killed := w.api()
+		w.api()
+		w.worker()
+		w.login()
+		const envelopes, clients, calls = 5, 4, 10
+		histories, firsts := make([][]porcupine.Operation, envelopes), make([]correctedState, envelopes)
+		start := time.Now()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		for i := range envelopes {
+			e, err := w.sendDelegable(corrigible)
+			require.NoError(t, err)
+			firsts[i] = correctedState{status: "in_progress"}
+			known := [corrigible]string{}
+			for s := range corrigible {
+				require.NoError(t, e.consent(s))
+				known[s] = e.signers[s].token
+				firsts[i].link[s], firsts[i].consent[s] = identity(known[s]), true
+			}
+			seen, err := e.correct(correction{what: "get"}, nil)
+			require.NoError(t, err)
+			firsts[i].deadline = seen.deadline
+			for c := range clients {
+				mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // what this client was told last
+				wg.Go(func() {
+					for n := range calls {
+						in := correction{what: "get", signer: mine.IntN(corrigible)}
+						switch p := mine.IntN(100); {
+						case p < 15:
+							in.what = "replace"
+						case p < 40:
+							in.what = "link"
+						case p < 55:
+							in.what, in.link = "consent", identity(known[in.signer])
+						case p < 70:
+							in.what, in.link = "sign", identity(known[in.signer])
+						case p < 80:
+							in.what, in.link = "delegate", identity(known[in.signer])
+						case p < 90:
+							in.what, in.deadline = "extend", start.AddDate(0, 0, 20+c).Add(time.Duration(n)*time.Second).UTC().Format(time.RFC3339)
+						case p < 92:
+							in.what = "void"
+						}
+						op := porcupine.Operation{ClientId: c, Input: in, Call: int64(time.Since(start))}
+						out, err := e.correct(in, &known[in.signer])
+						op.Output, op.Return = out, int64(time.Since(start))
+						if !noError(t, err) {
+							return
+						}
+						mu.Lock()
+						histories[i] = append(histories[i], op)
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		pause(rnd, 100*time.Millisecond)
+		killed.kill()
+		wg.Wait()
+		for i, h := range histories {
+			for _, op := range h {
+				// Of links that are renewed in the same moment each sending mails the newest, so that one mail may
+				// come as often as links were renewed, always under its Message-ID.
+				if c := op.Input.(correction).what; (c == "replace" || c == "delegate") && op.Output.(corrected).code < 300 {
+					w.cutOff++
+				}
+			}
+			result := porcupine.CheckOperationsTimeout(correctedModel(firsts[i]), h, time.Minute)
+			require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", w.envelopes[i].id, describeCall(h))
+		}
+		w.check()
+	})
+}
+
+// sendDelegable is send of an envelope whose signers may hand over.
+func (w *scenario) sendDelegable(n int) (*envelope, error) {
+	e, err := w.draft(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range e.signers {
+		a, err := w.client.do(http.MethodPatch, "/v1/envelopes/"+e.id+"/signers/"+s.id, "application/json", []byte(`{"allowDelegation": true}`))
+		if err != nil || a.status != http.StatusOK {
+			return nil, fmt.Errorf("allow delegation: %d %s %w", a.status, a.body, err)
+		}
+	}
+	return e, w.sendDraft(e)
+}
+
+// correct makes a call of the model; link is the one that the client knows, and learns.
+func (e *envelope) correct(in correction, link *string) (corrected, error) {
+	own := "/v1/envelopes/" + e.id
+	signer := own + "/signers/" + e.signers[in.signer].id
+	person := object{"name": "Somebody else", "email": fmt.Sprintf("p-%s@example.com", uuid.NewString())}
+	var path, acknowledged string
+	var body any = object{}
+	switch in.what {
+	case "get":
+		a, err := e.w.client.do(http.MethodGet, own, "", nil)
+		if err != nil {
+			return corrected{}, err
+		}
+		var view struct {
+			Status    string
+			ExpiresAt string
+		}
+		err = json.Unmarshal(a.body, &view)
+		return corrected{code: a.status, status: view.Status, deadline: view.ExpiresAt}, err
+	case "extend":
+		return e.extendOnce(in.deadline)
+	case "link":
+		path = signer + "/signing-link"
+	case "replace":
+		path, body = signer+"/replace", person
+	case "delegate":
+		path, body = "/v1/signing/"+*link+"/delegate", person
+	case "consent":
+		path = "/v1/signing/" + *link + "/consent"
+	case "sign":
+		path, body, acknowledged = "/v1/signing/"+*link+"/sign", object{"fields": e.signers[in.signer].fields}, fmt.Sprintf("sign %d", in.signer)
+	case "void":
+		path, body, acknowledged = own+"/void", object{"reason": "over"}, "void"
+	}
+	a, err := e.act(acknowledged, path, body)
+	out := corrected{code: a.status}
+	if err == nil && in.what == "link" && a.status == http.StatusOK {
+		var view struct{ SigningURL string }
+		err = json.Unmarshal(a.body, &view)
+		*link = view.SigningURL[strings.LastIndex(view.SigningURL, "/")+1:]
+		out.link = identity(*link)
+	}
+	return out, err
+}
+
+// extendOnce moves the deadline with one request to the API that lives: a PATCH has no
+// key, so that another change could be between it and its repeat.
+func (e *envelope) extendOnce(deadline string) (corrected, error) {
+	e.w.mu.Lock()
+	base := e.w.apis[len(e.w.apis)-1]
+	e.w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(e.w.t.Context(), patience)
+	defer cancel()
+	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + e.w.client.token}}
+	status, _, err := e.w.client.once(ctx, http.MethodPatch, base+"/v1/envelopes/"+e.id, h, []byte(fmt.Sprintf(`{"expiresAt": %q}`, deadline)))
+	return corrected{code: status}, err
+}
+
+// TestCorrectedModelRefuses checks the check: histories that must not be.
+func TestCorrectedModelRefuses(t *testing.T) {
+	t.Parallel()
+	first := correctedState{status: "in_progress", deadline: "May", link: [corrigible]string{"a", "b"}, consent: [corrigible]bool{true, true}}
+	at := int64(0)
+	then := func(c correction, o corrected) porcupine.Operation {
+		at += 2
+		return porcupine.Operation{Input: c, Call: at, Output: o, Return: at + 1}
+	}
+	did := func(what, link string, code int) porcupine.Operation {
+		return then(correction{what: what, link: link}, corrected{code: code})
+	}
+	told := func(link string) porcupine.Operation {
+		return then(correction{what: "link"}, corrected{code: 200, link: link})
+	}
+	get := func(status, deadline string) porcupine.Operation {
+		return then(correction{what: "get"}, corrected{code: 200, status: status, deadline: deadline})
+	}
+	june := then(correction{what: "extend", deadline: "June"}, corrected{code: 200})
+	for name, h := range map[string][]porcupine.Operation{
+		"signed with the link of the one before":    {did("replace", "", 200), did("sign", "a", 200)},
+		"signed with the consent of the one before": {did("replace", "", 200), told("c"), did("sign", "c", 200)},
+		"the link of the one before comes back":     {did("replace", "", 200), told("a")},
+		"replaced after signing":                    {did("sign", "a", 200), did("replace", "", 200)},
+		"handed over twice":                         {did("delegate", "a", 204), told("c"), did("delegate", "c", 204)},
+		"handed over after a void":                  {did("void", "", 200), did("delegate", "a", 204)},
+		"a link of an envelope that is voided":      {did("void", "", 200), told("a")},
+		"a deadline that is not seen":               {june, get("in_progress", "May")},
+		"a deadline moved after a void":             {did("void", "", 200), then(correction{what: "extend", deadline: "June"}, corrected{code: 200})},
+		"refused without a reason":                  {did("sign", "a", 401)},
+	} {
+		require.Equal(t, porcupine.Illegal, porcupine.CheckOperationsTimeout(correctedModel(first), h, time.Minute), name)
+	}
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(correctedModel(first), []porcupine.Operation{
+		did("replace", "", 200), did("sign", "a", 401), told("c"), did("sign", "c", 401), did("consent", "c", 200), did("delegate", "c", 204),
+		told("d"), did("delegate", "d", 409), did("consent", "d", 200), did("sign", "d", 200), did("replace", "", 409), get("in_progress", "May"),
+		then(correction{what: "extend", deadline: "June"}, corrected{code: 200}), get("in_progress", "June"),
+	}, time.Minute))
+}
+
+// TestExtendExpire moves deadlines in the moment in which they pass: either the
+// envelope expires and the change is refused, or it goes on and can be signed.
+func TestExtendExpire(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all")
+		const envelopes = 8
+		var wg sync.WaitGroup
+		for range envelopes {
+			e, err := w.send(1)
+			require.NoError(t, err)
+			require.NoError(t, e.consent(0))
+			// Moved there and back before: a timer that was replaced must not fire.
+			due := time.Now().Add(4 * time.Second).UTC().Truncate(time.Millisecond)
+			for _, d := range []time.Time{due.Add(-time.Second), due.Add(time.Hour), due} {
+				out, err := e.extendOnce(d.Format(time.RFC3339Nano))
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, out.code)
+			}
+			wait := time.Duration(rnd.Int64N(int64(400*time.Millisecond))) - 100*time.Millisecond
+			wg.Go(func() {
+				time.Sleep(time.Until(due.Add(wait)))
+				out, err := e.extendOnce(due.Add(time.Hour).Format(time.RFC3339Nano))
+				if !noError(t, err) {
+					return
+				}
+				if out.code == http.StatusOK {
+					a, err := e.sign(0)
+					noError(t, err)
+					assert.Equal(t, http.StatusOK, a.status, "a link goes on with the deadline that was moved: %s", a.body)
+					return
+				}
+				assert.Equal(t, http.StatusConflict, out.code)
+				assert.Equal(t, models.StatusExpired, w.status(e), "refused, so it has expired")
+			})
+		}
+		wg.Wait()
+		for _, e := range w.envelopes {
+			want := models.StatusExpired
+			if e.signed() == 1 {
+				want = models.StatusCompleted
+			}
+			eventually(t, func() bool { return w.status(e) == want }, "%s is %s", e.id, want)
+		}
+		w.check("/all")
+	})
+}
+
+// TestEditSend edits drafts while they are sent: what was sent has every edit that was
+// acknowledged, and no edit comes after it.
+func TestEditSend(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.api()
+		w.worker()
+		w.login()
+		for n := range 8 {
+			e, err := w.draft(1)
+			require.NoError(t, err)
+			var mu sync.Mutex
+			var h []porcupine.Operation
+			start := time.Now()
+			ask := func(method, path, what string, body object) func() {
+				return func() {
+					b, err := json.Marshal(body)
+					noError(t, err)
+					op := porcupine.Operation{ClientId: len(what), Input: what, Call: int64(time.Since(start))}
+					a, err := w.client.do(method, path, "application/json", b)
+					op.Return = int64(time.Since(start))
+					if !noError(t, err) {
+						return
+					}
+					var view struct{ Subject, Status string }
+					if a.status == http.StatusOK {
+						noError(t, json.Unmarshal(a.body, &view))
+					}
+					op.Output = edited{a.status, view.Subject, view.Status}
+					if what == "send" && a.status == http.StatusOK {
+						e.links(t, a.body)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					h = append(h, op)
+				}
+			}
+			own := "/v1/envelopes/" + e.id
+			runTogether(rnd, 30*time.Millisecond,
+				ask(http.MethodPost, own+"/send", "send", object{}),
+				ask(http.MethodPatch, own, "first", object{"subject": "first"}), ask(http.MethodPatch, own, "second one", object{"subject": "second one"}),
+				ask(http.MethodGet, own, "get", nil))
+			ask(http.MethodPatch, own, "too late", object{"subject": "too late"})()
+			ask(http.MethodGet, own, "get", nil)()
+			w.mu.Lock()
+			w.envelopes = append(w.envelopes, e)
+			w.mu.Unlock()
+			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(editModel, h, time.Minute), "envelope %s:\n%s", e.id, describeCall(h))
+			edits := len(h) - len(slices.DeleteFunc(slices.Clone(h), func(op porcupine.Operation) bool {
+				return op.Input != "send" && op.Input != "get" && op.Output.(edited).code == http.StatusOK
+			}))
+			_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(e))
+			require.NoError(t, err)
+			prepared := slices.IndexFunc(events, func(ev models.Event) bool { return ev.Name == models.EventDraftPrepared })
+			require.Equal(t, edits > 0, prepared >= 0, "draft %d: edits are recorded when it is sent, %d were acknowledged", n, edits)
+			require.NoError(t, e.complete())
+		}
+		w.check()
+	})
+}
+
+// edited is the answer to an edit, a send or a get.
+type edited struct {
+	code            int
+	subject, status string
+}
+
+// editModel is a draft whose subject is edited until it is sent.
+var editModel = porcupine.Model{
+	Init: func() any { return edited{subject: "Contract", status: "draft"} },
+	Step: func(in, asked, out any) (bool, any) {
+		s, o := in.(edited), out.(edited)
+		switch what := asked.(string); what {
+		case "get":
+			return o.code == http.StatusOK && o.subject == s.subject && o.status == s.status, s
+		case "send":
+			ok := s.status == "draft" && o.code == http.StatusOK && o.subject == s.subject
+			s.status = "sent"
+			return ok, s
+		default:
+			if s.status != "draft" {
+				return o.code == http.StatusConflict, s
+			}
+			s.subject = what
+			return o.code == http.StatusOK && o.subject == what, s
+		}
+	},
+}

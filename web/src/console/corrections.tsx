@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+import { ApiError } from "../ui/http";
+import { type Client, type Signer } from "./api";
+import { FormDialog } from "./parts";
+
+interface DialogProps { client: Client; envelope: string; onDone: (words: string) => void; onClose: () => void }
+
+const methods: Record<string, string> = { none: "none", email_otp: "a code by e-mail", sms_otp: "a code by text message" };
+
+/** Puts another person in a signer's place. */
+export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer }) {
+  const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: signer.authMethod, reason: "" });
+  const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
+  const work = async () => {
+    const body = { ...form, phone: form.phone || null, reason: form.reason || null };
+    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body });
+    onDone(made.status === "pending" ? `${made.name} signs instead of ${signer.name} and is invited in turn.` : `${made.name} signs instead of ${signer.name}. The invitation is on its way.`);
+  };
+  return (
+    <FormDialog title={`Replace ${signer.name}?`} label="Replace" tone="bad" work={work} onClose={onClose}>
+      <p>The link of <bdi>{signer.name}</bdi> ends at once, and what was entered or agreed to with it is lost. Fields and order of signing stay. For a wrong address, enter the same name again.</p>
+      <div><label for="rname">Name</label><input id="rname" data-first required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
+      <div><label for="rmail">E-mail</label><input id="rmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
+      <div><label for="rmethod">Proof of identity</label>
+        <select id="rmethod" value={form.authMethod} onChange={set("authMethod")}>{Object.entries(methods).map(([m, words]) => <option key={m} value={m}>{words}</option>)}</select>
+      </div>
+      {(form.authMethod === "sms_otp" || form.phone) && <div><label for="rphone">Phone, such as +12025550123</label><input id="rphone" type="tel" required={form.authMethod === "sms_otp"} autocomplete="off" value={form.phone} onInput={set("phone")} /></div>}
+      <div><label for="rreason">Reason (for the record; may be empty)</label><textarea id="rreason" maxLength={1000} value={form.reason} onInput={set("reason")} /></div>
+    </FormDialog>
+  );
+}
+
+/** A moment as a datetime-local field has it: in this browser's time zone, without seconds. */
+function localTime(at: Date): string {
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/** Moves or removes the time until which an envelope can be signed. */
+export function DeadlineDialog({ client, envelope, expiresAt, onDone, onClose }: DialogProps & { expiresAt: string | null }) {
+  const [at, setAt] = useState(expiresAt ? localTime(new Date(expiresAt)) : "");
+  const [none, setNone] = useState(false);
+  const work = async () => {
+    try {
+      await client.call(`/v1/envelopes/${envelope}`, { method: "PATCH", body: { expiresAt: none ? null : new Date(at).toISOString() } });
+    } catch (e) {
+      if (e instanceof ApiError && e.errors.expiresAt) throw new Error("The deadline must be in the future, at most 3650 days ahead.");
+      throw e;
+    }
+    onDone(none ? "The envelope has no deadline any more." : "The deadline is changed. Links that were sent are good until then, at most 30 days from their sending.");
+  };
+  return (
+    <FormDialog title="Change the deadline" label="Change" work={work} onClose={onClose}>
+      <p>Nobody can sign after the deadline. Nobody is told of the change by mail.</p>
+      <div><label for="deadline">Deadline, in your time ({Intl.DateTimeFormat().resolvedOptions().timeZone})</label>
+        <input id="deadline" data-first type="datetime-local" required={!none} disabled={none} value={at} onInput={(e) => setAt(e.currentTarget.value)} />
+      </div>
+      <label class="check"><input type="checkbox" checked={none} onChange={(e) => setNone(e.currentTarget.checked)} /> No deadline</label>
+    </FormDialog>
+  );
+}
