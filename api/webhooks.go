@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -18,10 +19,12 @@ type webhookView struct {
 	Events    []models.EventName `json:"events"`
 	Active    bool               `json:"active"`
 	CreatedAt time.Time          `json:"createdAt"`
+	// Include is there where the endpoint asked for more than the ordinary body.
+	Include []models.WebhookInclude `json:"include,omitempty"`
 }
 
 func viewWebhook(w *models.Webhook) webhookView {
-	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC()}
+	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
 func (s *Server) listWebhooks(c *gin.Context, app caller) error {
@@ -49,12 +52,12 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.W
 	if url != "" {
 		s.webhookURL(o, url)
 	}
-	events, secret := webhookEvents(o), webhookSecret(o)
+	events, secret, include := webhookEvents(o), webhookSecret(o), webhookInclude(o)
 	if err := o.err(); err != nil {
 		return nil, err
 	}
 	return command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret)
+		return st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
 	}, func(w *models.Webhook) (*store.StoredResponse, error) { return inJSON(http.StatusCreated, view(w)) })
 }
 
@@ -86,6 +89,9 @@ func (s *Server) patchWebhook(c *gin.Context, app caller) error {
 	}
 	if o.has("events") {
 		change.Events = webhookEvents(o)
+	}
+	if o.has("include") {
+		change.Include = webhookInclude(o)
 	}
 	if o.get("active") != nil {
 		active := o.flag("active", true)
@@ -142,6 +148,22 @@ func webhookEvents(o *object) []models.EventName {
 		}
 	}
 	return events
+}
+
+// webhookInclude reads what an endpoint asks for beyond the ordinary body, each once; an
+// empty list where there is nothing.
+func webhookInclude(o *object) []models.WebhookInclude {
+	out := []models.WebhookInclude{}
+	for i, v := range o.list("include", 0, 10) {
+		text, _ := v.(string)
+		switch what := models.WebhookInclude(text); {
+		case !what.Valid():
+			o.bad(indexedPath("include", i), "is nothing that can be included; values can")
+		case !slices.Contains(out, what):
+			out = append(out, what)
+		}
+	}
+	return out
 }
 
 // maxSecret bounds a secret, in bytes.

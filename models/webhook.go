@@ -26,9 +26,10 @@ func RoomForWebhook(n int64) error {
 type Webhook struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
-	URL       string      `gorm:"column:url"`
-	Events    []EventName `gorm:"serializer:json"`
-	Secret    []byte      // vault; nil: the client secret signs
+	URL       string           `gorm:"column:url"`
+	Events    []EventName      `gorm:"serializer:json"`
+	Secret    []byte           // vault; nil: the client secret signs
+	Include   []WebhookInclude `gorm:"serializer:json"` // beyond the ordinary body
 	Active    bool
 	CreatedAt time.Time
 
@@ -49,6 +50,20 @@ const (
 // SubscribesTo reports whether the endpoint subscribes to the event.
 func (w *Webhook) SubscribesTo(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
 
+// WebhookInclude is what an endpoint can ask for beyond the ordinary body.
+type WebhookInclude string
+
+// IncludeValues asks for data.values in the events that have values.
+const IncludeValues WebhookInclude = "values"
+
+// Valid reports whether i is something that can be asked for.
+func (i WebhookInclude) Valid() bool { return i == IncludeValues }
+
+// GetsValues reports whether the endpoint is told what signers entered, with the event.
+func (w *Webhook) GetsValues(n EventName) bool {
+	return n.HasValues() && slices.Contains(w.Include, IncludeValues)
+}
+
 // WebhookEvent is one event as it is posted to the app's endpoints, and read by
 // those who ask for events.
 type WebhookEvent struct {
@@ -58,7 +73,16 @@ type WebhookEvent struct {
 	TenantID   string
 	Name       EventName
 	Body       []byte
+	ValuesBody []byte // Body with data.values; nil where no endpoint asked for it
 	CreatedAt  time.Time
+}
+
+// BodyFor is the body that an endpoint gets.
+func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
+	if ev.ValuesBody != nil && w.GetsValues(ev.Name) {
+		return ev.ValuesBody
+	}
+	return ev.Body
 }
 
 // CanDeliver refuses to send to an endpoint that is switched off.
@@ -86,6 +110,8 @@ func (w *Webhook) forgive() { w.FailingSince, w.LastError = nil, "" }
 type WebhookChange struct {
 	URL    *string
 	Events []EventName
+	// Include replaces what is asked for; an empty list asks for nothing.
+	Include []WebhookInclude
 }
 
 // Change changes the endpoint. With another address it has a clean slate: what is
@@ -97,6 +123,9 @@ func (w *Webhook) Change(c WebhookChange) {
 	}
 	if c.Events != nil {
 		w.Events = c.Events
+	}
+	if c.Include != nil {
+		w.Include = c.Include
 	}
 }
 

@@ -41,6 +41,8 @@ type WebhookData struct {
 	Signer *WebhookSigner `json:"signer,omitempty"`
 	// Reason is why the envelope was voided or declined.
 	Reason *string `json:"reason,omitempty"`
+	// Values are what the fields hold, by name, for endpoints that asked for it.
+	Values *NamedValues `json:"values,omitempty"`
 }
 
 // WebhookSigner is a signer as webhooks see it.
@@ -56,8 +58,22 @@ type WebhookSigner struct {
 // IsWebhookEvent reports whether webhooks hear of the event.
 func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents, n) }
 
+// HasValues reports whether endpoints can ask for what signers entered with the event.
+func (n EventName) HasValues() bool { return n == EventSignerSigned || n == EventEnvelopeCompleted }
+
+// WebhookPayloadWithValues is the webhook body for ev with data.values, of all who have
+// signed.
+func (e *Envelope) WebhookPayloadWithValues(ev *Event, baseURL string, values []FieldValue) ([]byte, error) {
+	named := e.NamedValues(values)
+	return e.webhookPayload(ev, baseURL, &named)
+}
+
 // WebhookPayload is the webhook body for ev. baseURL is the service's address.
 func (e *Envelope) WebhookPayload(ev *Event, baseURL string) ([]byte, error) {
+	return e.webhookPayload(ev, baseURL, nil)
+}
+
+func (e *Envelope) webhookPayload(ev *Event, baseURL string, values *NamedValues) ([]byte, error) {
 	kind := DocumentOriginal
 	if e.Status == StatusCompleted {
 		kind = DocumentSealed
@@ -66,7 +82,7 @@ func (e *Envelope) WebhookPayload(ev *Event, baseURL string) ([]byte, error) {
 	d := WebhookData{
 		EnvelopeID: e.ID, TenantID: e.TenantID, Subject: e.Subject, Status: e.Status.Public(), SentAt: e.SentAt, ExpiresAt: e.ExpiresAt,
 		CompletedAt: e.CompletedAt, VoidedAt: e.VoidedAt, DocumentHashFinal: e.HashFinal, DocumentURL: url, Signers: []WebhookSigner{},
-		ExternalID: e.ExternalID, Metadata: e.Metadata,
+		ExternalID: e.ExternalID, Metadata: e.Metadata, Values: values,
 	}
 	for _, s := range e.Signers {
 		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt}

@@ -275,6 +275,7 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	if err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
 	}
+	j.Event.Body, j.Event.ValuesBody = j.Event.BodyFor(&w), nil
 	j.URL, j.FailingSince = w.URL, w.FailingSince
 	if j.Secrets, err = s.webhookSecrets(ctx, db, &w); err != nil {
 		return nil, fmt.Errorf("secrets of delivery %s: %w", id, err)

@@ -27,6 +27,9 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 			withdrawAttachments(&t.batch, ev.SignerID)
 			revokeEmbeddedSessions(&t.batch, ev.SignerID, ev.Timestamp)
 		}
+		if ev.Name == models.EventDocumentPurged {
+			t.exec("UPDATE webhook_events SET values_body = NULL WHERE envelope_id = $1 AND values_body IS NOT NULL", e.ID)
+		}
 		if ev.MailID != "" {
 			markMailSent(&t.batch, ev.MailID, ev.Timestamp)
 		}
@@ -85,8 +88,10 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 			continue
 		}
 		var wanted []*models.Delivery
+		withValues := false
 		for _, w := range webhooks {
 			if w.SubscribesTo(ev.Name) {
+				withValues = withValues || w.GetsValues(ev.Name)
 				wanted = append(wanted, &models.Delivery{
 					ID: s.newID(), AppID: e.AppID, WebhookID: w.ID, EventID: ev.ID, EnvelopeID: e.ID, Event: ev.Name,
 					Status: models.DeliveryPending, CreatedAt: ev.Timestamp,
@@ -97,9 +102,19 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, s.addDeliveries(t, &models.WebhookEvent{
+		told := &models.WebhookEvent{
 			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, TenantID: e.TenantID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
-		}, wanted...)...)
+		}
+		if withValues {
+			values, err := s.valuesInside(t, e.ID)
+			if err != nil {
+				return nil, err
+			}
+			if told.ValuesBody, err = e.WebhookPayloadWithValues(ev, s.baseURL, values); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, s.addDeliveries(t, told, wanted...)...)
 	}
 	return rows, nil
 }

@@ -55,7 +55,7 @@ func encryptedRowOf(row any) encryptedRow {
 			{name: "reply_to", text: ownCopy(&v.ReplyTo)}, {name: "notify_email", text: ownCopy(&v.NotifyEmail)},
 		}}
 	case *models.WebhookEvent:
-		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
+		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}, {name: "values_body", data: &v.ValuesBody}}}
 	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent
 		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
 	}

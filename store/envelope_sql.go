@@ -188,6 +188,7 @@ func webhookColumns(w *models.Webhook) []column {
 		{"app_id", &w.AppID},
 		{"url", &w.URL},
 		{"events", inJSON{value: &w.Events}},
+		{"include", inJSON{value: &w.Include}},
 		{"active", &w.Active},
 		{"created_at", &w.CreatedAt},
 	}
@@ -201,6 +202,7 @@ func webhookEventColumns(ev *models.WebhookEvent) []column {
 		{"tenant_id", &ev.TenantID},
 		{"name", &ev.Name},
 		{"body", &ev.Body},
+		{"values_body", &ev.ValuesBody},
 		{"created_at", &ev.CreatedAt},
 	}
 }

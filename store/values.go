@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -19,6 +20,26 @@ func (s *Store) ValuesWithoutPictures(ctx context.Context, envelope uuid.UUID) (
 		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
 	}
 	return out, decryptAll(s, pointers(out))
+}
+
+// valuesInside are, in a transaction, the values of an envelope as it leaves them, without
+// their pictures.
+func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
+	var rows []*models.FieldValue
+	selectRows(&t.batch, &rows, func(v *models.FieldValue) []column {
+		return slices.DeleteFunc(valueColumns(v), func(c column) bool { return c.name == "image" })
+	}, "field_values", "envelope_id = $1", envelope)
+	if err := t.send(); err != nil {
+		return nil, err
+	}
+	if err := decryptAll(s, rows); err != nil {
+		return nil, err
+	}
+	out := make([]models.FieldValue, 0, len(rows))
+	for _, v := range rows {
+		out = append(out, *v)
+	}
+	return out, nil
 }
 
 // Value is what one field was given, its picture included.

@@ -13,8 +13,10 @@ import (
 
 // CreateWebhook registers an endpoint. With secret "" its deliveries are
 // signed with the app's client secret.
-func (s *Store) CreateWebhook(ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string) (*models.Webhook, error) {
-	w := &models.Webhook{ID: s.newID(), AppID: app, URL: url, Events: events, Active: true, CreatedAt: s.now()}
+func (s *Store) CreateWebhook(
+	ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string, include ...models.WebhookInclude,
+) (*models.Webhook, error) {
+	w := &models.Webhook{ID: s.newID(), AppID: app, URL: url, Events: events, Include: include, Active: true, CreatedAt: s.now()}
 	if secret != "" {
 		w.Secret = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 	}
@@ -154,7 +156,7 @@ func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPa
 		if c.Active != nil {
 			w.SetActive(*c.Active)
 		}
-		err := tx.Model(w).Select("url", "events", "active", "secret", "previous_secret", "previous_until", "failing_since", "last_error",
+		err := tx.Model(w).Select("url", "events", "include", "active", "secret", "previous_secret", "previous_until", "failing_since", "last_error",
 			"disabled_at", "disabled_reason").Updates(w).Error
 		if err != nil || c.Active == nil || *c.Active {
 			return err
@@ -175,7 +177,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, app, id uuid.UUID, c models.W
 			return mapNotFound(err)
 		}
 		w.Change(c)
-		return tx.Model(w).Select("url", "events", "failing_since", "last_error").Updates(w).Error
+		return tx.Model(w).Select("url", "events", "include", "failing_since", "last_error").Updates(w).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update webhook %s: %w", id, err)
