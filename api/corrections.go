@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ func (s *Server) replacementInput(o *object) models.Replacement {
 	}
 	if m := o.optStr("authMethod"); m != nil {
 		in.AuthMethod = models.AuthMethod(*m)
+		if !slices.Contains([]models.AuthMethod{models.AuthEmailOTP, models.AuthSMSOTP, models.AuthNone}, in.AuthMethod) {
+			o.bad("authMethod", "must be email_otp, sms_otp or none")
+		}
 	}
 	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")

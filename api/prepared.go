@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -62,6 +63,9 @@ func documentOptions(o *object) preparing {
 		}
 	}
 	out.password = o.optStr("password")
+	if out.password != nil && utf8.RuneCountInString(*out.password) > maxPassword {
+		o.bad("password", "must have at most %d characters", maxPassword)
+	}
 	for name, to := range map[string]*string{"tags": &out.Tags, "form": &out.Form, "activeContent": &out.ActiveContent} {
 		v := o.optStr(name)
 		if v == nil {
@@ -86,7 +90,11 @@ func documentOptions(o *object) preparing {
 	return out
 }
 
-const maxRole = 64 // characters
+// Both are in characters. ISO 32000-2, 7.6.4.3.2 cuts a password off after 127 bytes.
+const (
+	maxRole     = 64
+	maxPassword = 127
+)
 
 // optionsOf reads options from where each is a text.
 func optionsOf(get func(name string) (string, bool)) (preparing, error) {

@@ -176,7 +176,7 @@ func TestPlansOnEveryRoute(t *testing.T) {
 		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").refused(409, "envelope_not_completed")
 	}
 	c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(409, "envelope_draft")
-	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(400, "envelope_draft")
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(409, "envelope_draft")
 }
 
 // TestOthersDoNotAnswer: without Temporal and without a mail server.

@@ -384,6 +384,27 @@ func (e FieldAlign) Valid() bool {
 	}
 }
 
+// Defines values for FieldEditOrigin.
+const (
+	FieldEditOriginBottomLeft  FieldEditOrigin = "bottom-left"
+	FieldEditOriginLessThanNil FieldEditOrigin = "<nil>"
+	FieldEditOriginTopLeft     FieldEditOrigin = "top-left"
+)
+
+// Valid indicates whether the value is a known member of the FieldEditOrigin enum.
+func (e FieldEditOrigin) Valid() bool {
+	switch e {
+	case FieldEditOriginBottomLeft:
+		return true
+	case FieldEditOriginLessThanNil:
+		return true
+	case FieldEditOriginTopLeft:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldRequestAlign.
 const (
 	FieldRequestAlignCenter      FieldRequestAlign = "center"
@@ -576,9 +597,34 @@ func (e PingEvent) Valid() bool {
 	}
 }
 
+// Defines values for ReplacementAuthMethod.
+const (
+	ReplacementAuthMethodEmailOtp    ReplacementAuthMethod = "email_otp"
+	ReplacementAuthMethodLessThanNil ReplacementAuthMethod = "<nil>"
+	ReplacementAuthMethodNone        ReplacementAuthMethod = "none"
+	ReplacementAuthMethodSmsOtp      ReplacementAuthMethod = "sms_otp"
+)
+
+// Valid indicates whether the value is a known member of the ReplacementAuthMethod enum.
+func (e ReplacementAuthMethod) Valid() bool {
+	switch e {
+	case ReplacementAuthMethodEmailOtp:
+		return true
+	case ReplacementAuthMethodLessThanNil:
+		return true
+	case ReplacementAuthMethodNone:
+		return true
+	case ReplacementAuthMethodSmsOtp:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	Admin   Role = "admin"
+	Sender  Role = "sender"
 	Support Role = "support"
 	Viewer  Role = "viewer"
 )
@@ -587,6 +633,8 @@ const (
 func (e Role) Valid() bool {
 	switch e {
 	case Admin:
+		return true
+	case Sender:
 		return true
 	case Support:
 		return true
@@ -696,6 +744,30 @@ func (e SettingsLanguage) Valid() bool {
 	case SettingsLanguageSv:
 		return true
 	case SettingsLanguageTr:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SignerEditAuthMethod.
+const (
+	SignerEditAuthMethodEmailOtp    SignerEditAuthMethod = "email_otp"
+	SignerEditAuthMethodLessThanNil SignerEditAuthMethod = "<nil>"
+	SignerEditAuthMethodNone        SignerEditAuthMethod = "none"
+	SignerEditAuthMethodSmsOtp      SignerEditAuthMethod = "sms_otp"
+)
+
+// Valid indicates whether the value is a known member of the SignerEditAuthMethod enum.
+func (e SignerEditAuthMethod) Valid() bool {
+	switch e {
+	case SignerEditAuthMethodEmailOtp:
+		return true
+	case SignerEditAuthMethodLessThanNil:
+		return true
+	case SignerEditAuthMethodNone:
+		return true
+	case SignerEditAuthMethodSmsOtp:
 		return true
 	default:
 		return false
@@ -854,21 +926,36 @@ func (e VerifyReportVerdict) Valid() bool {
 
 // Defines values for WebhookEventName.
 const (
-	WebhookEventNameEnvelopeCompleted WebhookEventName = "envelope.completed"
-	WebhookEventNameEnvelopeCreated   WebhookEventName = "envelope.created"
-	WebhookEventNameEnvelopeDeclined  WebhookEventName = "envelope.declined"
-	WebhookEventNameEnvelopeExpired   WebhookEventName = "envelope.expired"
-	WebhookEventNameEnvelopeSent      WebhookEventName = "envelope.sent"
-	WebhookEventNameEnvelopeVoided    WebhookEventName = "envelope.voided"
-	WebhookEventNameSignerDeclined    WebhookEventName = "signer.declined"
-	WebhookEventNameSignerOtpFailed   WebhookEventName = "signer.otp_failed"
-	WebhookEventNameSignerSigned      WebhookEventName = "signer.signed"
-	WebhookEventNameSignerViewed      WebhookEventName = "signer.viewed"
+	WebhookEventNameCopySent            WebhookEventName = "copy.sent"
+	WebhookEventNameDocumentPurged      WebhookEventName = "document.purged"
+	WebhookEventNameDocumentTimestamped WebhookEventName = "document.timestamped"
+	WebhookEventNameEnvelopeCompleted   WebhookEventName = "envelope.completed"
+	WebhookEventNameEnvelopeCreated     WebhookEventName = "envelope.created"
+	WebhookEventNameEnvelopeDeclined    WebhookEventName = "envelope.declined"
+	WebhookEventNameEnvelopeExpired     WebhookEventName = "envelope.expired"
+	WebhookEventNameEnvelopeSent        WebhookEventName = "envelope.sent"
+	WebhookEventNameEnvelopeUpdated     WebhookEventName = "envelope.updated"
+	WebhookEventNameEnvelopeVoided      WebhookEventName = "envelope.voided"
+	WebhookEventNameInvitationFailed    WebhookEventName = "invitation.failed"
+	WebhookEventNameLinkIssued          WebhookEventName = "link.issued"
+	WebhookEventNameReminderSent        WebhookEventName = "reminder.sent"
+	WebhookEventNameSignerDeclined      WebhookEventName = "signer.declined"
+	WebhookEventNameSignerDelegated     WebhookEventName = "signer.delegated"
+	WebhookEventNameSignerOtpFailed     WebhookEventName = "signer.otp_failed"
+	WebhookEventNameSignerReplaced      WebhookEventName = "signer.replaced"
+	WebhookEventNameSignerSigned        WebhookEventName = "signer.signed"
+	WebhookEventNameSignerViewed        WebhookEventName = "signer.viewed"
 )
 
 // Valid indicates whether the value is a known member of the WebhookEventName enum.
 func (e WebhookEventName) Valid() bool {
 	switch e {
+	case WebhookEventNameCopySent:
+		return true
+	case WebhookEventNameDocumentPurged:
+		return true
+	case WebhookEventNameDocumentTimestamped:
+		return true
 	case WebhookEventNameEnvelopeCompleted:
 		return true
 	case WebhookEventNameEnvelopeCreated:
@@ -879,11 +966,23 @@ func (e WebhookEventName) Valid() bool {
 		return true
 	case WebhookEventNameEnvelopeSent:
 		return true
+	case WebhookEventNameEnvelopeUpdated:
+		return true
 	case WebhookEventNameEnvelopeVoided:
+		return true
+	case WebhookEventNameInvitationFailed:
+		return true
+	case WebhookEventNameLinkIssued:
+		return true
+	case WebhookEventNameReminderSent:
 		return true
 	case WebhookEventNameSignerDeclined:
 		return true
+	case WebhookEventNameSignerDelegated:
+		return true
 	case WebhookEventNameSignerOtpFailed:
+		return true
+	case WebhookEventNameSignerReplaced:
 		return true
 	case WebhookEventNameSignerSigned:
 		return true
@@ -917,22 +1016,37 @@ func (e DownloadADocumentInTheConsoleParamsKind) Valid() bool {
 
 // Defines values for ListDeliveriesParamsEvent.
 const (
-	ListDeliveriesParamsEventEnvelopeCompleted ListDeliveriesParamsEvent = "envelope.completed"
-	ListDeliveriesParamsEventEnvelopeCreated   ListDeliveriesParamsEvent = "envelope.created"
-	ListDeliveriesParamsEventEnvelopeDeclined  ListDeliveriesParamsEvent = "envelope.declined"
-	ListDeliveriesParamsEventEnvelopeExpired   ListDeliveriesParamsEvent = "envelope.expired"
-	ListDeliveriesParamsEventEnvelopeSent      ListDeliveriesParamsEvent = "envelope.sent"
-	ListDeliveriesParamsEventEnvelopeVoided    ListDeliveriesParamsEvent = "envelope.voided"
-	ListDeliveriesParamsEventPing              ListDeliveriesParamsEvent = "ping"
-	ListDeliveriesParamsEventSignerDeclined    ListDeliveriesParamsEvent = "signer.declined"
-	ListDeliveriesParamsEventSignerOtpFailed   ListDeliveriesParamsEvent = "signer.otp_failed"
-	ListDeliveriesParamsEventSignerSigned      ListDeliveriesParamsEvent = "signer.signed"
-	ListDeliveriesParamsEventSignerViewed      ListDeliveriesParamsEvent = "signer.viewed"
+	ListDeliveriesParamsEventCopySent            ListDeliveriesParamsEvent = "copy.sent"
+	ListDeliveriesParamsEventDocumentPurged      ListDeliveriesParamsEvent = "document.purged"
+	ListDeliveriesParamsEventDocumentTimestamped ListDeliveriesParamsEvent = "document.timestamped"
+	ListDeliveriesParamsEventEnvelopeCompleted   ListDeliveriesParamsEvent = "envelope.completed"
+	ListDeliveriesParamsEventEnvelopeCreated     ListDeliveriesParamsEvent = "envelope.created"
+	ListDeliveriesParamsEventEnvelopeDeclined    ListDeliveriesParamsEvent = "envelope.declined"
+	ListDeliveriesParamsEventEnvelopeExpired     ListDeliveriesParamsEvent = "envelope.expired"
+	ListDeliveriesParamsEventEnvelopeSent        ListDeliveriesParamsEvent = "envelope.sent"
+	ListDeliveriesParamsEventEnvelopeUpdated     ListDeliveriesParamsEvent = "envelope.updated"
+	ListDeliveriesParamsEventEnvelopeVoided      ListDeliveriesParamsEvent = "envelope.voided"
+	ListDeliveriesParamsEventInvitationFailed    ListDeliveriesParamsEvent = "invitation.failed"
+	ListDeliveriesParamsEventLinkIssued          ListDeliveriesParamsEvent = "link.issued"
+	ListDeliveriesParamsEventPing                ListDeliveriesParamsEvent = "ping"
+	ListDeliveriesParamsEventReminderSent        ListDeliveriesParamsEvent = "reminder.sent"
+	ListDeliveriesParamsEventSignerDeclined      ListDeliveriesParamsEvent = "signer.declined"
+	ListDeliveriesParamsEventSignerDelegated     ListDeliveriesParamsEvent = "signer.delegated"
+	ListDeliveriesParamsEventSignerOtpFailed     ListDeliveriesParamsEvent = "signer.otp_failed"
+	ListDeliveriesParamsEventSignerReplaced      ListDeliveriesParamsEvent = "signer.replaced"
+	ListDeliveriesParamsEventSignerSigned        ListDeliveriesParamsEvent = "signer.signed"
+	ListDeliveriesParamsEventSignerViewed        ListDeliveriesParamsEvent = "signer.viewed"
 )
 
 // Valid indicates whether the value is a known member of the ListDeliveriesParamsEvent enum.
 func (e ListDeliveriesParamsEvent) Valid() bool {
 	switch e {
+	case ListDeliveriesParamsEventCopySent:
+		return true
+	case ListDeliveriesParamsEventDocumentPurged:
+		return true
+	case ListDeliveriesParamsEventDocumentTimestamped:
+		return true
 	case ListDeliveriesParamsEventEnvelopeCompleted:
 		return true
 	case ListDeliveriesParamsEventEnvelopeCreated:
@@ -943,17 +1057,47 @@ func (e ListDeliveriesParamsEvent) Valid() bool {
 		return true
 	case ListDeliveriesParamsEventEnvelopeSent:
 		return true
+	case ListDeliveriesParamsEventEnvelopeUpdated:
+		return true
 	case ListDeliveriesParamsEventEnvelopeVoided:
+		return true
+	case ListDeliveriesParamsEventInvitationFailed:
+		return true
+	case ListDeliveriesParamsEventLinkIssued:
 		return true
 	case ListDeliveriesParamsEventPing:
 		return true
+	case ListDeliveriesParamsEventReminderSent:
+		return true
 	case ListDeliveriesParamsEventSignerDeclined:
 		return true
+	case ListDeliveriesParamsEventSignerDelegated:
+		return true
 	case ListDeliveriesParamsEventSignerOtpFailed:
+		return true
+	case ListDeliveriesParamsEventSignerReplaced:
 		return true
 	case ListDeliveriesParamsEventSignerSigned:
 		return true
 	case ListDeliveriesParamsEventSignerViewed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListEnvelopesParamsSort.
+const (
+	CreatedAt ListEnvelopesParamsSort = "createdAt"
+	UpdatedAt ListEnvelopesParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListEnvelopesParamsSort enum.
+func (e ListEnvelopesParamsSort) Valid() bool {
+	switch e {
+	case CreatedAt:
+		return true
+	case UpdatedAt:
 		return true
 	default:
 		return false
@@ -1147,9 +1291,13 @@ type ConsoleEnvelope struct {
 	DocumentHashOriginal *string            `json:"documentHashOriginal"`
 	Documents            []Document         `json:"documents"`
 	ExpiresAt            *time.Time         `json:"expiresAt"`
+	ExternalID           *string            `json:"externalId,omitempty"`
 	Fields               []Field            `json:"fields"`
 	ID                   openapi_types.UUID `json:"id"`
 	Mails                []Mail             `json:"mails"`
+	Message              *string            `json:"message,omitempty"`
+	Metadata             *Metadata          `json:"metadata,omitempty"`
+	ReminderHours        *int               `json:"reminderHours,omitempty"`
 
 	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
@@ -1157,6 +1305,7 @@ type ConsoleEnvelope struct {
 	Status         EnvelopeStatus  `json:"status"`
 	Subject        *string         `json:"subject"`
 	TenantID       string          `json:"tenantId"`
+	UpdatedAt      time.Time       `json:"updatedAt"`
 	VoidedAt       *time.Time      `json:"voidedAt"`
 }
 
@@ -1178,8 +1327,12 @@ type ConsoleEnvelopeRow struct {
 	DocumentHashOriginal *string            `json:"documentHashOriginal"`
 	Documents            []Document         `json:"documents"`
 	ExpiresAt            *time.Time         `json:"expiresAt"`
+	ExternalID           *string            `json:"externalId,omitempty"`
 	Fields               []Field            `json:"fields"`
 	ID                   openapi_types.UUID `json:"id"`
+	Message              *string            `json:"message,omitempty"`
+	Metadata             *Metadata          `json:"metadata,omitempty"`
+	ReminderHours        *int               `json:"reminderHours,omitempty"`
 
 	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
@@ -1190,6 +1343,7 @@ type ConsoleEnvelopeRow struct {
 
 	// Undelivered Signers whose last mail was refused for good.
 	Undelivered []openapi_types.UUID `json:"undelivered"`
+	UpdatedAt   *time.Time           `json:"updatedAt,omitempty"`
 	VoidedAt    *time.Time           `json:"voidedAt"`
 }
 
@@ -1229,6 +1383,11 @@ type ContactRequest struct {
 	Email string  `json:"email"`
 	Name  string  `json:"name"`
 	Phone *string `json:"phone,omitempty"`
+}
+
+// CopiesRequest defines model for CopiesRequest.
+type CopiesRequest struct {
+	Email string `json:"email"`
 }
 
 // Delivery defines model for Delivery.
@@ -1321,6 +1480,12 @@ type DocumentKind string
 // DocumentPurgeStatus defines model for Document.PurgeStatus.
 type DocumentPurgeStatus string
 
+// DocumentEdit defines model for DocumentEdit.
+type DocumentEdit struct {
+	DocumentOrder *int    `json:"document_order,omitempty"`
+	Name          *string `json:"name,omitempty"`
+}
+
 // DocumentOptions What is done to a document before people read it.
 type DocumentOptions struct {
 	// ActiveContent remove: scripts and actions leave the document; refuse: a document that would run something is refused.
@@ -1371,8 +1536,12 @@ type Envelope struct {
 	DocumentHashOriginal *string            `json:"documentHashOriginal"`
 	Documents            []Document         `json:"documents"`
 	ExpiresAt            *time.Time         `json:"expiresAt"`
+	ExternalID           *string            `json:"externalId,omitempty"`
 	Fields               []Field            `json:"fields"`
 	ID                   openapi_types.UUID `json:"id"`
+	Message              *string            `json:"message,omitempty"`
+	Metadata             *Metadata          `json:"metadata,omitempty"`
+	ReminderHours        *int               `json:"reminderHours,omitempty"`
 
 	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
@@ -1380,7 +1549,19 @@ type Envelope struct {
 	Status         EnvelopeStatus  `json:"status"`
 	Subject        *string         `json:"subject"`
 	TenantID       string          `json:"tenantId"`
+	UpdatedAt      time.Time       `json:"updatedAt"`
 	VoidedAt       *time.Time      `json:"voidedAt"`
+}
+
+// EnvelopeEdit defines model for EnvelopeEdit.
+type EnvelopeEdit struct {
+	// ExpiresAt Of an envelope that was sent; null for no deadline.
+	ExpiresAt     *time.Time `json:"expiresAt,omitempty"`
+	ExpiresInDays *int       `json:"expiresInDays,omitempty"`
+	Message       *string    `json:"message,omitempty"`
+	Metadata      *Metadata  `json:"metadata,omitempty"`
+	ReminderHours *int       `json:"reminderHours,omitempty"`
+	Subject       *string    `json:"subject,omitempty"`
 }
 
 // EnvelopeForm The file, and either data or flat form fields; beside data, flat fields are ignored. Each is given once.
@@ -1395,11 +1576,19 @@ type EnvelopeForm struct {
 
 	// ExpiresInDays A number or null.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+	ExternalID    *string             `json:"externalId,omitempty"`
 
 	// Fields The array of an EnvelopeRequest.
-	Fields *openapi_types.File `json:"fields,omitempty"`
-	File   openapi_types.File  `json:"file"`
-	Origin *EnvelopeFormOrigin `json:"origin,omitempty"`
+	Fields  *openapi_types.File `json:"fields,omitempty"`
+	File    openapi_types.File  `json:"file"`
+	Message *string             `json:"message,omitempty"`
+
+	// Metadata An object of texts.
+	Metadata *openapi_types.File `json:"metadata,omitempty"`
+	Origin   *EnvelopeFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
 	// Signers The array of an EnvelopeRequest.
 	Signers  *openapi_types.File `json:"signers,omitempty"`
@@ -1412,10 +1601,11 @@ type EnvelopeFormOrigin string
 
 // EnvelopePage defines model for EnvelopePage.
 type EnvelopePage struct {
-	Data     []Envelope `json:"data"`
-	Page     int        `json:"page"`
-	PageSize int        `json:"pageSize"`
-	Total    int        `json:"total"`
+	Data       []Envelope `json:"data"`
+	NextCursor *string    `json:"nextCursor"`
+	Page       int        `json:"page"`
+	PageSize   int        `json:"pageSize"`
+	Total      int        `json:"total"`
 }
 
 // EnvelopeRequest defines model for EnvelopeRequest.
@@ -1423,13 +1613,23 @@ type EnvelopeRequest struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
 
 	// DocumentOptions For the file of the same request.
-	DocumentOptions *DocumentOptions       `json:"documentOptions,omitempty"`
-	ExpiresInDays   *int                   `json:"expiresInDays,omitempty"`
-	Fields          *[]FieldRequest        `json:"fields,omitempty"`
-	Origin          *EnvelopeRequestOrigin `json:"origin,omitempty"`
-	Signers         []SignerRequest        `json:"signers"`
-	Subject         *string                `json:"subject,omitempty"`
-	TenantID        string                 `json:"tenantId"`
+	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
+	ExpiresInDays   *int             `json:"expiresInDays,omitempty"`
+
+	// ExternalID Unique among the envelopes of a tenant that were not voided, declined or expired.
+	ExternalID *string         `json:"externalId,omitempty"`
+	Fields     *[]FieldRequest `json:"fields,omitempty"`
+
+	// Message For the invitations.
+	Message  *string                `json:"message,omitempty"`
+	Metadata *Metadata              `json:"metadata,omitempty"`
+	Origin   *EnvelopeRequestOrigin `json:"origin,omitempty"`
+
+	// ReminderHours Hours between reminders; 0: none, null: what the tenant has chosen.
+	ReminderHours *int            `json:"reminderHours,omitempty"`
+	Signers       []SignerRequest `json:"signers"`
+	Subject       *string         `json:"subject,omitempty"`
+	TenantID      string          `json:"tenantId"`
 }
 
 // EnvelopeRequestOrigin defines model for EnvelopeRequest.Origin.
@@ -1491,6 +1691,52 @@ type Field struct {
 
 // FieldAlign defines model for Field.Align.
 type FieldAlign string
+
+// FieldEdit Beside these, each member of a FieldRequest but anchor.
+type FieldEdit struct {
+	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
+	H          *float64            `json:"h,omitempty"`
+	Origin     *FieldEditOrigin    `json:"origin,omitempty"`
+	Page       *int                `json:"page,omitempty"`
+	Required   *bool               `json:"required,omitempty"`
+
+	// SignerID Id of the signer, zero-based index, or e-mail address.
+	SignerID *FieldEdit_SignerID `json:"signerId,omitempty"`
+	Type     *FieldType          `json:"type,omitempty"`
+	W        *float64            `json:"w,omitempty"`
+	X        *float64            `json:"x,omitempty"`
+	Y        *float64            `json:"y,omitempty"`
+}
+
+// FieldEditOrigin defines model for FieldEdit.Origin.
+type FieldEditOrigin string
+
+// FieldEditSignerID0 defines model for FieldEdit.SignerID.0.
+type FieldEditSignerID0 = string
+
+// FieldEditSignerID1 defines model for FieldEdit.SignerID.1.
+type FieldEditSignerID1 = int
+
+// FieldEdit_SignerID Id of the signer, zero-based index, or e-mail address.
+type FieldEdit_SignerID struct {
+	union json.RawMessage
+}
+
+// FieldOrList defines model for FieldOrList.
+type FieldOrList struct {
+	union json.RawMessage
+}
+
+// FieldOrList1 defines model for FieldOrList.1.
+type FieldOrList1 = []Field
+
+// FieldOrListRequest defines model for FieldOrListRequest.
+type FieldOrListRequest struct {
+	union json.RawMessage
+}
+
+// FieldOrListRequest1 defines model for FieldOrListRequest.1.
+type FieldOrListRequest1 = []FieldRequest
 
 // FieldRequest A field has signerId or role, and page, x, y, w and h or an anchor.
 type FieldRequest struct {
@@ -1615,6 +1861,9 @@ type Me struct {
 	User      *User `json:"user"`
 }
 
+// Metadata defines model for Metadata.
+type Metadata map[string]string
+
 // NewPassword defines model for NewPassword.
 type NewPassword struct {
 	NewPassword string `json:"newPassword"`
@@ -1630,6 +1879,8 @@ type Notice struct {
 		DocumentURL       string             `json:"documentUrl"`
 		EnvelopeID        openapi_types.UUID `json:"envelopeId"`
 		ExpiresAt         *time.Time         `json:"expiresAt,omitempty"`
+		ExternalID        *string            `json:"externalId,omitempty"`
+		Metadata          *Metadata          `json:"metadata,omitempty"`
 		Reason            *string            `json:"reason,omitempty"`
 		SentAt            *time.Time         `json:"sentAt,omitempty"`
 		Signer            *NoticeSigner      `json:"signer,omitempty"`
@@ -1688,6 +1939,29 @@ type PreparedFile struct {
 	Size   int    `json:"size"`
 }
 
+// PreviousSigner defines model for PreviousSigner.
+type PreviousSigner struct {
+	Email  string    `json:"email"`
+	Name   string    `json:"name"`
+	Reason *string   `json:"reason"`
+	Until  time.Time `json:"until"`
+}
+
+// Problem The one error body: both shapes of the interface, and RFC 9457 problem details.
+type Problem struct {
+	Details *map[string]interface{} `json:"details"`
+
+	// Error Stable code.
+	Error string `json:"error"`
+
+	// Errors What is wrong with each field, by its JSON path.
+	Errors  map[string][]string `json:"errors"`
+	Message string              `json:"message"`
+	Status  int                 `json:"status"`
+	Title   string              `json:"title"`
+	Type    string              `json:"type"`
+}
+
 // Progress defines model for Progress.
 type Progress struct {
 	Awaiting     []openapi_types.UUID `json:"awaiting"`
@@ -1704,6 +1978,19 @@ type Progress struct {
 type ReasonRequest struct {
 	Reason *string `json:"reason,omitempty"`
 }
+
+// Replacement defines model for Replacement.
+type Replacement struct {
+	// AuthMethod As it was unless it is given.
+	AuthMethod *ReplacementAuthMethod `json:"authMethod,omitempty"`
+	Email      string                 `json:"email"`
+	Name       string                 `json:"name"`
+	Phone      *string                `json:"phone,omitempty"`
+	Reason     *string                `json:"reason,omitempty"`
+}
+
+// ReplacementAuthMethod As it was unless it is given.
+type ReplacementAuthMethod string
 
 // Resent defines model for Resent.
 type Resent struct {
@@ -1782,11 +2069,16 @@ type SettingsLanguage string
 
 // Signer defines model for Signer.
 type Signer struct {
-	AuthMethod AuthMethod         `json:"authMethod"`
-	Email      string             `json:"email"`
-	ID         openapi_types.UUID `json:"id"`
-	Name       string             `json:"name"`
-	Phone      *string            `json:"phone"`
+	// AllowDelegation There where it is true.
+	AllowDelegation *bool              `json:"allowDelegation,omitempty"`
+	AuthMethod      AuthMethod         `json:"authMethod"`
+	Email           string             `json:"email"`
+	ID              openapi_types.UUID `json:"id"`
+	Name            string             `json:"name"`
+	Phone           *string            `json:"phone"`
+
+	// Previous Who was to sign before, the first person first; there where the signer was replaced.
+	Previous *[]PreviousSigner `json:"previous,omitempty"`
 
 	// Role Where the request gave one.
 	Role         *string    `json:"role,omitempty"`
@@ -1798,12 +2090,28 @@ type Signer struct {
 	Status     SignerStatus `json:"status"`
 }
 
+// SignerEdit defines model for SignerEdit.
+type SignerEdit struct {
+	// AllowDelegation The signer may hand over to somebody else.
+	AllowDelegation *bool                 `json:"allowDelegation,omitempty"`
+	AuthMethod      *SignerEditAuthMethod `json:"authMethod,omitempty"`
+	Email           *string               `json:"email,omitempty"`
+	Name            *string               `json:"name,omitempty"`
+	Phone           *string               `json:"phone,omitempty"`
+	RoutingOrder    *int                  `json:"routingOrder,omitempty"`
+}
+
+// SignerEditAuthMethod defines model for SignerEdit.AuthMethod.
+type SignerEditAuthMethod string
+
 // SignerRequest defines model for SignerRequest.
 type SignerRequest struct {
-	AuthMethod *SignerRequestAuthMethod `json:"authMethod,omitempty"`
-	Email      string                   `json:"email"`
-	Name       string                   `json:"name"`
-	Phone      *string                  `json:"phone,omitempty"`
+	// AllowDelegation The signer may hand over to somebody else.
+	AllowDelegation *bool                    `json:"allowDelegation,omitempty"`
+	AuthMethod      *SignerRequestAuthMethod `json:"authMethod,omitempty"`
+	Email           string                   `json:"email"`
+	Name            string                   `json:"name"`
+	Phone           *string                  `json:"phone,omitempty"`
 
 	// Role What fields can name instead of the signer; unique in the envelope.
 	Role         *string `json:"role,omitempty"`
@@ -1815,6 +2123,19 @@ type SignerRequestAuthMethod string
 
 // SignerStatus defines model for SignerStatus.
 type SignerStatus string
+
+// SigningLink defines model for SigningLink.
+type SigningLink struct {
+	ExpiresAt *time.Time `json:"expiresAt"`
+
+	// SigningURL A credential.
+	SigningURL string `json:"signingUrl"`
+}
+
+// SigningLinkRequest defines model for SigningLinkRequest.
+type SigningLinkRequest struct {
+	Rotate *bool `json:"rotate,omitempty"`
+}
 
 // SinceRequest defines model for SinceRequest.
 type SinceRequest struct {
@@ -2110,6 +2431,15 @@ type WebhookChange struct {
 // WebhookEventName defines model for WebhookEventName.
 type WebhookEventName string
 
+// WebhookPatch defines model for WebhookPatch.
+type WebhookPatch struct {
+	Active       *bool               `json:"active,omitempty"`
+	Events       *[]WebhookEventName `json:"events,omitempty"`
+	OverlapHours *int                `json:"overlapHours,omitempty"`
+	Secret       *string             `json:"secret,omitempty"`
+	URL          *string             `json:"url,omitempty"`
+}
+
 // WebhookRequest defines model for WebhookRequest.
 type WebhookRequest struct {
 	Events []WebhookEventName `json:"events"`
@@ -2127,6 +2457,15 @@ type EventName = WebhookEventName
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
+// PreconditionFailedApplicationJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
+type PreconditionFailedApplicationJSON = Problem
+
+// PreconditionFailedApplicationProblemPlusJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
+type PreconditionFailedApplicationProblemPlusJSON = Problem
 
 // ListContactsParams defines parameters for ListContacts.
 type ListContactsParams struct {
@@ -2276,9 +2615,34 @@ type CreateAnEmbeddedSessionParams struct {
 type ListEnvelopesParams struct {
 	TenantID string          `form:"tenantId" json:"tenantId"`
 	Status   *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
-	Page     *int            `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int            `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// CreatedAfter From this time on.
+	CreatedAfter *time.Time `form:"createdAfter,omitempty" json:"createdAfter,omitempty"`
+
+	// CreatedBefore Before this time.
+	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
+
+	// UpdatedSince Changed at this time or later.
+	UpdatedSince *time.Time `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// SignerEmail A signer's whole address, or its domain.
+	SignerEmail *string `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
+	ExternalID  *string `form:"externalId,omitempty" json:"externalId,omitempty"`
+
+	// Q Part of the subject or of a signer's name.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Sort By createdAt, newest first, or by updatedAt, oldest first.
+	Sort *ListEnvelopesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Cursor The nextCursor of the page before, with the same sort; not together with page.
+	Cursor   *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
+
+// ListEnvelopesParamsSort defines parameters for ListEnvelopes.
+type ListEnvelopesParamsSort string
 
 // CreateAnEnvelopeParams defines parameters for CreateAnEnvelope.
 type CreateAnEnvelopeParams struct {
@@ -2287,6 +2651,27 @@ type CreateAnEnvelopeParams struct {
 
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteADraftParams defines parameters for DeleteADraft.
+type DeleteADraftParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// EditADraftParams defines parameters for EditADraft.
+type EditADraftParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// SendCopiesAgainParams defines parameters for SendCopiesAgain.
+type SendCopiesAgainParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DownloadADocumentParams defines parameters for DownloadADocument.
@@ -2321,6 +2706,18 @@ type UploadADocumentParamsForm string
 // UploadADocumentParamsActiveContent defines parameters for UploadADocument.
 type UploadADocumentParamsActiveContent string
 
+// RemoveADocumentParams defines parameters for RemoveADocument.
+type RemoveADocumentParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// EditADocumentParams defines parameters for EditADocument.
+type EditADocumentParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // PrepareADocumentParams defines parameters for PrepareADocument.
 type PrepareADocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
@@ -2334,24 +2731,87 @@ type PrepareADocumentParams struct {
 type AddAFieldParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RemoveAFieldParams defines parameters for RemoveAField.
+type RemoveAFieldParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// EditAFieldParams defines parameters for EditAField.
+type EditAFieldParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // SendAnEnvelopeParams defines parameters for SendAnEnvelope.
 type SendAnEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // AddASignerParams defines parameters for AddASigner.
 type AddASignerParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RemoveASignerParams defines parameters for RemoveASigner.
+type RemoveASignerParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// EditASignerParams defines parameters for EditASigner.
+type EditASignerParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ReplaceASignerParams defines parameters for ReplaceASigner.
+type ReplaceASignerParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// InviteASignerAgainParams defines parameters for InviteASignerAgain.
+type InviteASignerAgainParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetASigningLinkParams defines parameters for GetASigningLink.
+type GetASigningLinkParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // VoidAnEnvelopeParams defines parameters for VoidAnEnvelope.
 type VoidAnEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
@@ -2387,6 +2847,12 @@ type VerifyASealedDocumentParams struct {
 
 // RegisterAWebhookParams defines parameters for RegisterAWebhook.
 type RegisterAWebhookParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// TestAWebhookParams defines parameters for TestAWebhook.
+type TestAWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -2436,17 +2902,38 @@ type CreateAnEnvelopeJSONRequestBody = EnvelopeRequest
 // CreateAnEnvelopeMultipartRequestBody defines body for CreateAnEnvelope for multipart/form-data ContentType.
 type CreateAnEnvelopeMultipartRequestBody = EnvelopeForm
 
+// EditADraftJSONRequestBody defines body for EditADraft for application/json ContentType.
+type EditADraftJSONRequestBody = EnvelopeEdit
+
+// SendCopiesAgainJSONRequestBody defines body for SendCopiesAgain for application/json ContentType.
+type SendCopiesAgainJSONRequestBody = CopiesRequest
+
+// EditADocumentJSONRequestBody defines body for EditADocument for application/json ContentType.
+type EditADocumentJSONRequestBody = DocumentEdit
+
 // PrepareADocumentJSONRequestBody defines body for PrepareADocument for application/json ContentType.
 type PrepareADocumentJSONRequestBody = DocumentOptions
 
 // AddAFieldJSONRequestBody defines body for AddAField for application/json ContentType.
-type AddAFieldJSONRequestBody = FieldRequest
+type AddAFieldJSONRequestBody = FieldOrListRequest
+
+// EditAFieldJSONRequestBody defines body for EditAField for application/json ContentType.
+type EditAFieldJSONRequestBody = FieldEdit
 
 // SendAnEnvelopeJSONRequestBody defines body for SendAnEnvelope for application/json ContentType.
 type SendAnEnvelopeJSONRequestBody = SendRequest
 
 // AddASignerJSONRequestBody defines body for AddASigner for application/json ContentType.
 type AddASignerJSONRequestBody = SignerRequest
+
+// EditASignerJSONRequestBody defines body for EditASigner for application/json ContentType.
+type EditASignerJSONRequestBody = SignerEdit
+
+// ReplaceASignerJSONRequestBody defines body for ReplaceASigner for application/json ContentType.
+type ReplaceASignerJSONRequestBody = Replacement
+
+// GetASigningLinkJSONRequestBody defines body for GetASigningLink for application/json ContentType.
+type GetASigningLinkJSONRequestBody = SigningLinkRequest
 
 // VoidAnEnvelopeJSONRequestBody defines body for VoidAnEnvelope for application/json ContentType.
 type VoidAnEnvelopeJSONRequestBody = ReasonRequest
@@ -2456,6 +2943,9 @@ type VerifyASealedDocumentMultipartRequestBody = FileForm
 
 // RegisterAWebhookJSONRequestBody defines body for RegisterAWebhook for application/json ContentType.
 type RegisterAWebhookJSONRequestBody = WebhookRequest
+
+// ChangeAnEndpointJSONRequestBody defines body for ChangeAnEndpoint for application/json ContentType.
+type ChangeAnEndpointJSONRequestBody = WebhookPatch
 
 // OnEventJSONRequestBody defines body for OnEvent for application/json ContentType.
 type OnEventJSONRequestBody = Notice
@@ -2580,6 +3070,192 @@ func (t EnteredValue) MarshalJSON() ([]byte, error) {
 }
 
 func (t *EnteredValue) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsFieldEditSignerID0 returns the union data inside the FieldEdit_SignerID as a FieldEditSignerID0
+func (t FieldEdit_SignerID) AsFieldEditSignerID0() (FieldEditSignerID0, error) {
+	var body FieldEditSignerID0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFieldEditSignerID0 overwrites any union data inside the FieldEdit_SignerID as the provided FieldEditSignerID0
+func (t *FieldEdit_SignerID) FromFieldEditSignerID0(v FieldEditSignerID0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFieldEditSignerID0 performs a merge with any union data inside the FieldEdit_SignerID, using the provided FieldEditSignerID0
+func (t *FieldEdit_SignerID) MergeFieldEditSignerID0(v FieldEditSignerID0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsFieldEditSignerID1 returns the union data inside the FieldEdit_SignerID as a FieldEditSignerID1
+func (t FieldEdit_SignerID) AsFieldEditSignerID1() (FieldEditSignerID1, error) {
+	var body FieldEditSignerID1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFieldEditSignerID1 overwrites any union data inside the FieldEdit_SignerID as the provided FieldEditSignerID1
+func (t *FieldEdit_SignerID) FromFieldEditSignerID1(v FieldEditSignerID1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFieldEditSignerID1 performs a merge with any union data inside the FieldEdit_SignerID, using the provided FieldEditSignerID1
+func (t *FieldEdit_SignerID) MergeFieldEditSignerID1(v FieldEditSignerID1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t FieldEdit_SignerID) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *FieldEdit_SignerID) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsField returns the union data inside the FieldOrList as a Field
+func (t FieldOrList) AsField() (Field, error) {
+	var body Field
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromField overwrites any union data inside the FieldOrList as the provided Field
+func (t *FieldOrList) FromField(v Field) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeField performs a merge with any union data inside the FieldOrList, using the provided Field
+func (t *FieldOrList) MergeField(v Field) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsFieldOrList1 returns the union data inside the FieldOrList as a FieldOrList1
+func (t FieldOrList) AsFieldOrList1() (FieldOrList1, error) {
+	var body FieldOrList1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFieldOrList1 overwrites any union data inside the FieldOrList as the provided FieldOrList1
+func (t *FieldOrList) FromFieldOrList1(v FieldOrList1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFieldOrList1 performs a merge with any union data inside the FieldOrList, using the provided FieldOrList1
+func (t *FieldOrList) MergeFieldOrList1(v FieldOrList1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t FieldOrList) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *FieldOrList) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsFieldRequest returns the union data inside the FieldOrListRequest as a FieldRequest
+func (t FieldOrListRequest) AsFieldRequest() (FieldRequest, error) {
+	var body FieldRequest
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFieldRequest overwrites any union data inside the FieldOrListRequest as the provided FieldRequest
+func (t *FieldOrListRequest) FromFieldRequest(v FieldRequest) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFieldRequest performs a merge with any union data inside the FieldOrListRequest, using the provided FieldRequest
+func (t *FieldOrListRequest) MergeFieldRequest(v FieldRequest) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsFieldOrListRequest1 returns the union data inside the FieldOrListRequest as a FieldOrListRequest1
+func (t FieldOrListRequest) AsFieldOrListRequest1() (FieldOrListRequest1, error) {
+	var body FieldOrListRequest1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromFieldOrListRequest1 overwrites any union data inside the FieldOrListRequest as the provided FieldOrListRequest1
+func (t *FieldOrListRequest) FromFieldOrListRequest1(v FieldOrListRequest1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeFieldOrListRequest1 performs a merge with any union data inside the FieldOrListRequest, using the provided FieldOrListRequest1
+func (t *FieldOrListRequest) MergeFieldOrListRequest1(v FieldOrListRequest1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t FieldOrListRequest) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *FieldOrListRequest) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -3063,10 +3739,35 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
 	CreateAnEnvelope(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteADraft Delete a draft
+	//
+	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+	//
+	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
+	DeleteADraft(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetAnEnvelope Get an envelope
 	//
 	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
 	GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditADraftWithBody Edit a draft
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+	EditADraftWithBody(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditADraft Edit a draft
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+	EditADraft(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DownloadAnAttachment Download an attachment
 	//
@@ -3074,6 +3775,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
 	DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendCopiesAgainWithBody Send the sealed files again
+	//
+	// To an address of this envelope, as fresh links. Five times an hour.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+	SendCopiesAgainWithBody(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SendCopiesAgain Send the sealed files again
+	//
+	// To an address of this envelope, as fresh links. Five times an hour.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+	SendCopiesAgain(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DownloadADocument Download a document
 	//
@@ -3086,6 +3805,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 	UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DownloadAllSealedFiles Download all sealed files in one ZIP file
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
+	DownloadAllSealedFiles(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveADocument Remove a draft's document
+	//
+	// With the fields on it. The others move up.
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
+	RemoveADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditADocumentWithBody Rename or move a draft's document
+	//
+	// The other documents keep their order around it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+	EditADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditADocument Rename or move a draft's document
+	//
+	// The other documents keep their order around it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+	EditADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PrepareADocumentWithBody Prepare a document anew
 	//
@@ -3106,19 +3855,42 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddAFieldWithBody Add a field
+	// AddAFieldWithBody Add a field, or a list of which all are added or none
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
 	AddAFieldWithBody(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddAField Add a field
+	// AddAField Add a field, or a list of which all are added or none
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
 	AddAField(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveAField Remove a draft's field
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
+	RemoveAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditAFieldWithBody Edit a draft's field
+	//
+	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+	EditAFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditAField Edit a draft's field
+	//
+	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+	EditAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendAnEnvelopeWithBody Send an envelope
 	//
@@ -3147,6 +3919,70 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
 	AddASigner(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveASigner Remove a draft's signer
+	//
+	// With the signer's fields.
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
+	RemoveASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditASignerWithBody Edit a draft's signer
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+	EditASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditASigner Edit a draft's signer
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+	EditASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceASignerWithBody Put another person in the place of a signer
+	//
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+	ReplaceASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplaceASigner Put another person in the place of a signer
+	//
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+	ReplaceASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// InviteASignerAgain Invite a signer again
+	//
+	// With a new link; the old one ends. Five times an hour.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
+	InviteASignerAgain(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetASigningLinkWithBody Get the link of a signer who is awaited
+	//
+	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+	GetASigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetASigningLink Get the link of a signer who is awaited
+	//
+	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+	GetASigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetEnteredValues Get what signers entered
 	//
@@ -3213,6 +4049,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
 	DeleteAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAWebhook Get a webhook
+	//
+	// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
+	GetAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeAnEndpointWithBody Change a webhook
+	//
+	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+	ChangeAnEndpointWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeAnEndpoint Change a webhook
+	//
+	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+	ChangeAnEndpoint(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestAWebhook Send a test event to a webhook
+	//
+	// A ping, which is delivered as any event is.
+	//
+	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
+	TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // InspectTheApp Inspect the app
@@ -4088,11 +4954,66 @@ func (c *Client) CreateAnEnvelope(ctx context.Context, params *CreateAnEnvelopeP
 	return c.Client.Do(req)
 }
 
+// DeleteADraft Delete a draft
+//
+// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+//
+// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
+func (c *Client) DeleteADraft(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteADraftRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetAnEnvelope Get an envelope
 //
 // Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
 func (c *Client) GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAnEnvelopeRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditADraftWithBody Edit a draft
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+func (c *Client) EditADraftWithBody(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditADraftRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditADraft Edit a draft
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+func (c *Client) EditADraft(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditADraftRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4110,6 +5031,44 @@ func (c *Client) GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEd
 // Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
 func (c *Client) DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadAnAttachmentRequest(c.Server, id, aid)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendCopiesAgainWithBody Send the sealed files again
+//
+// To an address of this envelope, as fresh links. Five times an hour.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+func (c *Client) SendCopiesAgainWithBody(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendCopiesAgainRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SendCopiesAgain Send the sealed files again
+//
+// To an address of this envelope, as fresh links. Five times an hour.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+func (c *Client) SendCopiesAgain(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendCopiesAgainRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4142,6 +5101,76 @@ func (c *Client) DownloadADocument(ctx context.Context, id openapi_types.UUID, p
 // Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 func (c *Client) UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUploadADocumentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DownloadAllSealedFiles Download all sealed files in one ZIP file
+//
+// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
+func (c *Client) DownloadAllSealedFiles(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadAllSealedFilesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveADocument Remove a draft's document
+//
+// With the fields on it. The others move up.
+//
+// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
+func (c *Client) RemoveADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveADocumentRequest(c.Server, id, documentID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditADocumentWithBody Rename or move a draft's document
+//
+// The other documents keep their order around it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+func (c *Client) EditADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditADocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditADocument Rename or move a draft's document
+//
+// The other documents keep their order around it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+func (c *Client) EditADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditADocumentRequest(c.Server, id, documentID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4201,7 +5230,7 @@ func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, docum
 	return c.Client.Do(req)
 }
 
-// AddAFieldWithBody Add a field
+// AddAFieldWithBody Add a field, or a list of which all are added or none
 //
 // Takes any type of body and a specified content type.
 //
@@ -4218,13 +5247,66 @@ func (c *Client) AddAFieldWithBody(ctx context.Context, id openapi_types.UUID, p
 	return c.Client.Do(req)
 }
 
-// AddAField Add a field
+// AddAField Add a field, or a list of which all are added or none
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
 func (c *Client) AddAField(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAddAFieldRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveAField Remove a draft's field
+//
+// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
+func (c *Client) RemoveAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveAFieldRequest(c.Server, id, fieldID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditAFieldWithBody Edit a draft's field
+//
+// A y that is given is counted from the origin that is given with it, or from the envelope's.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+func (c *Client) EditAFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditAFieldRequestWithBody(c.Server, id, fieldID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditAField Edit a draft's field
+//
+// A y that is given is counted from the origin that is given with it, or from the envelope's.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+func (c *Client) EditAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditAFieldRequest(c.Server, id, fieldID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4293,6 +5375,150 @@ func (c *Client) AddASignerWithBody(ctx context.Context, id openapi_types.UUID, 
 // Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
 func (c *Client) AddASigner(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAddASignerRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveASigner Remove a draft's signer
+//
+// With the signer's fields.
+//
+// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
+func (c *Client) RemoveASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveASignerRequest(c.Server, id, signerID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditASignerWithBody Edit a draft's signer
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+func (c *Client) EditASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditASignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditASigner Edit a draft's signer
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+func (c *Client) EditASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditASignerRequest(c.Server, id, signerID, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceASignerWithBody Put another person in the place of a signer
+//
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+func (c *Client) ReplaceASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceASignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplaceASigner Put another person in the place of a signer
+//
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+func (c *Client) ReplaceASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceASignerRequest(c.Server, id, signerID, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// InviteASignerAgain Invite a signer again
+//
+// With a new link; the old one ends. Five times an hour.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
+func (c *Client) InviteASignerAgain(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewInviteASignerAgainRequest(c.Server, id, signerID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetASigningLinkWithBody Get the link of a signer who is awaited
+//
+// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+func (c *Client) GetASigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetASigningLinkRequestWithBody(c.Server, id, signerID, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetASigningLink Get the link of a signer who is awaited
+//
+// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+func (c *Client) GetASigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetASigningLinkRequest(c.Server, id, signerID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4459,6 +5685,76 @@ func (c *Client) RegisterAWebhook(ctx context.Context, params *RegisterAWebhookP
 // Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
 func (c *Client) DeleteAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteAWebhookRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAWebhook Get a webhook
+//
+// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
+func (c *Client) GetAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAWebhookRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeAnEndpointWithBody Change a webhook
+//
+// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+func (c *Client) ChangeAnEndpointWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeAnEndpointRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeAnEndpoint Change a webhook
+//
+// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+func (c *Client) ChangeAnEndpoint(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeAnEndpointRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestAWebhook Send a test event to a webhook
+//
+// A ping, which is delivered as any event is.
+//
+// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
+func (c *Client) TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestAWebhookRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6425,6 +7721,102 @@ func NewListEnvelopesRequest(server string, params *ListEnvelopesParams) (*http.
 
 		}
 
+		if params.CreatedAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdAfter", *params.CreatedAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdBefore", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.SignerEmail != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "signerEmail", *params.SignerEmail, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExternalID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "externalId", *params.ExternalID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Page != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
@@ -6529,6 +7921,55 @@ func NewCreateAnEnvelopeRequestWithBody(server string, params *CreateAnEnvelopeP
 	return req, nil
 }
 
+// NewDeleteADraftRequest constructs an http.Request for the DeleteADraft method
+func NewDeleteADraftRequest(server string, id openapi_types.UUID, params *DeleteADraftParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetAnEnvelopeRequest constructs an http.Request for the GetAnEnvelope method
 func NewGetAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
@@ -6558,6 +7999,68 @@ func NewGetAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Reques
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEditADraftRequest calls the generic EditADraft builder with application/json body
+func NewEditADraftRequest(server string, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditADraftRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewEditADraftRequestWithBody constructs an http.Request for the EditADraft method, with any body, and a specified content type
+func NewEditADraftRequestWithBody(server string, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -6599,6 +8102,79 @@ func NewDownloadAnAttachmentRequest(server string, id openapi_types.UUID, aid op
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSendCopiesAgainRequest calls the generic SendCopiesAgain builder with application/json body
+func NewSendCopiesAgainRequest(server string, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSendCopiesAgainRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewSendCopiesAgainRequestWithBody constructs an http.Request for the SendCopiesAgain method, with any body, and a specified content type
+func NewSendCopiesAgainRequestWithBody(server string, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/copies", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -6802,6 +8378,165 @@ func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, par
 	return req, nil
 }
 
+// NewDownloadAllSealedFilesRequest constructs an http.Request for the DownloadAllSealedFiles method
+func NewDownloadAllSealedFilesRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents.zip", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRemoveADocumentRequest constructs an http.Request for the RemoveADocument method
+func NewRemoveADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewEditADocumentRequest calls the generic EditADocument builder with application/json body
+func NewEditADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditADocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
+}
+
+// NewEditADocumentRequestWithBody constructs an http.Request for the EditADocument method, with any body, and a specified content type
+func NewEditADocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPrepareADocumentRequest calls the generic PrepareADocument builder with application/json body
 func NewPrepareADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6980,6 +8715,142 @@ func NewAddAFieldRequestWithBody(server string, id openapi_types.UUID, params *A
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRemoveAFieldRequest constructs an http.Request for the RemoveAField method
+func NewRemoveAFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "fieldId", fieldID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/fields/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewEditAFieldRequest calls the generic EditAField builder with application/json body
+func NewEditAFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditAFieldRequestWithBody(server, id, fieldID, params, "application/json", bodyReader)
+}
+
+// NewEditAFieldRequestWithBody constructs an http.Request for the EditAField method, with any body, and a specified content type
+func NewEditAFieldRequestWithBody(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "fieldId", fieldID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/fields/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -7042,6 +8913,17 @@ func NewSendAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, para
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -7102,6 +8984,369 @@ func NewAddASignerRequestWithBody(server string, id openapi_types.UUID, params *
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRemoveASignerRequest constructs an http.Request for the RemoveASigner method
+func NewRemoveASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewEditASignerRequest calls the generic EditASigner builder with application/json body
+func NewEditASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditASignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+}
+
+// NewEditASignerRequestWithBody constructs an http.Request for the EditASigner method, with any body, and a specified content type
+func NewEditASignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewReplaceASignerRequest calls the generic ReplaceASigner builder with application/json body
+func NewReplaceASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplaceASignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+}
+
+// NewReplaceASignerRequestWithBody constructs an http.Request for the ReplaceASigner method, with any body, and a specified content type
+func NewReplaceASignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s/replace", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewInviteASignerAgainRequest constructs an http.Request for the InviteASignerAgain method
+func NewInviteASignerAgainRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s/resend", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetASigningLinkRequest calls the generic GetASigningLink builder with application/json body
+func NewGetASigningLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewGetASigningLinkRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+}
+
+// NewGetASigningLinkRequestWithBody constructs an http.Request for the GetASigningLink method, with any body, and a specified content type
+func NewGetASigningLinkRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s/signing-link", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
 		}
 
 	}
@@ -7198,6 +9443,17 @@ func NewVoidAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, para
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
 		}
 
 	}
@@ -7531,6 +9787,136 @@ func NewDeleteAWebhookRequest(server string, id openapi_types.UUID) (*http.Reque
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAWebhookRequest constructs an http.Request for the GetAWebhook method
+func NewGetAWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewChangeAnEndpointRequest calls the generic ChangeAnEndpoint builder with application/json body
+func NewChangeAnEndpointRequest(server string, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeAnEndpointRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewChangeAnEndpointRequestWithBody constructs an http.Request for the ChangeAnEndpoint method, with any body, and a specified content type
+func NewChangeAnEndpointRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewTestAWebhookRequest constructs an http.Request for the TestAWebhook method
+func NewTestAWebhookRequest(server string, id openapi_types.UUID, params *TestAWebhookParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/webhooks/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -7975,12 +10361,39 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
 	CreateAnEnvelopeWithResponse(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnEnvelopeResponse, error)
 
+	// DeleteADraftWithResponse Delete a draft
+	//
+	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
+	DeleteADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*DeleteADraftResponse, error)
+
 	// GetAnEnvelopeWithResponse Get an envelope
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
 	GetAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAnEnvelopeResponse, error)
+
+	// EditADraftWithBodyWithResponse Edit a draft
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+	EditADraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADraftResponse, error)
+
+	// EditADraftWithResponse Edit a draft
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+	EditADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADraftResponse, error)
 
 	// DownloadAnAttachmentWithResponse Download an attachment
 	//
@@ -7990,6 +10403,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
 	DownloadAnAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAnAttachmentResponse, error)
+
+	// SendCopiesAgainWithBodyWithResponse Send the sealed files again
+	//
+	// To an address of this envelope, as fresh links. Five times an hour.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+	SendCopiesAgainWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error)
+
+	// SendCopiesAgainWithResponse Send the sealed files again
+	//
+	// To an address of this envelope, as fresh links. Five times an hour.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+	SendCopiesAgainWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error)
 
 	// DownloadADocumentWithResponse Download a document
 	//
@@ -8004,6 +10435,40 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
 	UploadADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadADocumentResponse, error)
+
+	// DownloadAllSealedFilesWithResponse Download all sealed files in one ZIP file
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
+	DownloadAllSealedFilesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAllSealedFilesResponse, error)
+
+	// RemoveADocumentWithResponse Remove a draft's document
+	//
+	// With the fields on it. The others move up.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
+	RemoveADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*RemoveADocumentResponse, error)
+
+	// EditADocumentWithBodyWithResponse Rename or move a draft's document
+	//
+	// The other documents keep their order around it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+	EditADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error)
+
+	// EditADocumentWithResponse Rename or move a draft's document
+	//
+	// The other documents keep their order around it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+	EditADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error)
 
 	// PrepareADocumentWithBodyWithResponse Prepare a document anew
 	//
@@ -8026,19 +10491,44 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error)
 
-	// AddAFieldWithBodyWithResponse Add a field
+	// AddAFieldWithBodyWithResponse Add a field, or a list of which all are added or none
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
 	AddAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error)
 
-	// AddAFieldWithResponse Add a field
+	// AddAFieldWithResponse Add a field, or a list of which all are added or none
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
 	AddAFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error)
+
+	// RemoveAFieldWithResponse Remove a draft's field
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
+	RemoveAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*RemoveAFieldResponse, error)
+
+	// EditAFieldWithBodyWithResponse Edit a draft's field
+	//
+	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+	EditAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error)
+
+	// EditAFieldWithResponse Edit a draft's field
+	//
+	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+	EditAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error)
 
 	// SendAnEnvelopeWithBodyWithResponse Send an envelope
 	//
@@ -8067,6 +10557,74 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
 	AddASignerWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*AddASignerResponse, error)
+
+	// RemoveASignerWithResponse Remove a draft's signer
+	//
+	// With the signer's fields.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
+	RemoveASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*RemoveASignerResponse, error)
+
+	// EditASignerWithBodyWithResponse Edit a draft's signer
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+	EditASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditASignerResponse, error)
+
+	// EditASignerWithResponse Edit a draft's signer
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+	EditASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*EditASignerResponse, error)
+
+	// ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
+	//
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+	ReplaceASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error)
+
+	// ReplaceASignerWithResponse Put another person in the place of a signer
+	//
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+	ReplaceASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error)
+
+	// InviteASignerAgainWithResponse Invite a signer again
+	//
+	// With a new link; the old one ends. Five times an hour.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
+	InviteASignerAgainWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*InviteASignerAgainResponse, error)
+
+	// GetASigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+	//
+	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+	GetASigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error)
+
+	// GetASigningLinkWithResponse Get the link of a signer who is awaited
+	//
+	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+	GetASigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error)
 
 	// GetEnteredValuesWithResponse Get what signers entered
 	//
@@ -8143,6 +10701,40 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
 	DeleteAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAWebhookResponse, error)
+
+	// GetAWebhookWithResponse Get a webhook
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
+	GetAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAWebhookResponse, error)
+
+	// ChangeAnEndpointWithBodyWithResponse Change a webhook
+	//
+	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+	ChangeAnEndpointWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error)
+
+	// ChangeAnEndpointWithResponse Change a webhook
+	//
+	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+	ChangeAnEndpointWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error)
+
+	// TestAWebhookWithResponse Send a test event to a webhook
+	//
+	// A ping, which is delivered as any event is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
+	TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error)
 }
 
 type InspectTheAppResponse struct {
@@ -9729,6 +12321,63 @@ func (r CreateAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
+// DeleteADraftResponse412Headers the declared response headers of an HTTP 412 response for DeleteADraft
+type DeleteADraftResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type DeleteADraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *DeleteADraftResponse412Headers
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeleteADraftResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r DeleteADraftResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteADraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteADraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteADraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteADraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9770,6 +12419,70 @@ func (r GetAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
+// EditADraftResponse412Headers the declared response headers of an HTTP 412 response for EditADraft
+type EditADraftResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type EditADraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *EditADraftResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditADraftResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r EditADraftResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r EditADraftResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r EditADraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditADraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditADraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditADraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DownloadAnAttachmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9798,6 +12511,70 @@ func (r DownloadAnAttachmentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DownloadAnAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SendCopiesAgainResponse412Headers the declared response headers of an HTTP 412 response for SendCopiesAgain
+type SendCopiesAgainResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type SendCopiesAgainResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Signer
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *SendCopiesAgainResponse412Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r SendCopiesAgainResponse) GetJSON202() *Signer {
+	return r.JSON202
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r SendCopiesAgainResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r SendCopiesAgainResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r SendCopiesAgainResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SendCopiesAgainResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SendCopiesAgainResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SendCopiesAgainResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9873,6 +12650,161 @@ func (r UploadADocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UploadADocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DownloadAllSealedFilesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadAllSealedFilesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadAllSealedFilesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadAllSealedFilesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadAllSealedFilesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RemoveADocumentResponse412Headers the declared response headers of an HTTP 412 response for RemoveADocument
+type RemoveADocumentResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type RemoveADocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *RemoveADocumentResponse412Headers
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveADocumentResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveADocumentResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveADocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveADocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveADocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveADocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EditADocumentResponse412Headers the declared response headers of an HTTP 412 response for EditADocument
+type EditADocumentResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type EditADocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Document
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *EditADocumentResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditADocumentResponse) GetJSON200() *Document {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r EditADocumentResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r EditADocumentResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r EditADocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditADocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditADocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditADocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9961,16 +12893,39 @@ func (r SuggestFieldsResponse) ContentType() string {
 	return ""
 }
 
+// AddAFieldResponse412Headers the declared response headers of an HTTP 412 response for AddAField
+type AddAFieldResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type AddAFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *Field
+	JSON201 *FieldOrList
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *AddAFieldResponse412Headers
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AddAFieldResponse) GetJSON201() *Field {
+func (r AddAFieldResponse) GetJSON201() *FieldOrList {
 	return r.JSON201
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r AddAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r AddAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -10002,16 +12957,160 @@ func (r AddAFieldResponse) ContentType() string {
 	return ""
 }
 
+// RemoveAFieldResponse412Headers the declared response headers of an HTTP 412 response for RemoveAField
+type RemoveAFieldResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type RemoveAFieldResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *RemoveAFieldResponse412Headers
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveAFieldResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveAFieldResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveAFieldResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveAFieldResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EditAFieldResponse412Headers the declared response headers of an HTTP 412 response for EditAField
+type EditAFieldResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type EditAFieldResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Field
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *EditAFieldResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditAFieldResponse) GetJSON200() *Field {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r EditAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r EditAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r EditAFieldResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditAFieldResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditAFieldResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditAFieldResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SendAnEnvelopeResponse412Headers the declared response headers of an HTTP 412 response for SendAnEnvelope
+type SendAnEnvelopeResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type SendAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Envelope
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *SendAnEnvelopeResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r SendAnEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r SendAnEnvelopeResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r SendAnEnvelopeResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -10043,16 +13142,39 @@ func (r SendAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
+// AddASignerResponse412Headers the declared response headers of an HTTP 412 response for AddASigner
+type AddASignerResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type AddASignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *Signer
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *AddASignerResponse412Headers
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r AddASignerResponse) GetJSON201() *Signer {
 	return r.JSON201
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r AddASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r AddASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -10078,6 +13200,319 @@ func (r AddASignerResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r AddASignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RemoveASignerResponse412Headers the declared response headers of an HTTP 412 response for RemoveASigner
+type RemoveASignerResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type RemoveASignerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *RemoveASignerResponse412Headers
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r RemoveASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveASignerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveASignerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveASignerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveASignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EditASignerResponse412Headers the declared response headers of an HTTP 412 response for EditASigner
+type EditASignerResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type EditASignerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Signer
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *EditASignerResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditASignerResponse) GetJSON200() *Signer {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r EditASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r EditASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r EditASignerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditASignerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditASignerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditASignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplaceASignerResponse412Headers the declared response headers of an HTTP 412 response for ReplaceASigner
+type ReplaceASignerResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type ReplaceASignerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Signer
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *ReplaceASignerResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceASignerResponse) GetJSON200() *Signer {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r ReplaceASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceASignerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceASignerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceASignerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceASignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// InviteASignerAgainResponse412Headers the declared response headers of an HTTP 412 response for InviteASignerAgain
+type InviteASignerAgainResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type InviteASignerAgainResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Signer
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *InviteASignerAgainResponse412Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r InviteASignerAgainResponse) GetJSON202() *Signer {
+	return r.JSON202
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r InviteASignerAgainResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r InviteASignerAgainResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r InviteASignerAgainResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r InviteASignerAgainResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r InviteASignerAgainResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r InviteASignerAgainResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetASigningLinkResponse412Headers the declared response headers of an HTTP 412 response for GetASigningLink
+type GetASigningLinkResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type GetASigningLinkResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SigningLink
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *GetASigningLinkResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetASigningLinkResponse) GetJSON200() *SigningLink {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r GetASigningLinkResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r GetASigningLinkResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r GetASigningLinkResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetASigningLinkResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetASigningLinkResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetASigningLinkResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10125,16 +13560,39 @@ func (r GetEnteredValuesResponse) ContentType() string {
 	return ""
 }
 
+// VoidAnEnvelopeResponse412Headers the declared response headers of an HTTP 412 response for VoidAnEnvelope
+type VoidAnEnvelopeResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type VoidAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Envelope
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *VoidAnEnvelopeResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r VoidAnEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r VoidAnEnvelopeResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r VoidAnEnvelopeResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -10392,6 +13850,129 @@ func (r DeleteAWebhookResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteAWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Webhook
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAWebhookResponse) GetJSON200() *Webhook {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangeAnEndpointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Webhook
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeAnEndpointResponse) GetJSON200() *Webhook {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeAnEndpointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeAnEndpointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeAnEndpointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeAnEndpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestAWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Delivery
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r TestAWebhookResponse) GetJSON202() *Delivery {
+	return r.JSON202
+}
+
+// GetBody returns the raw response body bytes
+func (r TestAWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestAWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestAWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestAWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11111,6 +14692,21 @@ func (c *ClientWithResponses) CreateAnEnvelopeWithResponse(ctx context.Context, 
 	return ParseCreateAnEnvelopeResponse(rsp)
 }
 
+// DeleteADraftWithResponse Delete a draft
+//
+// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
+func (c *ClientWithResponses) DeleteADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*DeleteADraftResponse, error) {
+	rsp, err := c.DeleteADraft(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteADraftResponse(rsp)
+}
+
 // GetAnEnvelopeWithResponse Get an envelope
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11122,6 +14718,36 @@ func (c *ClientWithResponses) GetAnEnvelopeWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseGetAnEnvelopeResponse(rsp)
+}
+
+// EditADraftWithBodyWithResponse Edit a draft
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+func (c *ClientWithResponses) EditADraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADraftResponse, error) {
+	rsp, err := c.EditADraftWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditADraftResponse(rsp)
+}
+
+// EditADraftWithResponse Edit a draft
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
+func (c *ClientWithResponses) EditADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADraftResponse, error) {
+	rsp, err := c.EditADraft(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditADraftResponse(rsp)
 }
 
 // DownloadAnAttachmentWithResponse Download an attachment
@@ -11137,6 +14763,36 @@ func (c *ClientWithResponses) DownloadAnAttachmentWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseDownloadAnAttachmentResponse(rsp)
+}
+
+// SendCopiesAgainWithBodyWithResponse Send the sealed files again
+//
+// To an address of this envelope, as fresh links. Five times an hour.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+func (c *ClientWithResponses) SendCopiesAgainWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error) {
+	rsp, err := c.SendCopiesAgainWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendCopiesAgainResponse(rsp)
+}
+
+// SendCopiesAgainWithResponse Send the sealed files again
+//
+// To an address of this envelope, as fresh links. Five times an hour.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
+func (c *ClientWithResponses) SendCopiesAgainWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error) {
+	rsp, err := c.SendCopiesAgain(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSendCopiesAgainResponse(rsp)
 }
 
 // DownloadADocumentWithResponse Download a document
@@ -11163,6 +14819,64 @@ func (c *ClientWithResponses) UploadADocumentWithBodyWithResponse(ctx context.Co
 		return nil, err
 	}
 	return ParseUploadADocumentResponse(rsp)
+}
+
+// DownloadAllSealedFilesWithResponse Download all sealed files in one ZIP file
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
+func (c *ClientWithResponses) DownloadAllSealedFilesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAllSealedFilesResponse, error) {
+	rsp, err := c.DownloadAllSealedFiles(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadAllSealedFilesResponse(rsp)
+}
+
+// RemoveADocumentWithResponse Remove a draft's document
+//
+// With the fields on it. The others move up.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
+func (c *ClientWithResponses) RemoveADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*RemoveADocumentResponse, error) {
+	rsp, err := c.RemoveADocument(ctx, id, documentID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveADocumentResponse(rsp)
+}
+
+// EditADocumentWithBodyWithResponse Rename or move a draft's document
+//
+// The other documents keep their order around it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+func (c *ClientWithResponses) EditADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error) {
+	rsp, err := c.EditADocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditADocumentResponse(rsp)
+}
+
+// EditADocumentWithResponse Rename or move a draft's document
+//
+// The other documents keep their order around it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
+func (c *ClientWithResponses) EditADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error) {
+	rsp, err := c.EditADocument(ctx, id, documentID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditADocumentResponse(rsp)
 }
 
 // PrepareADocumentWithBodyWithResponse Prepare a document anew
@@ -11204,7 +14918,7 @@ func (c *ClientWithResponses) SuggestFieldsWithResponse(ctx context.Context, id 
 	return ParseSuggestFieldsResponse(rsp)
 }
 
-// AddAFieldWithBodyWithResponse Add a field
+// AddAFieldWithBodyWithResponse Add a field, or a list of which all are added or none
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11217,7 +14931,7 @@ func (c *ClientWithResponses) AddAFieldWithBodyWithResponse(ctx context.Context,
 	return ParseAddAFieldResponse(rsp)
 }
 
-// AddAFieldWithResponse Add a field
+// AddAFieldWithResponse Add a field, or a list of which all are added or none
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11228,6 +14942,49 @@ func (c *ClientWithResponses) AddAFieldWithResponse(ctx context.Context, id open
 		return nil, err
 	}
 	return ParseAddAFieldResponse(rsp)
+}
+
+// RemoveAFieldWithResponse Remove a draft's field
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
+func (c *ClientWithResponses) RemoveAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*RemoveAFieldResponse, error) {
+	rsp, err := c.RemoveAField(ctx, id, fieldID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveAFieldResponse(rsp)
+}
+
+// EditAFieldWithBodyWithResponse Edit a draft's field
+//
+// A y that is given is counted from the origin that is given with it, or from the envelope's.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+func (c *ClientWithResponses) EditAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error) {
+	rsp, err := c.EditAFieldWithBody(ctx, id, fieldID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditAFieldResponse(rsp)
+}
+
+// EditAFieldWithResponse Edit a draft's field
+//
+// A y that is given is counted from the origin that is given with it, or from the envelope's.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
+func (c *ClientWithResponses) EditAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error) {
+	rsp, err := c.EditAField(ctx, id, fieldID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditAFieldResponse(rsp)
 }
 
 // SendAnEnvelopeWithBodyWithResponse Send an envelope
@@ -11280,6 +15037,122 @@ func (c *ClientWithResponses) AddASignerWithResponse(ctx context.Context, id ope
 		return nil, err
 	}
 	return ParseAddASignerResponse(rsp)
+}
+
+// RemoveASignerWithResponse Remove a draft's signer
+//
+// With the signer's fields.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
+func (c *ClientWithResponses) RemoveASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*RemoveASignerResponse, error) {
+	rsp, err := c.RemoveASigner(ctx, id, signerID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveASignerResponse(rsp)
+}
+
+// EditASignerWithBodyWithResponse Edit a draft's signer
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+func (c *ClientWithResponses) EditASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditASignerResponse, error) {
+	rsp, err := c.EditASignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditASignerResponse(rsp)
+}
+
+// EditASignerWithResponse Edit a draft's signer
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
+func (c *ClientWithResponses) EditASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*EditASignerResponse, error) {
+	rsp, err := c.EditASigner(ctx, id, signerID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditASignerResponse(rsp)
+}
+
+// ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
+//
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+func (c *ClientWithResponses) ReplaceASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error) {
+	rsp, err := c.ReplaceASignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceASignerResponse(rsp)
+}
+
+// ReplaceASignerWithResponse Put another person in the place of a signer
+//
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
+func (c *ClientWithResponses) ReplaceASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error) {
+	rsp, err := c.ReplaceASigner(ctx, id, signerID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplaceASignerResponse(rsp)
+}
+
+// InviteASignerAgainWithResponse Invite a signer again
+//
+// With a new link; the old one ends. Five times an hour.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
+func (c *ClientWithResponses) InviteASignerAgainWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*InviteASignerAgainResponse, error) {
+	rsp, err := c.InviteASignerAgain(ctx, id, signerID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseInviteASignerAgainResponse(rsp)
+}
+
+// GetASigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+//
+// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+func (c *ClientWithResponses) GetASigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error) {
+	rsp, err := c.GetASigningLinkWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetASigningLinkResponse(rsp)
+}
+
+// GetASigningLinkWithResponse Get the link of a signer who is awaited
+//
+// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
+func (c *ClientWithResponses) GetASigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error) {
+	rsp, err := c.GetASigningLink(ctx, id, signerID, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetASigningLinkResponse(rsp)
 }
 
 // GetEnteredValuesWithResponse Get what signers entered
@@ -11416,6 +15289,64 @@ func (c *ClientWithResponses) DeleteAWebhookWithResponse(ctx context.Context, id
 		return nil, err
 	}
 	return ParseDeleteAWebhookResponse(rsp)
+}
+
+// GetAWebhookWithResponse Get a webhook
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
+func (c *ClientWithResponses) GetAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAWebhookResponse, error) {
+	rsp, err := c.GetAWebhook(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAWebhookResponse(rsp)
+}
+
+// ChangeAnEndpointWithBodyWithResponse Change a webhook
+//
+// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+func (c *ClientWithResponses) ChangeAnEndpointWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error) {
+	rsp, err := c.ChangeAnEndpointWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeAnEndpointResponse(rsp)
+}
+
+// ChangeAnEndpointWithResponse Change a webhook
+//
+// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
+func (c *ClientWithResponses) ChangeAnEndpointWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error) {
+	rsp, err := c.ChangeAnEndpoint(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeAnEndpointResponse(rsp)
+}
+
+// TestAWebhookWithResponse Send a test event to a webhook
+//
+// A ping, which is delivered as any event is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
+func (c *ClientWithResponses) TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error) {
+	rsp, err := c.TestAWebhook(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestAWebhookResponse(rsp)
 }
 
 // ParseInspectTheAppResponse parses an HTTP response from a InspectTheAppWithResponse call
@@ -12378,6 +16309,69 @@ func ParseCreateAnEnvelopeResponse(rsp *http.Response) (*CreateAnEnvelopeRespons
 	return response, nil
 }
 
+// ParseDeleteADraftResponse parses an HTTP response from a DeleteADraftWithResponse call
+func ParseDeleteADraftResponse(rsp *http.Response) (*DeleteADraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteADraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers DeleteADraftResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetAnEnvelopeResponse parses an HTTP response from a GetAnEnvelopeWithResponse call
 func ParseGetAnEnvelopeResponse(rsp *http.Response) (*GetAnEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12404,6 +16398,73 @@ func ParseGetAnEnvelopeResponse(rsp *http.Response) (*GetAnEnvelopeResponse, err
 	return response, nil
 }
 
+// ParseEditADraftResponse parses an HTTP response from a EditADraftWithResponse call
+func ParseEditADraftResponse(rsp *http.Response) (*EditADraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditADraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers EditADraftResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDownloadAnAttachmentResponse parses an HTTP response from a DownloadAnAttachmentWithResponse call
 func ParseDownloadAnAttachmentResponse(rsp *http.Response) (*DownloadAnAttachmentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12415,6 +16476,73 @@ func ParseDownloadAnAttachmentResponse(rsp *http.Response) (*DownloadAnAttachmen
 	response := &DownloadAnAttachmentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseSendCopiesAgainResponse parses an HTTP response from a SendCopiesAgainWithResponse call
+func ParseSendCopiesAgainResponse(rsp *http.Response) (*SendCopiesAgainResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SendCopiesAgainResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers SendCopiesAgainResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12457,6 +16585,152 @@ func ParseUploadADocumentResponse(rsp *http.Response) (*UploadADocumentResponse,
 		}
 		response.JSON200 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseDownloadAllSealedFilesResponse parses an HTTP response from a DownloadAllSealedFilesWithResponse call
+func ParseDownloadAllSealedFilesResponse(rsp *http.Response) (*DownloadAllSealedFilesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadAllSealedFilesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseRemoveADocumentResponse parses an HTTP response from a RemoveADocumentWithResponse call
+func ParseRemoveADocumentResponse(rsp *http.Response) (*RemoveADocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveADocumentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers RemoveADocumentResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEditADocumentResponse parses an HTTP response from a EditADocumentWithResponse call
+func ParseEditADocumentResponse(rsp *http.Response) (*EditADocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditADocumentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Document
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers EditADocumentResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12529,12 +16803,183 @@ func ParseAddAFieldResponse(rsp *http.Response) (*AddAFieldResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest Field
+		var dest FieldOrList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON201 = &dest
 
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers AddAFieldResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveAFieldResponse parses an HTTP response from a RemoveAFieldWithResponse call
+func ParseRemoveAFieldResponse(rsp *http.Response) (*RemoveAFieldResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveAFieldResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers RemoveAFieldResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEditAFieldResponse parses an HTTP response from a EditAFieldWithResponse call
+func ParseEditAFieldResponse(rsp *http.Response) (*EditAFieldResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditAFieldResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Field
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers EditAFieldResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12561,6 +17006,47 @@ func ParseSendAnEnvelopeResponse(rsp *http.Response) (*SendAnEnvelopeResponse, e
 		}
 		response.JSON200 = &dest
 
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers SendAnEnvelopeResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12587,6 +17073,378 @@ func ParseAddASignerResponse(rsp *http.Response) (*AddASignerResponse, error) {
 		}
 		response.JSON201 = &dest
 
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers AddASignerResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRemoveASignerResponse parses an HTTP response from a RemoveASignerWithResponse call
+func ParseRemoveASignerResponse(rsp *http.Response) (*RemoveASignerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveASignerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers RemoveASignerResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEditASignerResponse parses an HTTP response from a EditASignerWithResponse call
+func ParseEditASignerResponse(rsp *http.Response) (*EditASignerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditASignerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers EditASignerResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplaceASignerResponse parses an HTTP response from a ReplaceASignerWithResponse call
+func ParseReplaceASignerResponse(rsp *http.Response) (*ReplaceASignerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplaceASignerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers ReplaceASignerResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseInviteASignerAgainResponse parses an HTTP response from a InviteASignerAgainWithResponse call
+func ParseInviteASignerAgainResponse(rsp *http.Response) (*InviteASignerAgainResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &InviteASignerAgainResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers InviteASignerAgainResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetASigningLinkResponse parses an HTTP response from a GetASigningLinkWithResponse call
+func ParseGetASigningLinkResponse(rsp *http.Response) (*GetASigningLinkResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetASigningLinkResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SigningLink
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers GetASigningLinkResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12642,6 +17500,47 @@ func ParseVoidAnEnvelopeResponse(rsp *http.Response) (*VoidAnEnvelopeResponse, e
 		}
 		response.JSON200 = &dest
 
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers VoidAnEnvelopeResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -12778,6 +17677,84 @@ func ParseDeleteAWebhookResponse(rsp *http.Response) (*DeleteAWebhookResponse, e
 	response := &DeleteAWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseGetAWebhookResponse parses an HTTP response from a GetAWebhookWithResponse call
+func ParseGetAWebhookResponse(rsp *http.Response) (*GetAWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Webhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeAnEndpointResponse parses an HTTP response from a ChangeAnEndpointWithResponse call
+func ParseChangeAnEndpointResponse(rsp *http.Response) (*ChangeAnEndpointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeAnEndpointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Webhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestAWebhookResponse parses an HTTP response from a TestAWebhookWithResponse call
+func ParseTestAWebhookResponse(rsp *http.Response) (*TestAWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestAWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
 	}
 
 	return response, nil
