@@ -171,7 +171,11 @@ func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc 
 	const w, h, gap, margin = 150, 45, 10, 50
 	f := countersign.NewField("signature", strconv.Itoa(n), doc.PageCount, float64(margin+(n%3)*(w+gap)), float64(margin+(n/3)*(h+gap)), w, h)
 	f.DocumentID, f.Origin = &doc.DocumentID, countersign.Ptr(api.FieldRequestOriginBottomLeft)
-	_, err := c.API.AddAFieldWithResponse(ctx, id, &api.AddAFieldParams{}, f)
+	var body api.FieldOrListRequest
+	if err := body.FromFieldRequest(f); err != nil {
+		return err
+	}
+	_, err := c.API.AddAFieldWithResponse(ctx, id, &api.AddAFieldParams{}, body)
 	return err
 }
 

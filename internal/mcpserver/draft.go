@@ -139,10 +139,12 @@ func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in field
 		}
 		requests = append(requests, f)
 	}
-	for i, f := range requests {
-		if _, err := s.Client.API.AddAFieldWithResponse(ctx, e.ID, &api.AddAFieldParams{}, f); err != nil {
-			return nil, fmt.Errorf("fields[%d] (those before it were added): %w", i, err)
-		}
+	var all api.FieldOrListRequest // all or none
+	if err := all.FromFieldOrListRequest1(requests); err != nil {
+		return nil, err
+	}
+	if _, err := s.Client.API.AddAFieldWithResponse(ctx, e.ID, &api.AddAFieldParams{}, all); err != nil {
+		return nil, err
 	}
 	return map[string]any{"envelopeId": e.ID, "added": len(requests), "page": s.page(e.ID)}, nil
 }

@@ -139,7 +139,8 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 	for _, protocol := range protocols {
 		id := draft(t, s, "Changed meanwhile")
 		a := newAgent(t, s, protocol, func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			f := countersign.NewField("text", "0", 1, 72, 100, 180, 20)
+			var f api.FieldOrListRequest
+			require.NoError(t, f.FromFieldRequest(countersign.NewField("text", "0", 1, 72, 100, 180, 20)))
 			_, err := app.API.AddAFieldWithResponse(t.Context(), id, &api.AddAFieldParams{}, f)
 			require.NoError(t, err)
 			return saysYes(r)
