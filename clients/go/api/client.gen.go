@@ -993,6 +993,21 @@ func (e WebhookEventName) Valid() bool {
 	}
 }
 
+// Defines values for WebhookInclude.
+const (
+	Values WebhookInclude = "values"
+)
+
+// Valid indicates whether the value is a known member of the WebhookInclude enum.
+func (e WebhookInclude) Valid() bool {
+	switch e {
+	case Values:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DownloadADocumentInTheConsoleParamsKind.
 const (
 	DownloadADocumentInTheConsoleParamsKindOriginal DownloadADocumentInTheConsoleParamsKind = "original"
@@ -1349,17 +1364,20 @@ type ConsoleEnvelopeRow struct {
 
 // ConsoleWebhook defines model for ConsoleWebhook.
 type ConsoleWebhook struct {
-	Active              bool                         `json:"active"`
-	CreatedAt           time.Time                    `json:"createdAt"`
-	DisabledAt          *time.Time                   `json:"disabledAt"`
-	DisabledReason      ConsoleWebhookDisabledReason `json:"disabledReason"`
-	Events              []WebhookEventName           `json:"events"`
-	FailingSince        *time.Time                   `json:"failingSince"`
-	ID                  openapi_types.UUID           `json:"id"`
-	LastError           string                       `json:"lastError"`
-	PreviousSecretUntil *time.Time                   `json:"previousSecretUntil"`
-	SignedWith          ConsoleWebhookSignedWith     `json:"signedWith"`
-	URL                 string                       `json:"url"`
+	Active         bool                         `json:"active"`
+	CreatedAt      time.Time                    `json:"createdAt"`
+	DisabledAt     *time.Time                   `json:"disabledAt"`
+	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
+	Events         []WebhookEventName           `json:"events"`
+	FailingSince   *time.Time                   `json:"failingSince"`
+	ID             openapi_types.UUID           `json:"id"`
+
+	// Include There where the endpoint asked for more than the ordinary body.
+	Include             *[]WebhookInclude        `json:"include,omitempty"`
+	LastError           string                   `json:"lastError"`
+	PreviousSecretUntil *time.Time               `json:"previousSecretUntil"`
+	SignedWith          ConsoleWebhookSignedWith `json:"signedWith"`
+	URL                 string                   `json:"url"`
 }
 
 // ConsoleWebhookDisabledReason defines model for ConsoleWebhook.DisabledReason.
@@ -1888,7 +1906,10 @@ type Notice struct {
 		Status            EnvelopeStatus     `json:"status"`
 		Subject           *string            `json:"subject,omitempty"`
 		TenantID          string             `json:"tenantId"`
-		VoidedAt          *time.Time         `json:"voidedAt,omitempty"`
+
+		// Values What the fields hold by name, null where nobody has signed yet; for endpoints that include it.
+		Values   *map[string]*EnteredValue `json:"values,omitempty"`
+		VoidedAt *time.Time                `json:"voidedAt,omitempty"`
 	} `json:"data"`
 	DocumentURL string             `json:"documentUrl"`
 	EnvelopeID  openapi_types.UUID `json:"envelopeId"`
@@ -2419,7 +2440,10 @@ type Webhook struct {
 	CreatedAt time.Time          `json:"createdAt"`
 	Events    []WebhookEventName `json:"events"`
 	ID        openapi_types.UUID `json:"id"`
-	URL       string             `json:"url"`
+
+	// Include There where the endpoint asked for more than the ordinary body.
+	Include *[]WebhookInclude `json:"include,omitempty"`
+	URL     string            `json:"url"`
 }
 
 // WebhookChange defines model for WebhookChange.
@@ -2431,18 +2455,27 @@ type WebhookChange struct {
 // WebhookEventName defines model for WebhookEventName.
 type WebhookEventName string
 
+// WebhookInclude defines model for WebhookInclude.
+type WebhookInclude string
+
 // WebhookPatch defines model for WebhookPatch.
 type WebhookPatch struct {
-	Active       *bool               `json:"active,omitempty"`
-	Events       *[]WebhookEventName `json:"events,omitempty"`
-	OverlapHours *int                `json:"overlapHours,omitempty"`
-	Secret       *string             `json:"secret,omitempty"`
-	URL          *string             `json:"url,omitempty"`
+	Active *bool               `json:"active,omitempty"`
+	Events *[]WebhookEventName `json:"events,omitempty"`
+
+	// Include What the bodies have beside the ordinary: values adds data.values to signer.signed and envelope.completed.
+	Include      *[]WebhookInclude `json:"include,omitempty"`
+	OverlapHours *int              `json:"overlapHours,omitempty"`
+	Secret       *string           `json:"secret,omitempty"`
+	URL          *string           `json:"url,omitempty"`
 }
 
 // WebhookRequest defines model for WebhookRequest.
 type WebhookRequest struct {
 	Events []WebhookEventName `json:"events"`
+
+	// Include What the bodies have beside the ordinary: values adds data.values to signer.signed and envelope.completed.
+	Include *[]WebhookInclude `json:"include,omitempty"`
 
 	// Secret Better random, and 32 characters or more.
 	Secret *string `json:"secret,omitempty"`
