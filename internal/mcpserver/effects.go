@@ -93,7 +93,11 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	text = append(text, "Documents:")
 	for i := range e.Documents {
 		d := &e.Documents[i]
-		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", clean(d.Name, maxText), plural(d.PageCount, "page"), d.Sha256))
+		name := clean(d.Name, maxText)
+		if name == "" {
+			name = "without a name"
+		}
+		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", name, plural(d.PageCount, "page"), d.Sha256))
 	}
 	if in.Message != "" {
 		message = in.Message

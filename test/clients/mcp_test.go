@@ -182,7 +182,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		sent := a.must(t, "send_envelope", map[string]any{"envelope_id": id, "message": "Please sign."})
 		require.Equal(t, "sent", sent["status"])
 		require.Len(t, a.questions(), 1)
-		for _, word := range []string{"Lease " + protocol, id, "Ada <ada@example.com>", "no code", "1 page", "Please sign."} {
+		for _, word := range []string{"Lease " + protocol, id, "Ada <ada@example.com>", "no code", "- without a name, 1 page", "Please sign."} {
 			require.Contains(t, a.questions()[0], word)
 		}
 		why := a.must(t, "explain_envelope", arg(id))
