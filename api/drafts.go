@@ -282,8 +282,5 @@ func (s *Server) deleteDocument(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
-		key, err := e.RemoveDocument(act, id)
-		return []string{key}, err
-	})
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.RemoveDocument(act, id) })
 }

@@ -212,20 +212,20 @@ func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit
 }
 
 // RemoveDocument takes a document and the fields on it out of a draft. It returns
-// the key of its file, which nothing names any more.
-func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKey string, err error) {
+// the keys of its files, which nothing names any more.
+func (e *Envelope) RemoveDocument(act ActionContext, id uuid.UUID) (blobKeys []string, err error) {
 	d := e.Document(id)
 	if d == nil {
-		return "", ErrNotFound
+		return nil, ErrNotFound
 	}
 	if err := e.check(ActionRemoveDocument); err != nil {
-		return "", err
+		return nil, err
 	}
 	e.Documents = slices.DeleteFunc(e.Documents, func(o *Document) bool { return o.ID == id })
 	e.removeFields(func(f *Field) bool { return f.DocumentID == id })
 	e.renumberDocuments(act)
 	e.edited(act)
-	return d.BlobKey, nil
+	return d.BlobKeys(), nil
 }
 
 // renumberDocuments counts the documents of a draft from 1, as they stand.
@@ -248,7 +248,7 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 		return nil, err
 	}
 	for _, d := range e.Documents {
-		blobKeys = append(blobKeys, d.BlobKey)
+		blobKeys = append(blobKeys, d.BlobKeys()...)
 	}
 	e.transition(ActionDelete)
 	e.Signers, e.Fields, e.Documents = nil, nil, nil

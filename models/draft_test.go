@@ -239,9 +239,10 @@ func TestEditDocuments(t *testing.T) {
 	e.Editors = nil
 	_, err = e.RemoveDocument(act(start), uuid.New())
 	require.ErrorIs(t, err, models.ErrNotFound)
-	key, err := e.RemoveDocument(act(start), ids[1])
+	e.Document(ids[1]).PreparedKey = "prepared"
+	keys, err := e.RemoveDocument(act(start), ids[1])
 	require.NoError(t, err)
-	require.Equal(t, "blob11", key)
+	require.Equal(t, []string{"blob11", "prepared"}, keys)
 	require.Equal(t, []string{models.ActorSystem}, e.Editors)
 	require.Equal(t, []uuid.UUID{ids[2], ids[0]}, order())
 	require.Len(t, e.Fields, 1)
@@ -258,12 +259,12 @@ func TestEditDocuments(t *testing.T) {
 func TestDeleteDraft(t *testing.T) {
 	t.Parallel()
 	e := draft(t, nil, models.AuthNone, 1)
-	e.Documents[0].BlobKey = "blob"
+	e.Documents[0].BlobKey, e.Documents[0].PreparedKey = "blob", "prepared"
 	require.NoError(t, e.Edit(act(start), models.EnvelopeEdit{Subject: changed(ptr("s")), Message: changed(ptr("m")), Metadata: changed(metadata(1))}))
 	e.ExternalID = ptr("x")
 	keys, err := e.Delete(act(start))
 	require.NoError(t, err)
-	require.Equal(t, []string{"blob"}, keys)
+	require.Equal(t, []string{"blob", "prepared"}, keys)
 	require.Equal(t, models.StatusDeleted, e.Status)
 	require.Equal(t, models.EventEnvelopeDeleted, newest(e).Name)
 	require.Empty(t, newest(e).Detail)
