@@ -38,11 +38,18 @@ func TestSignersOfRoles(t *testing.T) {
 		role  string
 		want  string // "": nobody
 	}{
-		{[]string{"Tenant"}, "", "0"}, {[]string{"Tenant", "Landlord"}, "", ""}, {nil, "", ""},
-		{[]string{"Tenant", "Landlord"}, "Landlord", "1"}, {[]string{"Tenant", "Landlord"}, "landlord", ""},
-		{[]string{"Tenant", "Landlord"}, "signer2", "1"}, {[]string{"Tenant", "Landlord"}, "R1", "0"}, {[]string{"Tenant", "Landlord"}, "r3", ""},
-		{[]string{"Tenant", "Landlord"}, "r0", ""}, {[]string{"Tenant", "r1"}, "r1", "1"},
-		{[]string{"Tenant", "Landlord"}, "LANDLORD@example.com", "1"}, {[]string{"Tenant", "Tenant"}, "tenant@example.com", ""},
+		{[]string{"Tenant"}, "", "0"},
+		{[]string{"Tenant", "Landlord"}, "", ""},
+		{nil, "", ""},
+		{[]string{"Tenant", "Landlord"}, "Landlord", "1"},
+		{[]string{"Tenant", "Landlord"}, "landlord", ""},
+		{[]string{"Tenant", "Landlord"}, "signer2", "1"},
+		{[]string{"Tenant", "Landlord"}, "R1", "0"},
+		{[]string{"Tenant", "Landlord"}, "r3", ""},
+		{[]string{"Tenant", "Landlord"}, "r0", ""},
+		{[]string{"Tenant", "r1"}, "r1", "1"},
+		{[]string{"Tenant", "Landlord"}, "LANDLORD@example.com", "1"},
+		{[]string{"Tenant", "Tenant"}, "tenant@example.com", ""},
 		{[]string{"Tenant"}, "nobody@example.com", ""},
 	} {
 		e, _ := foundIn(c.roles...)
@@ -113,8 +120,11 @@ func TestFoundFields(t *testing.T) {
 	at := func(x, y, w, h float64) prepare.Place { return prepare.Place{Page: 1, X: x, Y: y, W: w, H: h} }
 	rev := &admission.Prepared{Revision: &prepare.Revision{}}
 	rev.Fields = []prepare.FormField{
-		{Type: "text", Name: "hidden", Hidden: true, Place: at(1, 1, 9, 9)}, {Type: "text", Name: "over", Place: at(-5, 790, 20, 20)},
-		{Type: "text", Name: "flat", Place: at(1, 1, 9, 0)}, {Type: "text", Name: "thin", Place: at(1, 1, 0, 9)}, {Type: "text", Name: "beside", Place: at(700, 1, 9, 9)},
+		{Type: "text", Name: "hidden", Hidden: true, Place: at(1, 1, 9, 9)},
+		{Type: "text", Name: "over", Place: at(-5, 790, 20, 20)},
+		{Type: "text", Name: "flat", Place: at(1, 1, 9, 0)},
+		{Type: "text", Name: "thin", Place: at(1, 1, 0, 9)},
+		{Type: "text", Name: "beside", Place: at(700, 1, 9, 9)},
 		{Type: "text", Name: "mine_es_:A", Place: at(1, 1, 9, 9)},
 	}
 	got, err := foundFields(e, d, rev, prepare.Options{FormRole: "B"})
@@ -149,8 +159,11 @@ func TestAnchorProblems(t *testing.T) {
 		err  error
 		path string
 	}{
-		{&prepare.AnchorError{Field: "a"}, "fields[1].anchor"}, {&prepare.PageError{Field: "a"}, "fields[1].anchor"},
-		{&prepare.AnchorError{Field: "fields[2]"}, "fields[2].anchor"}, {&prepare.AnchorError{Field: "b"}, "fields[3].anchor"}, {&prepare.AnchorError{Field: "c"}, "fields"},
+		{&prepare.AnchorError{Field: "a"}, "fields[1].anchor"},
+		{&prepare.PageError{Field: "a"}, "fields[1].anchor"},
+		{&prepare.AnchorError{Field: "fields[2]"}, "fields[2].anchor"},
+		{&prepare.AnchorError{Field: "b"}, "fields[3].anchor"},
+		{&prepare.AnchorError{Field: "c"}, "fields"},
 	} {
 		var refused *models.Error
 		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &refused)
@@ -214,10 +227,16 @@ func TestMergePatch(t *testing.T) {
 	t.Parallel()
 	type m = map[string]any
 	for _, c := range []struct{ target, patch, want any }{
-		{m{"a": "b"}, m{"a": "c"}, m{"a": "c"}}, {m{"a": "b"}, m{"b": "c"}, m{"a": "b", "b": "c"}}, {m{"a": "b"}, m{"a": nil}, m{}},
-		{m{"a": "b", "b": "c"}, m{"a": nil}, m{"b": "c"}}, {m{"a": []any{"b"}}, m{"a": "c"}, m{"a": "c"}},
-		{m{"a": m{"b": "c"}}, m{"a": m{"b": "d", "c": nil}}, m{"a": m{"b": "d"}}}, {[]any{"a"}, m{"a": "b", "c": nil}, m{"a": "b"}},
-		{m{"e": nil}, m{"a": 1}, m{"e": nil, "a": 1}}, {m{}, m{"a": m{"bb": m{"ccc": nil}}}, m{"a": m{"bb": m{}}}}, {m{"a": "b"}, []any{"c"}, []any{"c"}},
+		{m{"a": "b"}, m{"a": "c"}, m{"a": "c"}},
+		{m{"a": "b"}, m{"b": "c"}, m{"a": "b", "b": "c"}},
+		{m{"a": "b"}, m{"a": nil}, m{}},
+		{m{"a": "b", "b": "c"}, m{"a": nil}, m{"b": "c"}},
+		{m{"a": []any{"b"}}, m{"a": "c"}, m{"a": "c"}},
+		{m{"a": m{"b": "c"}}, m{"a": m{"b": "d", "c": nil}}, m{"a": m{"b": "d"}}},
+		{[]any{"a"}, m{"a": "b", "c": nil}, m{"a": "b"}},
+		{m{"e": nil}, m{"a": 1}, m{"e": nil, "a": 1}},
+		{m{}, m{"a": m{"bb": m{"ccc": nil}}}, m{"a": m{"bb": m{}}}},
+		{m{"a": "b"}, []any{"c"}, []any{"c"}},
 	} {
 		require.Equal(t, c.want, mergePatch(c.target, c.patch), "%v", c)
 	}
