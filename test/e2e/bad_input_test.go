@@ -79,7 +79,7 @@ func badCreates(t *testing.T, c *client) {
 		"signers[0].routingOrder": func(o object) { o.list0("signers")["routingOrder"] = 0 },
 		"expiresInDays":           func(o object) { o["expiresInDays"] = 0 },
 		"fields[0].signerId":      func(o object) { o.list0("fields")["signerId"] = "5" },
-		"fields[0].type":          func(o object) { o.list0("fields")["type"] = "stamp" },
+		"fields[0].type":          func(o object) { o.list0("fields")["type"] = "hologram" },
 		"fields[0].page":          func(o object) { o.list0("fields")["page"] = 2 },
 		"fields[0].x":             func(o object) { o.list0("fields")["x"] = 900 },
 		"fields[0].w":             func(o object) { delete(o.list0("fields"), "w") },

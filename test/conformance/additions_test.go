@@ -1,0 +1,84 @@
+package conformance_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// checkDrafts edits a draft in every way, and takes it away again.
+func checkDrafts(t *testing.T, s *target) {
+	t.Helper()
+	c := s.app()
+	e := s.create(t, s.contract())
+	at := "/v1/envelopes/" + e.str("id")
+	document := at + "/documents/" + e.item("documents", 0)["id"].(string)
+	signer, field := at+"/signers/"+e.item("signers", 0)["id"].(string), at+"/fields/"+e.item("fields", 0)["id"].(string)
+	a := c.call(t, http.MethodPatch, at, object{"subject": "Changed", "metadata": object{"case": "7"}}).want(t, 200)
+	require.Equal(t, "Changed", a.str("subject"))
+	c.call(t, http.MethodPatch, signer, object{"name": "Ada King"}).want(t, 200)
+	c.call(t, http.MethodPatch, field, object{"w": 200}).want(t, 200)
+	c.call(t, http.MethodPatch, document, object{"name": "Lease.pdf"}).want(t, 200)
+	c.get(t, document+"/suggestions").want(t, 200)
+	c.post(t, document+"/prepare", object{"tags": "detect"}).want(t, 200)
+	c.call(t, http.MethodDelete, field, nil).want(t, 204)
+	c.call(t, http.MethodDelete, signer, nil).want(t, 204)
+	c.call(t, http.MethodDelete, document, nil).want(t, 204)
+	c.call(t, http.MethodDelete, at, nil).want(t, 204)
+	c.get(t, at).refused(t, 404, "not_found")
+}
+
+// checkCorrections mends envelopes that were sent.
+func checkCorrections(t *testing.T, s *target) {
+	t.Helper()
+	c, nobody := s.app(), &client{s: s}
+	e, _ := s.sent(t, s.contract())
+	at := "/v1/envelopes/" + e.str("id")
+	signer := at + "/signers/" + e.item("signers", 0)["id"].(string)
+	c.call(t, http.MethodPatch, at, object{"reminderHours": 5}).want(t, 200)
+	c.post(t, signer+"/resend", nil).want(t, 202)
+	require.NotEmpty(t, c.post(t, signer+"/signing-link", object{"rotate": true}).want(t, 200).str("signingUrl"))
+	require.Equal(t, "Grace Hopper", c.post(t, signer+"/replace", object{"name": "Grace Hopper", "email": "grace@example.com"}).want(t, 200).str("name"))
+	c.post(t, at+"/copies", object{"email": "grace@example.com"}).refused(t, 409, "envelope_not_completed")
+
+	handed := s.contract()
+	handed["signers"].([]object)[0]["allowDelegation"] = true
+	_, tokens := s.sent(t, handed)
+	nobody.post(t, "/v1/signing/"+tokens[0]+"/delegate", object{"name": "Mary Somerville", "email": "mary@example.com"}).want(t, 204)
+	nobody.get(t, "/v1/signing/"+tokens[0]).refused(t, 401, "signing_link_invalid")
+
+	hook := c.post(t, "/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"signer.otp_failed"}}).want(t, 201).str("id")
+	c.call(t, http.MethodPatch, "/v1/webhooks/"+hook, object{"events": []string{"envelope.updated"}}).want(t, 200)
+	require.Equal(t, []any{"envelope.updated"}, c.get(t, "/v1/webhooks/"+hook).want(t, 200).body["events"])
+	c.post(t, "/v1/webhooks/"+hook+"/test", nil).want(t, 202)
+	c.call(t, http.MethodDelete, "/v1/webhooks/"+hook, nil).want(t, 204)
+}
+
+// checkAttachments signs with a file; its values, files and copies are asked for afterwards.
+func checkAttachments(t *testing.T, s *target) {
+	t.Helper()
+	c, nobody := s.app(), &client{s: s}
+	data := s.contract()
+	data["fields"] = append(data["fields"].([]object), object{"signerId": "0", "type": "attachment", "name": "proof", "page": 1, "x": 72, "y": 400, "w": 160, "h": 50})
+	e, tokens := s.sent(t, data)
+	at := "/v1/signing/" + tokens[0]
+	fields := nobody.get(t, at).want(t, 200).body["fields"].([]any)
+	nobody.post(t, at+"/consent", nil).want(t, 200)
+	id := func(i int) string { return fields[i].(object)["id"].(string) }
+	give := func() string {
+		return nobody.multipart(t, at+"/attachments", map[string]string{"fieldId": id(1)}, testkit.OnePage()).want(t, 201).str("attachmentId")
+	}
+	spare, kept := give(), give()
+	nobody.get(t, at+"/attachments/"+kept).want(t, 200)
+	nobody.call(t, http.MethodDelete, at+"/attachments/"+spare, nil).want(t, 204)
+	nobody.post(t, at+"/sign", object{"fields": []object{{"fieldId": id(0), "textValue": "yes"}, {"fieldId": id(1), "attachmentId": kept}}}).want(t, 200)
+	envelope := "/v1/envelopes/" + e.str("id")
+	c.get(t, envelope+"/attachments/"+kept).want(t, 200)
+	c.get(t, envelope+"/values").want(t, 200)
+	s.completed(t, e.str("id"))
+	c.get(t, envelope+"/documents.zip").want(t, 200)
+	c.post(t, envelope+"/copies", object{"email": "ada@example.com"}).want(t, 202)
+}
