@@ -22,7 +22,7 @@ export GOFLAGS := -trimpath -tags=nomsgpack$(addprefix $(comma),$(TAGS)) $(GOFLA
 # drive processes of their own (test).
 PKG     ?= ./...
 NORACE  ?= ^countersign/(api|seal|test)(/|$$)
-TIMEOUT ?= 10m
+TIMEOUT ?= 15m
 
 .PHONY: help
 help: ## List the targets
