@@ -91,7 +91,7 @@ func TestDraftsAreEdited(t *testing.T) {
 		require.Equal(t, bob, moved.str("signerId"))
 		bottom := c.patch(at+"/fields/"+field, object{"y": 0, "origin": "bottom-left"}).want(200)
 		require.Greater(t, bottom.body["y"], 700.0, "from the top, as it is shown")
-		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false}).want(200).body["y"])
+		require.Equal(t, bottom.body["y"], c.patch(at+"/fields/"+field, object{"required": false, "documentId": got.document(0)["id"]}).want(200).body["y"])
 		require.Contains(t, c.patch(at+"/fields/"+field, object{"x": 5000}).refused(400, "validation_error").body["errors"], "x")
 
 		require.Equal(t, before.eventNames(), c.get(at).want(200).eventNames(), "edits are not recorded one by one")
@@ -354,8 +354,10 @@ func TestExternalID(t *testing.T) {
 
 		ct, flat := multipartBody(t, map[string]string{
 			"tenantId": "acme", "signers": `[{"name":"A","email":"a@example.com"}]`, "externalId": "flat", "metadata": `{"k":"v"}`, "message": "M", "reminderHours": "3",
+			"subject": "S", "createdBy": "me", "expiresInDays": "3", "origin": "bottom-left", "documentOptions": `{"activeContent":"refuse"}`,
 		}, testkit.OnePage())
 		made := c.send(http.MethodPost, "/v1/envelopes", ct, flat).want(201)
+		require.Equal(t, []any{"S", "me"}, []any{made.body["subject"], made.body["createdBy"]})
 		require.Equal(t, []any{"flat", object{"k": "v"}, "M", 3.0}, []any{made.body["externalId"], made.body["metadata"], made.body["message"], made.body["reminderHours"]})
 		for _, shown := range []object{c.get("/v1/console/envelopes/" + made.str("id")).want(200).body, c.get("/v1/console/envelopes?search=" + made.str("id")).want(200).body["data"].([]any)[0].(object)} {
 			require.Equal(t, []any{"flat", object{"k": "v"}, "M", 3.0}, []any{shown["externalId"], shown["metadata"], shown["message"], shown["reminderHours"]})

@@ -91,12 +91,18 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
-		e, _ := c.sent(twoSigners())
+		contract := twoSigners()
+		fields := contract["fields"].([]object)
+		fields[0]["name"] = "price"
+		choice := clone(fields[4])
+		choice["type"], choice["group"], choice["option"], choice["y"] = "radio", "pets", "cat", 300
+		contract["fields"] = append(fields, choice)
+		e, _ := c.sent(contract)
 		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
 		for i, entries := range [][]object{
 			{entry(e, 0, "900 euros"), {"fieldId": e.field(1)["id"], "signatureImageBase64": picture}, entry(e, 2, "true")},
 			{entry(e, 3, "agreed")},
-			{entry(e, 4, "agreed, too")},
+			{entry(e, 4, "agreed, too"), entry(e, 5, "true")},
 		} {
 			at := s.link(t, e, i)
 			page := (&client{t: t, s: s}).binds(at)
@@ -114,7 +120,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		require.Equal(t, e.str("id"), record["envelopeId"])
 		require.Equal(t, true, record["confirmed"])
 		require.Len(t, record["signers"], 3)
-		require.Len(t, record["values"], 5)
+		require.Len(t, record["values"], 6)
 
 		altered := verify(append(bytes.Clone(sealed), "\n% and one more thing\n"...))
 		require.Equal(t, "altered", altered.str("verdict"), "%s", altered.raw)
