@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -118,5 +119,41 @@ func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
 		plan, err = env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)
 		require.Nil(env.t, plan.RemindAt)
+	})
+}
+
+// TestTheSealNamesWhoWasToSignBefore: with the time of the event that tells of the next
+// person, so that the record agrees with its chain.
+func TestTheSealNamesWhoWasToSignBefore(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.clock.Add(time.Hour + 1234*time.Nanosecond)
+		reason := "on leave"
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Replace(env.act(), e.Signers[0].ID, models.Replacement{Name: "Grace", Email: "grace@example.com", Reason: &reason})
+			return err
+		})
+		now, err := env.Store.Envelope(env.t.Context(), env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		env.signAll(now)
+		env.sealed(in)
+		job := env.sealer.last
+		require.Empty(env.t, job.Signers[1].Previous)
+		require.Len(env.t, job.Signers[0].Previous, 1)
+		was := job.Signers[0].Previous[0]
+		require.Equal(env.t, []string{"a@example.com", "on leave"}, []string{was.Email, was.Reason})
+		var at time.Time
+		for _, raw := range job.Events {
+			var event struct {
+				Event     string    `json:"event"`
+				Timestamp time.Time `json:"timestamp"`
+			}
+			require.NoError(env.t, json.Unmarshal(raw, &event))
+			if event.Event == string(models.EventSignerReplaced) {
+				at = event.Timestamp
+			}
+		}
+		require.Equal(env.t, at, was.Until)
 	})
 }

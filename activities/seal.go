@@ -178,6 +178,9 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 			ConsentVersion: s.ConsentVersion, VerifiedAt: utcOrZero(s.OTPVerifiedAt), SignedAt: utcOrZero(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
 			Order: s.RoutingOrder,
 		}
+		for _, was := range s.Previous() {
+			signer.Previous = append(signer.Previous, seal.PreviousSigner{Name: was.Name, Email: was.Email, Until: was.Until.UTC().Truncate(time.Microsecond), Reason: was.Reason})
+		}
 		if s.Shown != "" {
 			signer.Shown = &seal.Shown{Digest: s.Shown, Confirmed: s.ShownConfirmed}
 			for _, id := range s.ShownSigners {

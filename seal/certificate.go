@@ -14,6 +14,9 @@ const (
 	certMargin = 50.0
 	certFoot   = 46.0 // kept free at the bottom
 	rowHeight  = 15.0
+
+	signerLabelW  = 78.0 // of the labels beside what is said of a signer
+	signerLeading = 12.0
 )
 
 // Typography of the certificate.
@@ -225,14 +228,14 @@ func (c *certificate) drawSigners() {
 		if s.AuthMethod == "none" {
 			rows = append(rows[:1], rows[2:]...)
 		}
-		const signW, labelW, leading = 130.0, 78.0, 12.0
+		const signW = 130.0
 		p := c.page()
-		textW := c.inner() - signW - labelW - 16
+		textW := c.inner() - signW - signerLabelW - 16
 		height := 42.0
 		lines := make([][]text.Line, len(rows))
 		for k, r := range rows {
 			lines[k] = p.wrap(faceBody, r.value, textW, 0)
-			height += float64(len(lines[k])) * leading
+			height += float64(len(lines[k])) * signerLeading
 		}
 		contact := s.Email
 		if s.Phone != "" {
@@ -258,8 +261,8 @@ func (c *certificate) drawSigners() {
 		for k, r := range rows {
 			p.line(faceLabel, certMargin, c.y, r.label)
 			for _, l := range lines[k] {
-				p.show(faceBody, certMargin+labelW, c.y, l)
-				c.y += leading
+				p.show(faceBody, certMargin+signerLabelW, c.y, l)
+				c.y += signerLeading
 			}
 		}
 		if img := c.signed[s.ID]; img != nil {
@@ -268,8 +271,9 @@ func (c *certificate) drawSigners() {
 			p.rule(bx, by+50, c.right(), by+50, 0.5, pale)
 			p.lineRight(faceFine, c.right(), by+59, fmt.Sprintf(c.say.SignerOf, i+1, len(c.job.Signers)))
 		}
+		c.drawPrevious(s)
 		if i < len(c.job.Signers)-1 {
-			p.rule(certMargin, c.y+2, c.right(), c.y+2, 0.4, pale)
+			c.page().rule(certMargin, c.y+2, c.right(), c.y+2, 0.4, pale)
 			c.y += 7
 		}
 	}

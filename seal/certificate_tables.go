@@ -33,12 +33,14 @@ func (c *certificate) drawEvents(closing float64) {
 	}
 	rows := make([]row, len(c.events))
 	last := closing // what the last rows take, with what follows them
+	who := newPersons(c.job.Signers)
 	for i, e := range c.events {
 		p := c.page()
-		what := p.wrap(faceSmall, c.describe(e), eventW-8, 0)
-		who := p.wrap(faceSmall, cmp.Or(c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
+		actor := who.name(e.Actor)
+		what := p.wrap(faceSmall, c.describe(e, who), eventW-8, 0)
+		by := p.wrap(faceSmall, cmp.Or(actor, c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
 		ip := p.wrapAt(":.", faceSmall, cmp.Or(e.IP, "–"), ipW, 0)
-		rows[i] = row{e, [3][]text.Line{what, who, ip}, rowHeight + float64(max(len(what), len(who), len(ip))-1)*9.5}
+		rows[i] = row{e, [3][]text.Line{what, by, ip}, rowHeight + float64(max(len(what), len(by), len(ip))-1)*9.5}
 		if i >= len(c.events)-minLastEvents {
 			last += rows[i].h
 		}

@@ -31,7 +31,7 @@ func awkwardInputs(t *testing.T, language string) seal.Job {
 	j.Signers[0].Email = "bartholomew.featherstonehaugh-cholmondeley+contracts_of_2026@legal.department.example-corporation.org"
 	j.Signers[0].UserAgent, j.Signers[0].IP = longUserAgent, "2001:db8:85a3:1234:5678:8a2e:370:7334"
 	j.Signers[1].Shown = &seal.Shown{Digest: strings.Repeat("ab", 32), Signers: []string{adaID}, Confirmed: true}
-	return j
+	return withPrevious(t, j, 1, "gone for good: "+strings.Repeat("a reason of many words ", 5), "Maria Grażyna Łabędzka-Ćwiklińska", "שרה לוי")
 }
 
 // certificateWords returns what pdftotext finds on the pages that were added, with a box for each word.

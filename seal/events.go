@@ -30,8 +30,9 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe says in plain words what happened.
-func (c *certificate) describe(e auditEvent) string {
+// describe says in plain words what happened. who knows the persons before the event,
+// and those after it from then on.
+func (c *certificate) describe(e auditEvent, who *persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
 		n, ok := e.Detail[key].(float64)
@@ -47,6 +48,11 @@ func (c *certificate) describe(e auditEvent) string {
 			return fmt.Sprintf(c.say.PageViewedFor, page, ms/1000)
 		}
 		return fmt.Sprintf(c.say.PageViewed, page)
+	case "signer.replaced", "signer.delegated":
+		id, _ := e.Detail["signerId"].(string)
+		if name := who.succeed(id); name != "" {
+			return fmt.Sprintf(c.say.EventOf, s, name)
+		}
 	case "invitation.sent", "invitation.failed", "reminder.sent", "otp.requested":
 		switch e.Detail["channel"] {
 		case "email":

@@ -113,7 +113,12 @@ type Signer struct {
 	// Shown is what the person was shown of others' values when signing; nil: it
 	// is not known.
 	Shown *Shown
+	// Previous is who was to sign before, the first person first.
+	Previous []PreviousSigner
 }
+
+// PreviousSigner is a person whose place another took.
+type PreviousSigner = manifest.PreviousSigner
 
 // Shown says whose values a signer was shown.
 type Shown struct {

@@ -46,6 +46,9 @@ type Text struct {
 	IPAddress      string
 	Device         string
 	SignerOf       string // number, of how many
+	Previously     string
+	PreviousUntil  string // name, address, time
+	ReasonGiven    string // reason
 	ByEmailCode    string
 	BySMSCode      string
 	ByLinkAlone    string
@@ -57,6 +60,7 @@ type Text struct {
 	ColumnIP           string
 	SendingApplication string
 	ConsoleUser        string
+	EventOf            string // event, name
 	EventNames         map[string]string
 	PageViewed         string // page
 	PageViewedFor      string // page, seconds

@@ -68,6 +68,8 @@ type event struct {
 		FieldID      string `json:"fieldId"`
 		SHA256       string `json:"sha256"`
 		Order        int    `json:"order"`
+		SignerID     string `json:"signerId"`
+		Person       int    `json:"person"`
 	} `json:"detail"`
 }
 
@@ -92,6 +94,7 @@ func (m *Manifest) checkPrepared(d File) error {
 // checkEvents compares documents and signers with what the audit chain says of them.
 func (m *Manifest) checkEvents() error {
 	added, signed, prepared, given := 0, map[string]time.Time{}, map[string]string{}, map[string]event{}
+	succeeded := map[string][]event{}
 	for i, raw := range m.Audit.Events {
 		var ev event
 		if err := json.Unmarshal(raw, &ev); err != nil {
@@ -117,6 +120,8 @@ func (m *Manifest) checkEvents() error {
 				return fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
 			}
 			signed[id] = ev.Timestamp
+		case "signer.replaced", "signer.delegated":
+			succeeded[ev.Detail.SignerID] = append(succeeded[ev.Detail.SignerID], ev)
 		}
 	}
 	if added != len(m.All) {
@@ -137,6 +142,9 @@ func (m *Manifest) checkEvents() error {
 			return fmt.Errorf("whether and when signer %s signed", s.ID)
 		}
 		delete(signed, s.ID)
+		if err := s.checkPrevious(succeeded[s.ID]); err != nil {
+			return err
+		}
 	}
 	if len(signed) > 0 {
 		return fmt.Errorf("somebody signed who is not among the signers")
@@ -144,6 +152,23 @@ func (m *Manifest) checkEvents() error {
 	for _, a := range m.Attachments {
 		if ev := given[a.ID]; ev.Detail.SHA256 != a.SHA256 || ev.Detail.FieldID != a.FieldID || ev.Actor != "signer:"+a.SignerID {
 			return fmt.Errorf("attachment %s is not the one that was added", a.ID)
+		}
+	}
+	return nil
+}
+
+// checkPrevious compares the persons before a signer with the events that tell of
+// the next one. A record without them is one of before they were recorded.
+func (s Signer) checkPrevious(events []event) error {
+	if len(s.Previous) == 0 {
+		return nil
+	}
+	if len(s.Previous) != len(events) {
+		return fmt.Errorf("how many persons were to sign before signer %s", s.ID)
+	}
+	for i, p := range s.Previous {
+		if events[i].Detail.Person != i+2 || !events[i].Timestamp.Equal(p.Until) {
+			return fmt.Errorf("when another person took the place of signer %s", s.ID)
 		}
 	}
 	return nil

@@ -104,6 +104,16 @@ type Signer struct {
 	IP             string     `json:"ip,omitempty"`
 	// Shown is what the signer was shown of others' values; absent if it is not known.
 	Shown *Shown `json:"shown,omitempty"`
+	// Previous is who was to sign before, the first person first.
+	Previous []PreviousSigner `json:"previous,omitempty"`
+}
+
+// PreviousSigner is a person whose place another took.
+type PreviousSigner struct {
+	Name   string    `json:"name"`
+	Email  string    `json:"email"`
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // Shown is what a signer was shown of others' values. The digest is

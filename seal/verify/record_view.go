@@ -60,6 +60,8 @@ type RecordSigner struct {
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
+	// Previous is who was to sign before, the first person first.
+	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
 }
 
 // RecordValue is what a field of this document was given.
@@ -123,7 +125,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string, pages int) *Record {
 	}
 	for _, s := range m.Signers {
 		r.Signers = append(r.Signers, RecordSigner{
-			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP,
+			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous,
 		})
 	}
 	for _, v := range m.Values {

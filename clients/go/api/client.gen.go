@@ -2327,8 +2327,16 @@ type VerifiedRecord struct {
 		ID             string     `json:"id"`
 		IP             *string    `json:"ip,omitempty"`
 		Name           string     `json:"name"`
-		RoutingOrder   int        `json:"routingOrder"`
-		SignedAt       *time.Time `json:"signedAt,omitempty"`
+
+		// Previous Who was to sign before, the first person first.
+		Previous *[]struct {
+			Email  string    `json:"email"`
+			Name   string    `json:"name"`
+			Reason *string   `json:"reason,omitempty"`
+			Until  time.Time `json:"until"`
+		} `json:"previous,omitempty"`
+		RoutingOrder int        `json:"routingOrder"`
+		SignedAt     *time.Time `json:"signedAt,omitempty"`
 
 		// VerifiedAt When the one-time code was given.
 		VerifiedAt *time.Time `json:"verifiedAt,omitempty"`

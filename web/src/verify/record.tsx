@@ -44,6 +44,9 @@ export function Signers({ record: r, say, when }: Shown) {
               <p class="small">{identified(s, say)}{s.verifiedAt && <> · {when(s.verifiedAt)}</>}</p>
               {s.consentAt && <p class="small quiet">{say("consented")} · <time dateTime={s.consentAt}>{when(s.consentAt)}</time></p>}
               {s.signedAt && <p class="small">{say("signed")} · <time dateTime={s.signedAt}>{when(s.signedAt)}</time>{s.ip && <span class="quiet"> {say("from", { ip: s.ip })}</span>}</p>}
+              {(s.previous ?? []).map((p) => (
+                <p key={p.until} class="small quiet">{say("previousUntil", { time: when(p.until), name: p.name, email: p.email })}{p.reason && <> · <bdi>{say("reasonGiven", { reason: p.reason })}</bdi></>}</p>
+              ))}
               {values.length > 0 && (
                 <details>
                   <summary class="small">{say("entered")}</summary>
@@ -65,10 +68,24 @@ function entered(v: RecordValue, say: VerifyTranslate): string {
   return v.text ?? say("picture");
 }
 
+/** Who did what, by the event's number: after an event that tells of a successor, a signer's acts are those of the next person. */
+function actorNames(r: SealRecord): Map<number, string> {
+  const persons = new Map(r.signers.map((s) => [s.id, [...(s.previous ?? []).map((p) => p.name), s.name]]));
+  const names = new Map<number, string>();
+  for (const e of r.events) {
+    const name = e.actor.startsWith("signer:") && persons.get(e.actor.slice("signer:".length))?.[0];
+    if (name) names.set(e.seq, name);
+    if (e.event !== "signer.replaced" && e.event !== "signer.delegated") continue;
+    const left = persons.get(String(e.detail?.signerId));
+    if (left && left.length > 1) left.shift();
+  }
+  return names;
+}
+
 /** The audit trail, in words. */
 export function Events({ record: r, say, when }: Shown) {
-  const names = new Map(r.signers.map((s) => [`signer:${s.id}`, s.name]));
-  const who = (actor: string) => names.get(actor) ?? say(actor.startsWith("app:") ? "application" : actor.startsWith("user:") ? "staff" : "service");
+  const names = actorNames(r);
+  const who = (seq: number, actor: string) => names.get(seq) ?? say(actor.startsWith("app:") ? "application" : actor.startsWith("user:") ? "staff" : "service");
   return (
     <section class="card">
       <h2>{say("events")}</h2>
@@ -80,7 +97,7 @@ export function Events({ record: r, say, when }: Shown) {
             <li key={e.seq}>
               <time class="quiet small" dateTime={e.timestamp}>{when(e.timestamp)}</time>
               <span>{key ? say(key, { page: Number(e.detail?.page ?? 0) }) : <span lang="en">{e.event.replaceAll(/[._]/g, " ")}</span>}</span>
-              <span><bdi>{who(e.actor)}</bdi>{e.ip && <span class="quiet small" dir="ltr"> {e.ip}</span>}</span>
+              <span><bdi>{who(e.seq, e.actor)}</bdi>{e.ip && <span class="quiet small" dir="ltr"> {e.ip}</span>}</span>
             </li>
           );
         })}

@@ -5,7 +5,11 @@ export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed
 export interface Finding { check: string; code: string; status: Status; detail: string; values?: Record<string, string> }
 
 export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
-export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string }
+export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[] }
+
+/** Who was to sign until another person took the place. */
+export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
+
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
 export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
 
