@@ -10,16 +10,39 @@ import (
 	"countersign/seal/pdf"
 )
 
-// TestCutsRefuse: a form that sets a tag in two ways is an error that prints it.
+// TestCutsOfUses: a form that loses different things in different uses is left as it is, and cloned for each; one that
+// is used again without a tag, too. Uses that lose the same share a clone.
+func TestCutsOfUses(t *testing.T) {
+	t.Parallel()
+	form := pdf.Ref{Num: 6}
+	uses := []pagetext.Use{{}, {Form: form, At: 40}, {Form: form, At: 60}, {Form: form, At: 80}}
+	at := func(use int, advance float64) []pagetext.Position {
+		return []pagetext.Position{{Form: form, Use: use, Start: 1, End: 9, Length: 1, Advance: advance}}
+	}
+	tag := func(page int, glyphs []pagetext.Position) FoundTag {
+		return FoundTag{Text: "{{a}}", Place: Place{Page: page}, Glyphs: glyphs, uses: uses}
+	}
+	got, err := cuts(foundTags{tags: []FoundTag{tag(1, at(1, 500)), tag(1, at(2, 600)), tag(2, at(1, 500))}, painted: map[pdf.Ref]int{form: 6}})
+	require.NoError(t, err)
+	require.Equal(t, []revision1.Cut{
+		{Page: 1, Tags: 2, Uses: [][2]int{{40, 2}, {60, 1}}},
+		{Page: 2, Tags: 1, Uses: [][2]int{{40, 2}}},
+		{Form: 6, Clone: 1, Codes: [][4]float64{{1, 0, 1, 600}}},
+		{Form: 6, Clone: 2, Codes: [][4]float64{{1, 0, 1, 500}}},
+	}, got)
+	got, err = cuts(foundTags{tags: []FoundTag{tag(1, at(1, 500)), tag(2, at(1, 500))}, painted: map[pdf.Ref]int{form: 2}})
+	require.NoError(t, err)
+	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
+}
+
+// TestCutsRefuse: an appearance of several annotations that differ in what they lose is an error that prints the tag.
 func TestCutsRefuse(t *testing.T) {
 	t.Parallel()
-	at := pagetext.Position{Form: pdf.Ref{Num: 6}, Start: 1, End: 9, Length: 1, Advance: 500}
-	other := at
-	other.Advance = 600
-	_, err := cuts([]FoundTag{
-		{Text: "{{a}}", Place: Place{Page: 1}, Glyphs: []pagetext.Position{at}},
-		{Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{other}},
-	})
+	form := pdf.Ref{Num: 6}
+	_, err := cuts(foundTags{tags: []FoundTag{{
+		Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{{Form: form, Use: 1, Start: 1, End: 9, Length: 1}},
+		uses: []pagetext.Use{{}, {Form: form, At: -1}},
+	}}, painted: map[pdf.Ref]int{form: 2}})
 	require.ErrorIs(t, err, ErrFormUses)
 	require.ErrorContains(t, err, `"{{a}}" on page 2`)
 }
@@ -30,7 +53,7 @@ func TestCutsJoinCodes(t *testing.T) {
 	at := func(start, code int) pagetext.Position {
 		return pagetext.Position{Start: start, End: start + 20, Code: code, Length: 2, Advance: 250.5}
 	}
-	got, err := cuts([]FoundTag{{Text: "{{a}}", Place: Place{Page: 3}, Glyphs: []pagetext.Position{at(40, 0), at(9, 4), at(9, 2), at(9, 8)}}})
+	got, err := cuts(foundTags{tags: []FoundTag{{Text: "{{a}}", Place: Place{Page: 3}, Glyphs: []pagetext.Position{at(40, 0), at(9, 4), at(9, 2), at(9, 8)}}}})
 	require.NoError(t, err)
 	require.Equal(t, []revision1.Cut{{Page: 3, Tags: 1, Codes: [][4]float64{{9, 2, 4, 501}, {9, 8, 2, 250.5}, {40, 0, 2, 250.5}}}}, got)
 }

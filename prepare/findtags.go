@@ -23,6 +23,7 @@ type FoundTag struct {
 	Lines []pagetext.Box
 	// Glyphs are its glyphs' positions in the content.
 	Glyphs []pagetext.Position
+	uses   []pagetext.Use // of the page
 }
 
 // TagError says that a tag cannot be read, or not be taken out.
@@ -37,7 +38,7 @@ func (e *TagError) Error() string {
 	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
 }
 
-// Unwrap returns the *SyntaxError, ErrInvisibleTag or ErrUnclosedTag.
+// Unwrap returns the *SyntaxError, or one of the errors below.
 func (e *TagError) Unwrap() error { return e.Err }
 
 // What else can be wrong with a tag.
@@ -47,6 +48,10 @@ var (
 	ErrInvisibleTag = errors.New("its text is invisible, it may lie over a picture of the tag")
 	// ErrUnclosedTag is about a tag without end.
 	ErrUnclosedTag = errors.New(`expected "}}" after it`)
+	// ErrFormTag is about a tag in the value of a form's field, which programs draw anew.
+	ErrFormTag = errors.New("it is the value of a form's field; import the form, or empty the field")
+	// ErrUndrawnTag is about a tag in an annotation without an appearance, which each program draws in its own way.
+	ErrUndrawnTag  = errors.New("it stands in an annotation without an appearance; put it into the page's text")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 
@@ -58,16 +63,36 @@ const maxTags = 5000 // of a document
 var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
 	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
 
-// FindTags returns the tags of a document in the order in which they are read. One
+// FindTags returns the tags of a document in the order in which they are read; those in the
+// widgets of a form are left out. One
 // that cannot be read is a *TagError; else it fails with pagetext.ErrLimit, the
 // context's error, or one of reading the file.
 func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
+	found, err := findTags(ctx, f)
+	return found.tags, err
+}
+
+// foundTags are the tags of a document, and how often its pages paint each form XObject.
+type foundTags struct {
+	tags    []FoundTag
+	painted map[pdf.Ref]int
+}
+
+func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	r := pagetext.NewReader(f)
-	var all []FoundTag
+	all := foundTags{painted: make(map[pdf.Ref]int)}
 	_, err := f.Walk(func(p *pdf.Page) error {
 		page, err := r.Page(ctx, p)
 		if err != nil {
 			return err
+		}
+		for _, use := range page.Uses[1:] {
+			all.painted[use.Form]++
+		}
+		for _, text := range page.Undrawn {
+			if at := tagStart.FindStringIndex(text); at != nil {
+				return &TagError{excerpt(text[at[0]:]), p.Index + 1, ErrUndrawnTag}
+			}
 		}
 		if !mayHoldTags(page) {
 			return ctx.Err()
@@ -77,14 +102,14 @@ func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 			if err != nil {
 				return err
 			}
-			if all = append(all, found...); len(all) > maxTags {
+			if all.tags = append(all.tags, found...); len(all.tags) > maxTags {
 				return errTooManyTags
 			}
 		}
 		return ctx.Err()
 	})
 	if err != nil {
-		return nil, err
+		return foundTags{}, err
 	}
 	return all, nil
 }
@@ -165,7 +190,7 @@ func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag
 		text = norm.NFC.String(joined.String())
 	}
 	m := q.Match(start, end)
-	out := FoundTag{Tag: t, Text: text, Lines: m.Lines, Place: Place{page.Index + 1, m.Box.X, m.Box.Y, m.Box.W, m.Box.H}}
+	out := FoundTag{Tag: t, Text: text, Lines: m.Lines, uses: page.Uses, Place: Place{page.Index + 1, m.Box.X, m.Box.Y, m.Box.W, m.Box.H}}
 	if t.W > 0 {
 		out.Place.W = t.W
 	}

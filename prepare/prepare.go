@@ -1,12 +1,9 @@
 package prepare
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
-	"slices"
-	"strings"
 
 	"countersign/prepare/pagetext"
 	"countersign/prepare/revision1"
@@ -52,10 +49,6 @@ type Revision struct {
 	Fields   []FormField
 }
 
-// ErrFormUses says that a form XObject shows a tag that is set in another way where
-// the form is used again, so that it cannot be taken out for both.
-var ErrFormUses = errors.New("a form XObject shows it in several ways")
-
 // Prepare makes a revision of a document: an incremental update that takes out what
 // the options name. hash is the document's SHA-256. The same document and options
 // give the same bytes. It fails with *TagError, pagetext.ErrLimit, pdf.ErrLimit, the
@@ -64,14 +57,12 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 	r := &Revision{Writer: revision1.Version}
 	r.Plan.Active = opt.ActiveContent != ActiveRefuse
 	if opt.Tags == TagsDetect {
-		var err error
-		if r.Tags, err = FindTags(ctx, f); err != nil {
+		if err := r.planTags(ctx, f); err != nil {
 			return nil, err
 		}
-		if r.Plan.Cuts, err = cuts(r.Tags); err != nil {
-			return nil, err
-		}
-		if r.Plan.Texts, err = replacementTexts(ctx, f, r.Tags); err != nil {
+	}
+	if opt.Tags == TagsDetect && opt.Form != FormImport {
+		if err := noTagsInForm(ctx, f); err != nil {
 			return nil, err
 		}
 	}
@@ -88,120 +79,56 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 	}
 	var err error
 	r.Appended, r.Changes, err = revision1.Write(ctx, f, hash, r.Plan)
-	if errors.Is(err, pagetext.ErrReplacedText) {
-		return nil, &TagError{Text: r.Tags[0].Text, Page: r.Tags[0].Place.Page, Err: err}
+	if cannotLeave(err) {
+		return nil, r.culprit(ctx, f, hash, err)
 	}
 	return r, err
 }
 
-// cuts turns tags into what pages and forms lose.
-func cuts(tags []FoundTag) ([]revision1.Cut, error) {
-	pages, forms := make(map[int]*revision1.Cut), make(map[int]*revision1.Cut)
-	glyphs := make(map[*revision1.Cut][]pagetext.Position)
-	known := make(map[pdf.Ref]map[[2]int]pagetext.Position)
-	cutOf := func(m map[int]*revision1.Cut, n int) *revision1.Cut {
-		if m[n] == nil {
-			m[n] = &revision1.Cut{}
-		}
-		return m[n]
+// noTagsInForm fails with *TagError if a form that stays shows a tag.
+func noTagsInForm(ctx context.Context, f *pdf.File) error {
+	fields, err := ReadForm(ctx, f)
+	if err != nil {
+		return err
 	}
-	for _, t := range tags {
-		page := cutOf(pages, t.Place.Page)
-		page.Page = t.Place.Page
-		page.Tags++
-		for _, g := range t.Glyphs {
-			if g.Form == (pdf.Ref{}) {
-				glyphs[page] = append(glyphs[page], g)
-				continue
-			}
-			if known[g.Form] == nil {
-				known[g.Form] = make(map[[2]int]pagetext.Position)
-			}
-			key := [2]int{g.Start, g.Code}
-			if other, ok := known[g.Form][key]; ok {
-				if other != g {
-					return nil, &TagError{t.Text, t.Place.Page, ErrFormUses}
-				}
-				continue
-			}
-			known[g.Form][key] = g
-			form := cutOf(forms, g.Form.Num)
-			form.Form = g.Form.Num
-			glyphs[form] = append(glyphs[form], g)
+	for _, field := range fields {
+		at := tagStart.FindStringIndex(field.Value)
+		if at != nil && !field.Hidden && field.Type == "text" {
+			return &TagError{excerpt(field.Value[at[0]:]), field.Place.Page, ErrFormTag}
 		}
 	}
-	var out []revision1.Cut
-	for _, m := range []map[int]*revision1.Cut{pages, forms} {
-		from := len(out)
-		for _, c := range m {
-			c.Codes = runs(glyphs[c])
-			out = append(out, *c)
-		}
-		slices.SortFunc(out[from:], func(a, b revision1.Cut) int { return cmp.Or(cmp.Compare(a.Page, b.Page), cmp.Compare(a.Form, b.Form)) })
-	}
-	return out, nil
+	return nil
 }
 
-// runs joins codes that follow one another in a string.
-func runs(glyphs []pagetext.Position) [][4]float64 {
-	slices.SortFunc(glyphs, func(a, b pagetext.Position) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Code, b.Code))
-	})
-	glyphs = slices.Compact(glyphs)
-	var out [][4]float64
-	for _, g := range glyphs {
-		if n := len(out); n > 0 && int(out[n-1][0]) == g.Start && int(out[n-1][1]+out[n-1][2]) == g.Code {
-			out[n-1][2] += float64(g.Length)
-			out[n-1][3] += g.Advance
-			continue
-		}
-		out = append(out, [4]float64{float64(g.Start), float64(g.Code), float64(g.Length), g.Advance})
+// planTags finds the tags and what leaves with them.
+func (r *Revision) planTags(ctx context.Context, f *pdf.File) error {
+	found, err := findTags(ctx, f)
+	if err != nil || len(found.tags) == 0 {
+		return err
 	}
-	return out
+	r.Tags = found.tags
+	if r.Plan.Cuts, err = cuts(found); err != nil {
+		return err
+	}
+	return r.replacementTexts(ctx, f)
 }
 
-// replacementTexts finds the structure elements whose ActualText, Alt or E
-// (14.9) give the text of a tag, by their numbers.
-func replacementTexts(ctx context.Context, f *pdf.File, tags []FoundTag) ([]int, error) {
-	cat, _, err := f.Catalog()
-	if err != nil || len(tags) == 0 || cat.Get("StructTreeRoot").IsNull() {
-		return nil, err
-	}
-	var out []int
-	err = f.Objects(func(o pdf.Object) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if o.IsStream() || !o.Value.IsDict() {
-			return nil
-		}
-		d, err := o.Value.Dict()
-		if err != nil || d.Get("S") == nil || d.Get("P") == nil { // a structure element has both (14.7.2)
-			return nil //nolint:nilerr // the examination tells
-		}
-		for _, key := range []string{"ActualText", "Alt", "E"} {
-			v, err := f.Resolve(d.Get(key))
-			if err != nil {
-				return err
-			}
-			b, _ := v.Bytes()
-			if holdsTag(pdf.DecodeText(b), tags) {
-				out = append(out, o.Ref.Num)
-				break
-			}
-		}
-		return nil
-	})
-	slices.Sort(out)
-	return out, err
+// cannotLeave tells that a tag cannot be taken out of the content that shows it.
+func cannotLeave(err error) bool {
+	return errors.Is(err, pagetext.ErrReplacedText) || errors.Is(err, revision1.ErrNoResources)
 }
 
-// holdsTag reports whether a text holds one of the tags, spaces aside.
-func holdsTag(text string, tags []FoundTag) bool {
-	at := tagStart.FindStringIndex(text)
-	if at == nil {
-		return false
+// culprit says which tag cannot be taken out.
+func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, err error) error {
+	const most = 200 // that are tried alone
+	for _, t := range r.Tags[:min(len(r.Tags), most)] {
+		alone, otherwise := cuts(foundTags{tags: []FoundTag{t}})
+		if otherwise != nil {
+			return otherwise
+		}
+		if _, _, again := revision1.Write(ctx, f, hash, revision1.Plan{Cuts: alone}); cannotLeave(again) {
+			return &TagError{t.Text, t.Place.Page, again}
+		}
 	}
-	text = strings.Join(strings.Fields(text), "")
-	return slices.ContainsFunc(tags, func(t FoundTag) bool { return strings.Contains(text, strings.Join(strings.Fields(t.Text), "")) })
+	return &TagError{r.Tags[0].Text, r.Tags[0].Place.Page, err}
 }

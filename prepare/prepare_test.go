@@ -5,15 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
 	"countersign/prepare/revision1"
 	"countersign/seal/pdf"
 )
@@ -52,12 +48,12 @@ func TestActiveContent(t *testing.T) {
 	b := active()
 	r := revision(t, b, prepare.Options{})
 	require.Equal(t, []prepare.Change{
-		{Kind: revision1.ActionsRemoved, Count: 1},
-		{Kind: revision1.ActionsRemoved, Page: 1, Count: 1},
-		{Kind: revision1.ImportRemoved, Page: 1, Count: 1},
+		{Kind: revision1.ActionsRemoved, Count: 1, Detail: "document closed"},
+		{Kind: revision1.ActionsRemoved, Page: 1, Count: 1, Detail: "page opened"},
+		{Kind: revision1.ImportRemoved, Page: 1, Count: 1, Detail: "a.fdf"},
 		{Kind: revision1.JavaScriptRemoved, Count: 3},
-		{Kind: revision1.LaunchRemoved, Page: 1, Count: 1},
-		{Kind: revision1.SubmitRemoved, Page: 1, Count: 1},
+		{Kind: revision1.LaunchRemoved, Page: 1, Count: 1, Detail: "x.exe"},
+		{Kind: revision1.SubmitRemoved, Page: 1, Count: 1, Detail: "http://a.example"},
 		{Kind: revision1.XFARemoved, Count: 1},
 	}, r.Changes)
 	result := append(bytes.Clone(b), r.Appended...)
@@ -149,25 +145,6 @@ func TestReplacementTexts(t *testing.T) {
 	require.NotContains(t, string(r.Appended), "{{a}}")
 }
 
-// TestTagInPropertyList: a tag whose text stands in a property list too is refused, with its text and page.
-func TestTagInPropertyList(t *testing.T) {
-	t.Parallel()
-	content := "/Span/MC0 BDC BT /F1 12 Tf 72 700 Td ({{a}}) Tj ET EMC"
-	b := assemble([]string{
-		"<</Type/Catalog/Pages 2 0 R>>",
-		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>/Properties<</MC0<</X 1>>>>>>>>",
-		"<</Type/Page/Parent 2 0 R/Contents 5 0 R>>",
-		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
-		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
-	})
-	_, err := prepare.Prepare(t.Context(), open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
-	var tag *prepare.TagError
-	require.ErrorAs(t, err, &tag)
-	require.Equal(t, "{{a}}", tag.Text)
-	require.Equal(t, 1, tag.Page)
-	require.ErrorIs(t, err, pagetext.ErrReplacedText)
-}
-
 // TestPrepareEnds: a context that is over ends it.
 func TestPrepareEnds(t *testing.T) {
 	t.Parallel()
@@ -176,38 +153,4 @@ func TestPrepareEnds(t *testing.T) {
 	b := active()
 	_, err := prepare.Prepare(ctx, open(t, b), sha256.Sum256(b), prepare.Options{Tags: prepare.TagsDetect})
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// rendersAlike requires that two renderers show each page of two revisions alike.
-func rendersAlike(t *testing.T, before, after []byte) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, b := range map[string][]byte{"before": before, "after": after} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".pdf"), b, 0o600))
-	}
-	out, err := exec.CommandContext(t.Context(), "qpdf", "--check", filepath.Join(dir, "after.pdf")).CombinedOutput()
-	require.NoError(t, err, string(out))
-	for name, command := range map[string][]string{
-		"poppler": {"pdftoppm", "-q", "-r", "50", "IN.pdf", "OUT"}, "mupdf": {"mutool", "draw", "-q", "-r", "50", "-o", "OUT-%d.ppm", "IN.pdf"},
-	} {
-		pictures := make(map[string][][]byte)
-		for _, file := range []string{"before", "after"} {
-			var args []string
-			for _, a := range command {
-				a = string(bytes.ReplaceAll([]byte(a), []byte("IN"), []byte(filepath.Join(dir, file))))
-				args = append(args, string(bytes.ReplaceAll([]byte(a), []byte("OUT"), []byte(filepath.Join(dir, name+"-"+file)))))
-			}
-			out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
-			require.NoError(t, err, string(out))
-			pages, err := filepath.Glob(filepath.Join(dir, name+"-"+file+"-*.ppm"))
-			require.NoError(t, err)
-			require.NotEmpty(t, pages)
-			for _, p := range pages {
-				b, err := os.ReadFile(p)
-				require.NoError(t, err)
-				pictures[file] = append(pictures[file], b)
-			}
-		}
-		require.Equal(t, pictures["before"], pictures["after"], name)
-	}
 }

@@ -40,9 +40,9 @@ type mark struct {
 	hidden bool
 }
 
-// run interprets one content stream.
-func (w *walk) run(b []byte, form pdf.Ref, resources pdf.Value, g state, level int) error {
-	s := &interpreter{walk: w, scanner: scanner{b: b}, form: form, resources: dict(w.r.f, resources), g: g, level: level}
+// run interprets one content stream, of a use in Page.Uses.
+func (w *walk) run(b []byte, use int, resources pdf.Value, g state, level int) error {
+	s := &interpreter{walk: w, scanner: scanner{b: b}, form: w.page.Uses[use].Form, use: use, resources: dict(w.r.f, resources), g: g, level: level}
 	s.kinds = make(map[string]pdf.Dict)
 	s.tm, s.tlm = matrix{1, 0, 0, 1}, matrix{1, 0, 0, 1}
 	marks := len(w.marks)
@@ -109,6 +109,7 @@ type interpreter struct {
 	scanner
 
 	form      pdf.Ref
+	use       int
 	resources pdf.Dict
 	kinds     map[string]pdf.Dict // of resources, by category
 	g         state
@@ -287,56 +288,4 @@ func (s *interpreter) beginMark() {
 	if len(s.marks) < maxSaved {
 		s.marks = append(s.marks, m)
 	}
-}
-
-// paint paints an XObject (8.8).
-func (s *interpreter) paint() error {
-	ref, ok := s.resource("XObject", 0).Ref()
-	if !ok || s.off > 0 || s.active[ref] {
-		return nil
-	}
-	o, err := s.r.f.Object(ref)
-	if err != nil || !o.IsStream() {
-		return err
-	}
-	d, err := o.Value.Dict()
-	if err != nil {
-		return nil //nolint:nilerr // readers show nothing
-	}
-	if oc, ok := d.Get("OC").Ref(); ok && s.r.hidden[oc] {
-		return nil
-	}
-	if d.Get("Subtype").IsName("Image") {
-		s.page.Images++
-		return nil
-	}
-	if !d.Get("Subtype").IsName("Form") {
-		return nil
-	}
-	if s.level >= maxForms || s.forms >= maxOperators/100 {
-		return fmt.Errorf("%w: too many forms in forms", ErrLimit)
-	}
-	b, err := s.r.f.StreamData(o)
-	if err != nil {
-		return err
-	}
-	s.forms++
-	if s.left -= len(b); s.left < 0 {
-		return fmt.Errorf("%w: too much content", ErrLimit)
-	}
-	g := s.g
-	if a := array(s.r.f, d.Get("Matrix")); len(a) == 6 {
-		var m matrix
-		for i := range m {
-			m[i], _ = num(s.r.f, a[i])
-		}
-		g.ctm = m.times(g.ctm)
-	}
-	s.active[ref] = true
-	defer delete(s.active, ref)
-	resources := d.Get("Resources")
-	if resources.IsNull() { // as old files have it
-		resources = s.resources.Value()
-	}
-	return s.run(b, ref, resources, g, s.level+1)
 }

@@ -2,7 +2,8 @@
 // its Unicode, its box, and where it stands in the content.
 //
 // It follows text operators, fonts, form XObjects, inherited resources, layers,
-// rotation and crop box; the appearances of annotations are not read. Section numbers refer to ISO 32000-2:2020. What is read is
+// rotation, crop box, and the appearances of annotations, but not of widgets, which belong to a form. Section
+// numbers refer to ISO 32000-2:2020. What is read is
 // bounded: operators, nesting, glyphs, and the entries of fonts and CMaps. All
 // boxes are in points from the top left corner of the page as it is shown, y
 // pointing down, as in the HTTP interface.
@@ -48,6 +49,8 @@ func (b Box) Union(c Box) Box {
 type Position struct {
 	// Form is the form XObject whose content it is, zero for the page's own.
 	Form pdf.Ref
+	// Use is the painting of that form: an index into Page.Uses, 0 for the page's own content.
+	Use int
 	// Start and End delimit the string operand in the decoded content. The streams
 	// of a page are joined with a line feed between two.
 	Start, End int
@@ -56,6 +59,16 @@ type Position struct {
 	// Advance is how far the code moves on, in thousandths of the font's size, as
 	// numbers in the operand of TJ are, but without their minus.
 	Advance float64
+}
+
+// Use is one painting of a form XObject, by Do or as the appearance of an annotation.
+type Use struct {
+	Form   pdf.Ref
+	Parent int // the use whose content paints it
+	// At is where the name stands in the decoded content that paints it, -1 for an appearance.
+	At int
+	// Annotation is whose appearance it is; zero if the annotation is no object of its own.
+	Annotation pdf.Ref
 }
 
 // Glyph is what one character code of a text operator shows.
@@ -87,6 +100,11 @@ type Page struct {
 	// Images counts the images that are shown: a page with images and without glyphs
 	// is a scanned one.
 	Images int
+	// Uses are the forms that were painted, those within others behind them; the first stands for the page itself.
+	Uses []Use
+	// Undrawn are the texts of annotations that are shown, but have no appearance (12.5.6.6): each program draws
+	// them in its own way.
+	Undrawn []string
 
 	lines    []line
 	laid     bool

@@ -86,15 +86,18 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
 	}
-	out := &Page{Index: p.Index, Glyphs: make([]Glyph, 0, r.glyphs)}
+	out := &Page{Index: p.Index, Glyphs: make([]Glyph, 0, r.glyphs), Uses: make([]Use, 1)}
 	out.Width, out.Height = g.Size()
 	data, err := r.Content(p)
 	if err != nil {
 		return nil, err
 	}
 	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool)}
-	if err := w.run(data, pdf.Ref{}, p.Resources, newState(toShown(g)), 0); err != nil {
+	if err := w.run(data, 0, p.Resources, newState(toShown(g)), 0); err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
+	}
+	if err := w.annotations(p, newState(toShown(g))); err != nil {
+		return nil, fmt.Errorf("page %d: annotations: %w", p.Index+1, err)
 	}
 	r.glyphs = len(out.Glyphs)
 	return out, nil

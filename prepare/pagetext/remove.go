@@ -13,24 +13,34 @@ import (
 )
 
 // ErrReplacedText says that glyphs cannot be removed, since a property list that
-// stands elsewhere gives their text (14.9.4).
+// cannot be written into the content gives their text (14.9.4).
 var ErrReplacedText = errors.New("pagetext: the text is also given in a property list")
 
 // ErrNoSuchText says that a position is none of the content.
 var ErrNoSuchText = errors.New("pagetext: no text stands at the position")
 
-// Remove returns content without the glyphs at positions in it; of which form
-// they are is not looked at. The advance of every glyph stays, so that nothing
-// else moves, and an ActualText that gives their text goes with them. All else
-// is copied as it stands.
-func Remove(content []byte, glyphs []Position) ([]byte, error) {
-	r := remover{in: content, codes: make(map[int]map[int]Position)}
-	for _, g := range glyphs {
+// Removal is what Remove does to content.
+type Removal struct {
+	// Glyphs are those that leave, by their positions in the content; of which form they are is not looked at.
+	Glyphs []Position
+	// Forms are the new names of XObjects that are painted, by where the names stand.
+	Forms map[int]string
+	// Properties returns the property list that the content's resources have by a name (14.6.2), nil if there is none.
+	Properties func(name string) pdf.Dict
+}
+
+// Remove returns content without glyphs. The advance of every glyph stays, so that
+// nothing else moves, and an ActualText that gives their text goes with them: a property list that
+// holds one is written into the content, without it. All else is copied as it stands.
+func Remove(content []byte, what Removal) ([]byte, error) {
+	r := remover{in: content, what: what, codes: make(map[int]map[int]Position)}
+	for _, g := range what.Glyphs {
 		if r.codes[g.Start] == nil {
 			r.codes[g.Start] = make(map[int]Position)
 		}
 		r.codes[g.Start][g.Code] = g
 	}
+	painted := 0
 	s := scanner{b: content}
 	for {
 		op, ok := s.next()
@@ -40,10 +50,19 @@ func Remove(content []byte, glyphs []Position) ([]byte, error) {
 		switch op {
 		case "Tj", "'", "\"", "TJ":
 			r.show(op, s.operands, s.i)
+		case "Do":
+			if len(s.operands) == 0 {
+				continue
+			}
+			o := s.operands[0]
+			if name, ok := what.Forms[o.start]; ok {
+				r.edits = append(r.edits, edit{o.start, o.start + len(o.value), pdf.AppendName(nil, name)})
+				painted++
+			}
 		case "BMC":
 			r.marks = append(r.marks, replaced{start: -1})
 		case "BDC":
-			r.marks = append(r.marks, replacedBy(s.operands))
+			r.marks = append(r.marks, r.replacedBy(s.operands))
 		case "EMC":
 			if n := len(r.marks); n > 0 {
 				r.endMark(r.marks[n-1])
@@ -57,7 +76,7 @@ func Remove(content []byte, glyphs []Position) ([]byte, error) {
 	switch {
 	case r.err != nil:
 		return nil, r.err
-	case len(r.codes) > 0:
+	case len(r.codes) > 0, painted != len(what.Forms):
 		return nil, ErrNoSuchText
 	}
 	return r.result(), nil
@@ -66,6 +85,7 @@ func Remove(content []byte, glyphs []Position) ([]byte, error) {
 // remover collects what is written in place of parts of the content.
 type remover struct {
 	in    []byte
+	what  Removal
 	codes map[int]map[int]Position // by the start of the string and the code in it
 	edits []edit
 	marks []replaced
@@ -79,24 +99,40 @@ type edit struct {
 
 // replaced is marked content whose properties may give its text.
 type replaced struct {
-	start, end int // of the properties in the content; -1 if they give none
-	named      bool
-	removed    bool // glyphs in it
+	start, end int      // of the properties in the content; -1 if they give none
+	properties pdf.Dict // without the texts
+	removed    bool     // glyphs in it
+	fixed      bool     // the properties cannot be written into the content
 }
 
-func replacedBy(operands []operand) replaced {
+func (r *remover) replacedBy(operands []operand) replaced {
+	none := replaced{start: -1}
 	if len(operands) != 2 {
-		return replaced{start: -1}
+		return none
 	}
 	o := operands[1]
-	if !o.value.IsDict() {
-		return replaced{start: o.start, end: o.start + len(o.value), named: true}
+	var d pdf.Dict
+	if name, ok := o.value.Name(); ok {
+		if r.what.Properties == nil {
+			return replaced{start: o.start, fixed: true}
+		}
+		d = r.what.Properties(name)
+	} else {
+		var err error
+		if d, err = o.value.Dict(); err != nil {
+			return none
+		}
 	}
-	d, err := o.value.Dict()
-	if err != nil || d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
-		return replaced{start: -1}
+	if d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
+		return none
 	}
-	return replaced{start: o.start, end: o.start + len(o.value)}
+	d = d.Clone()
+	for _, key := range []string{"ActualText", "Alt", "E"} {
+		d.Delete(key)
+	}
+	m := replaced{start: o.start, end: o.start + len(o.value), properties: d}
+	m.fixed = d.Value().References(func(pdf.Ref) error { return ErrReplacedText }) != nil // content holds no references (7.8.2)
+	return m
 }
 
 func (r *remover) endMark(m replaced) {
@@ -108,18 +144,10 @@ func (r *remover) endMark(m replaced) {
 	}
 	switch {
 	case m.start < 0:
-	case m.named:
+	case m.fixed:
 		r.err = ErrReplacedText
 	default:
-		d, err := pdf.Value(r.in[m.start:m.end]).Dict()
-		if err != nil {
-			r.err = err
-			return
-		}
-		for _, key := range []string{"ActualText", "Alt", "E"} {
-			d.Delete(key)
-		}
-		r.edits = append(r.edits, edit{m.start, m.end, d.Value()})
+		r.edits = append(r.edits, edit{m.start, m.end, m.properties.Value()})
 	}
 }
 

@@ -52,7 +52,7 @@ func TestRemove(t *testing.T) {
 			t.Parallel()
 			before := read(t, build("", c.content, composite))[0]
 			glyphs, removed := positions(t, before, c.text)
-			content, err := pagetext.Remove([]byte(c.content), glyphs)
+			content, err := pagetext.Remove([]byte(c.content), pagetext.Removal{Glyphs: glyphs})
 			require.NoError(t, err)
 			b := build("", string(content), composite)
 			after := read(t, b)[0]
@@ -84,10 +84,10 @@ func TestRemoveRefuses(t *testing.T) {
 	content := "BT /F1 12 Tf 72 700 Td /Span /P1 BDC (xx) Tj EMC ET"
 	p := read(t, build("", content, map[int]string{20: "<</ActualText<FEFF00530069>>>"}))[0]
 	glyphs, _ := positions(t, p, "Si")
-	_, err := pagetext.Remove([]byte(content), glyphs)
+	_, err := pagetext.Remove([]byte(content), pagetext.Removal{Glyphs: glyphs})
 	require.ErrorIs(t, err, pagetext.ErrReplacedText)
 	for _, at := range []pagetext.Position{{Start: 3, End: 9, Length: 1}, {Start: 39, End: 43, Code: 7, Length: 1}} {
-		_, err := pagetext.Remove([]byte(content), []pagetext.Position{at})
+		_, err := pagetext.Remove([]byte(content), pagetext.Removal{Glyphs: []pagetext.Position{at}})
 		require.ErrorIs(t, err, pagetext.ErrNoSuchText)
 	}
 }
@@ -96,7 +96,7 @@ func TestRemoveRefuses(t *testing.T) {
 func TestRemoveNothing(t *testing.T) {
 	t.Parallel()
 	content := []byte("BT (a) Tj [(b)] TJ ET BI ID EI")
-	out, err := pagetext.Remove(content, nil)
+	out, err := pagetext.Remove(content, pagetext.Removal{})
 	require.NoError(t, err)
 	require.Equal(t, content, out)
 }

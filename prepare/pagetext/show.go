@@ -66,7 +66,7 @@ func (s *interpreter) show(o operand) error {
 			if len(s.page.Glyphs) >= maxGlyphs {
 				return fmt.Errorf("%w: too many characters", ErrLimit)
 			}
-			at := Position{Form: s.form, Start: o.start, End: o.start + len(o.value), Code: i, Length: n}
+			at := Position{Form: s.form, Use: s.use, Start: o.start, End: o.start + len(o.value), Code: i, Length: n}
 			if s.g.size != 0 {
 				at.Advance = step / s.g.size * 1000
 			}

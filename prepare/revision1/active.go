@@ -10,6 +10,12 @@ import (
 // its opening out of the catalog (7.7.2).
 func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	touched := false
+	if v, ok := w.changed[root]; ok {
+		var err error
+		if d, err = v.Dict(); err != nil {
+			return err
+		}
+	}
 	if w.plan.Form && d.Get("AcroForm") != nil {
 		d.Delete("AcroForm")
 		touched = true
@@ -153,6 +159,9 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 		}
 		if kind := actionKind(d); kind != "" {
 			c.w.count(kind, c.page, 1)
+			if kind != JavaScriptRemoved {
+				c.w.detail(kind, c.page, c.w.target(d))
+			}
 			c.touched = true
 			return pdf.Value("null"), nil
 		}
@@ -184,6 +193,9 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	for _, e := range d {
 		if e.Key == "AA" && !e.Value.IsNull() { // additional actions (12.6.3)
 			c.w.count(ActionsRemoved, c.page, 1)
+			for _, name := range c.w.events(d) {
+				c.w.detail(ActionsRemoved, c.page, name)
+			}
 			touched = true
 			continue
 		}

@@ -32,21 +32,30 @@ type Plan struct {
 	Active bool `json:"activeContent,omitempty"`
 	// Form takes out the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
-	// Cuts are glyphs that content streams lose, of pages first, then of forms.
+	// Cuts are glyphs that content streams lose: of pages first, in their order, then of clones, then of forms.
 	Cuts []Cut `json:"cuts,omitempty"`
-	// Texts are the numbers of structure elements that lose their replacement texts (14.9).
+	// Texts are the numbers of structure elements and property lists that lose their replacement texts
+	// (14.9), and of annotations that lose their Contents and rich text.
 	Texts []int `json:"texts,omitempty"`
+	// Inline are such dictionaries within other objects: the object's number, and which of its
+	// dictionaries it is, outer ones first; 0 is the object itself.
+	Inline [][2]int `json:"inline,omitempty"`
 }
 
 // Cut is what the content of a page, or of a form XObject, loses.
 type Cut struct {
 	Page int `json:"page,omitempty"` // from 1
 	Form int `json:"form,omitempty"` // number of the object, where Page is 0
-	Tags int `json:"tags,omitempty"` // how many tags the page loses, those in forms included
+	// Clone is the number, from 1, of a copy of the form, where only some of its uses lose something.
+	Clone int `json:"clone,omitempty"`
+	Tags  int `json:"tags,omitempty"` // how many tags the page loses, those in forms included
 	// Codes are runs of character codes: where their string begins in the decoded
 	// content, where in the string they begin, how many bytes they are, and how far
 	// they move on, in thousandths of the font's size.
 	Codes [][4]float64 `json:"codes,omitempty"`
+	// Uses are the operators Do that paint a clone instead of its form: where their operand
+	// begins in the decoded content, and the clone.
+	Uses [][2]int `json:"uses,omitempty"`
 }
 
 // Change is something that a revision takes out, in numbers.
@@ -82,7 +91,7 @@ var ErrPlan = errors.New("prepare: the plan does not fit the document")
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
-		pageOf: make(map[pdf.Ref]int), counts: make(map[Change]int),
+		pageOf: make(map[pdf.Ref]int), counts: make(map[Change]int), details: make(map[Change][]string), clones: make(map[int]pdf.Ref),
 	}
 	catalog, root, err := f.Catalog()
 	if err != nil {
@@ -102,7 +111,7 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	if err := w.out.DefineUndefined(mentioned); err != nil {
 		return nil, nil, err
 	}
-	for _, step := range []func() error{w.pages, w.forms, w.texts, func() error { return w.catalog(catalog.Clone(), root) }, w.active} {
+	for _, step := range []func() error{w.texts, w.numberClones, w.pages, w.forms, func() error { return w.catalog(catalog.Clone(), root) }, w.active} {
 		if err := step(); err != nil {
 			return nil, nil, err
 		}
@@ -137,24 +146,10 @@ type writer struct {
 	changed map[pdf.Ref]pdf.Value
 	streams map[pdf.Ref][]byte // by the streams' references
 	pageOf  map[pdf.Ref]int    // of pages, annotations and their actions
-	counts  map[Change]int     // with a Count of 0
-	done    int                // cuts of pages
-}
-
-func (w *writer) count(kind string, page, n int) {
-	if n > 0 {
-		w.counts[Change{Kind: kind, Page: page}] += n
-	}
-}
-
-func (w *writer) changes() []Change {
-	out := make([]Change, 0, len(w.counts))
-	for c, n := range w.counts {
-		c.Count = n
-		out = append(out, c)
-	}
-	slices.SortFunc(out, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Page, b.Page)) })
-	return out
+	counts  map[Change]int     // without Count and Detail
+	details map[Change][]string
+	clones  map[int]pdf.Ref
+	done    int // cuts of pages
 }
 
 // putStream writes a stream as it is, uncompressed.
@@ -173,31 +168,32 @@ func (w *writer) putStream(ref pdf.Ref, dict pdf.Value, data []byte) {
 	w.out.End()
 }
 
-// cut applies the cuts of one content stream.
-func (c Cut) apply(content []byte) ([]byte, error) {
-	glyphs := make([]pagetext.Position, 0, len(c.Codes))
-	for _, n := range c.Codes {
-		glyphs = append(glyphs, pagetext.Position{Start: int(n[0]), Code: int(n[1]), Length: int(n[2]), Advance: n[3]})
-	}
-	return pagetext.Remove(content, glyphs)
-}
-
 // pages takes out of pages what the plan says, and notes where annotations are.
 func (w *writer) pages() error {
 	reader := pagetext.NewReader(w.f)
 	_, err := w.f.Walk(func(p *pdf.Page) error {
 		d, page, touched := p.Dict.Clone(), p.Index+1, false
+		if v, ok := w.changed[p.Ref]; ok {
+			var err error
+			if d, err = v.Dict(); err != nil {
+				return err
+			}
+		}
 		w.pageOf[p.Ref] = page
 		if cuts := w.plan.Cuts[w.done:]; len(cuts) > 0 && cuts[0].Page == page {
 			w.done++
 			w.count(TagsRemoved, page, cuts[0].Tags)
-			if len(cuts[0].Codes) > 0 {
+			if len(cuts[0].Codes)+len(cuts[0].Uses) > 0 {
 				content, err := reader.Content(p)
 				if err != nil {
 					return err
 				}
-				if content, err = cuts[0].apply(content); err != nil {
+				content, resources, err := w.apply(cuts[0], content, p.Resources)
+				if err != nil {
 					return fmt.Errorf("page %d: %w", page, err)
+				}
+				if resources != nil {
+					d.Set("Resources", resources)
 				}
 				ref := w.out.Reserve()
 				w.streams[ref] = content
@@ -227,8 +223,7 @@ func (w *writer) pages() error {
 // annotations notes which annotations are on a page, with their actions, and
 // returns those that are no widgets, and how many are.
 func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets int, err error) {
-	v, err = w.f.Resolve(v)
-	if err != nil || !v.IsArray() {
+	if v, err = w.resolve(v); err != nil || !v.IsArray() {
 		return nil, 0, err
 	}
 	list, err := v.Array()
@@ -274,53 +269,17 @@ func (w *writer) note(ref pdf.Ref, page int) {
 
 // dict returns the dictionary that v is or refers to, nil if it is none.
 func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
-	v, err := w.f.Resolve(v)
+	v, err := w.resolve(v)
 	if err != nil || !v.IsDict() {
 		return nil, err
 	}
 	return v.Dict()
 }
 
-// forms takes glyphs out of form XObjects.
-func (w *writer) forms() error {
-	for _, c := range w.plan.Cuts[w.done:] {
-		ref := pdf.Ref{Num: c.Form}
-		o, err := w.f.Object(ref)
-		if err != nil {
-			return err
-		}
-		if c.Page != 0 || !o.IsStream() || w.streams[ref] != nil {
-			return fmt.Errorf("%w: cut of page %d, object %d", ErrPlan, c.Page, c.Form)
-		}
-		content, err := w.f.StreamData(o)
-		if err != nil {
-			return fmt.Errorf("form %d: %w", c.Form, err)
-		}
-		if content, err = c.apply(content); err != nil {
-			return fmt.Errorf("form %d: %w", c.Form, err)
-		}
-		w.streams[ref], w.changed[ref] = content, bytes.Clone(o.Value)
+// resolve returns what v is or refers to, as it is written anew.
+func (w *writer) resolve(v pdf.Value) (pdf.Value, error) {
+	if ref, ok := v.Ref(); ok && w.changed[ref] != nil {
+		return w.changed[ref], nil
 	}
-	return nil
-}
-
-// texts takes replacement texts out of structure elements.
-func (w *writer) texts() error {
-	for _, num := range w.plan.Texts {
-		ref := pdf.Ref{Num: num}
-		o, err := w.f.Object(ref)
-		if err != nil {
-			return err
-		}
-		d, err := o.Value.Dict()
-		if err != nil || o.IsStream() {
-			return fmt.Errorf("%w: object %d", ErrPlan, num)
-		}
-		d = d.Clone()
-		for _, key := range []string{"ActualText", "Alt", "E"} {
-			d.Delete(key)
-		}
-		w.changed[ref] = bytes.Clone(d.Value())
-	}
-	return nil
+	return w.f.Resolve(v)
 }

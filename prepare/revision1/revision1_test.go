@@ -68,6 +68,22 @@ func full() revision1.Plan {
 	}}
 }
 
+// uses is a plan whose forms and texts differ from use to use: page 1 paints a clone of the form.
+func uses() revision1.Plan {
+	return revision1.Plan{Inline: [][2]int{{8, 1}}, Cuts: []revision1.Cut{
+		{Page: 1, Tags: 1, Uses: [][2]int{{59, 1}}},
+		{Form: 6, Clone: 1, Codes: [][4]float64{{14, 0, 2, 668}}},
+	}}
+}
+
+// objectsWithUses are those of objects with a page that paints the form, and an annotation within which one has texts.
+func objectsWithUses() []string {
+	all := objects()
+	all[4] = stream("", "BT /F1 12 Tf (Sign {{a}} here) Tj 2 1 ({{b}}) \" ET q /X Do /X Do Q")
+	all[7] = "[<</Type/Annot/Subtype/FreeText/Contents({{a}})/RC(b)/Rect[1 1 9 9]>><</S/P/Alt({{a}})>>]"
+	return all
+}
+
 // vector is a revision that was written once and must never be written otherwise.
 type vector struct {
 	name string
@@ -81,6 +97,7 @@ func vectors() []vector {
 		{"table", file(false, objects()...), full(), "da97110eaef08c2e74ac728240722df1584bedae4e6fe5ffb2a5cd694f2debb3"},
 		{"stream", file(true, objects()...), full(), "501213ffa6b8b68a4a0676b9dcb8d258dac17cd3ae27b42074e4a3191262bd2e"},
 		{"active content alone", file(false, objects()...), revision1.Plan{Active: true}, "fcfd5b083ec50717e0ce252ce7bdfe39aaa898d3add4746be1ea4815c3144c85"},
+		{"clones and inline texts", file(false, objectsWithUses()...), uses(), "1cecd8ed4d6771726a10af472b14e220c8dcd2683b48fdc20e45b724e6501cbf"},
 		{"form alone", file(true, objects()...), revision1.Plan{Form: true}, "92d26ae6a9bad63e44121cbfd84415a58e017a1e4df724e6253094721d719917"},
 	}
 }
@@ -134,6 +151,13 @@ func TestPlansThatDoNotFit(t *testing.T) {
 		"a form twice":                {Cuts: []revision1.Cut{{Form: 6, Codes: [][4]float64{{14, 0, 2, 1}}}, {Form: 6, Codes: [][4]float64{{14, 0, 2, 1}}}}},
 		"no structure element":        {Texts: []int{5}},
 		"an object that is not there": {Texts: []int{90}},
+		"no such dictionary":          {Inline: [][2]int{{8, 9}}},
+		"before the first dictionary": {Inline: [][2]int{{8, -1}}},
+		"no such clone":               {Cuts: []revision1.Cut{{Page: 1, Uses: [][2]int{{59, 1}}}}},
+		"a clone of a page":           {Cuts: []revision1.Cut{{Page: 1, Clone: 1}}},
+		"clones out of order":         {Cuts: []revision1.Cut{{Form: 6, Clone: 2}}},
+		"a clone in itself":           {Cuts: []revision1.Cut{{Form: 6, Clone: 1, Uses: [][2]int{{0, 1}}}}},
+		"no form is painted there":    {Cuts: []revision1.Cut{{Page: 1, Uses: [][2]int{{3, 1}}}, {Form: 6, Clone: 1}}},
 	} {
 		got, _, err := write(t, b, plan)
 		require.Error(t, err, name)

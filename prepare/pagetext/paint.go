@@ -1,0 +1,181 @@
+package pagetext
+
+import (
+	"fmt"
+	"math"
+
+	"countersign/seal/pdf"
+)
+
+// paint paints an XObject (8.8).
+func (s *interpreter) paint() error {
+	ref, ok := s.resource("XObject", 0).Ref()
+	if !ok || s.off > 0 {
+		return nil
+	}
+	return s.paintForm(ref, Use{Form: ref, Parent: s.use, At: s.operands[0].start}, s.g, s.resources, s.level+1)
+}
+
+// paintForm paints a form XObject; of an image it takes note. inherited are the resources of a
+// form that has none of its own, as old files have it.
+func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, level int) error {
+	if w.active[ref] {
+		return nil
+	}
+	o, err := w.r.f.Object(ref)
+	if err != nil || !o.IsStream() {
+		return err
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return nil //nolint:nilerr // readers show nothing
+	}
+	if oc, ok := d.Get("OC").Ref(); ok && w.r.hidden[oc] {
+		return nil
+	}
+	if d.Get("Subtype").IsName("Image") {
+		w.page.Images++
+		return nil
+	}
+	if !d.Get("Subtype").IsName("Form") && use.At >= 0 {
+		return nil
+	}
+	if level > maxForms || w.forms >= maxOperators/100 {
+		return fmt.Errorf("%w: too many forms in forms", ErrLimit)
+	}
+	b, err := w.r.f.StreamData(o)
+	if err != nil {
+		return err
+	}
+	w.forms++
+	if w.left -= len(b); w.left < 0 {
+		return fmt.Errorf("%w: too much content", ErrLimit)
+	}
+	g.ctm = formMatrix(w.r.f, d).times(g.ctm)
+	w.active[ref] = true
+	defer delete(w.active, ref)
+	resources := d.Get("Resources")
+	if resources.IsNull() {
+		resources = inherited.Value()
+	}
+	w.page.Uses = append(w.page.Uses, use)
+	return w.run(b, len(w.page.Uses)-1, resources, g, level)
+}
+
+// formMatrix returns a form's Matrix (8.10.2).
+func formMatrix(f *pdf.File, d pdf.Dict) matrix {
+	m := matrix{1, 0, 0, 1}
+	if a := array(f, d.Get("Matrix")); len(a) == 6 {
+		for i := range m {
+			m[i], _ = num(f, a[i])
+		}
+	}
+	return m
+}
+
+// flags of annotations that are not shown (table 167).
+const (
+	annotHidden = 1 << 1
+	annotNoView = 1 << 5
+)
+
+// annotations paints the appearances of a page's annotations (12.5.5), but for those of a form's widgets.
+func (w *walk) annotations(p *pdf.Page, g state) error {
+	for _, v := range array(w.r.f, p.Dict.Get("Annots")) {
+		d := dict(w.r.f, v)
+		switch kind, _ := d.Get("Subtype").Name(); kind {
+		case "", "Widget", "Popup":
+			continue
+		}
+		if flags, _ := num(w.r.f, d.Get("F")); int(flags)&(annotHidden|annotNoView) != 0 {
+			continue
+		}
+		if oc, ok := d.Get("OC").Ref(); ok && w.r.hidden[oc] {
+			continue
+		}
+		ref, ok := w.appearance(d)
+		if !ok {
+			if d.Get("Subtype").IsName("FreeText") {
+				w.undrawn(d)
+			}
+			continue
+		}
+		place, ok := w.appearancePlace(ref, d.Get("Rect"))
+		if !ok {
+			continue
+		}
+		use := Use{Form: ref, At: -1}
+		use.Annotation, _ = v.Ref()
+		at := g
+		at.ctm = place.times(g.ctm)
+		if err := w.paintForm(ref, use, at, nil, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxUndrawn = 4096 // bytes
+
+// undrawn takes note of the text of an annotation without an appearance.
+func (w *walk) undrawn(d pdf.Dict) {
+	v, err := w.r.f.Resolve(d.Get("Contents"))
+	if err != nil {
+		return
+	}
+	if b, ok := v.Bytes(); ok {
+		w.page.Undrawn = append(w.page.Undrawn, pdf.DecodeText(b[:min(len(b), maxUndrawn)]))
+	}
+}
+
+// appearance returns the form that shows an annotation, in the state that it has.
+func (w *walk) appearance(d pdf.Dict) (pdf.Ref, bool) {
+	look := dict(w.r.f, d.Get("AP")).Get("N")
+	if _, ok := stream(w.r.f, look); !ok {
+		state, _ := d.Get("AS").Name()
+		look = dict(w.r.f, look).Get(state)
+	}
+	return look.Ref()
+}
+
+// appearancePlace maps an appearance's bounding box, as its Matrix turns it, to the annotation's rectangle.
+func (w *walk) appearancePlace(ref pdf.Ref, rect pdf.Value) (matrix, bool) {
+	o, ok := stream(w.r.f, ref.Value())
+	if !ok {
+		return matrix{}, false
+	}
+	d, err := o.Value.Dict()
+	if err != nil {
+		return matrix{}, false
+	}
+	box, ok := corners(w.r.f, d.Get("BBox"), formMatrix(w.r.f, d))
+	if !ok {
+		return matrix{}, false
+	}
+	to, ok := corners(w.r.f, rect, matrix{1, 0, 0, 1})
+	if !ok {
+		return matrix{}, false
+	}
+	x, y := (to[2]-to[0])/(box[2]-box[0]), (to[3]-to[1])/(box[3]-box[1])
+	return matrix{x, 0, 0, y, to[0] - x*box[0], to[1] - y*box[1]}, true
+}
+
+// corners returns the smallest rectangle around a transformed one, which must not be empty.
+func corners(f *pdf.File, v pdf.Value, m matrix) (box [4]float64, ok bool) {
+	a := array(f, v)
+	if len(a) != 4 {
+		return box, false
+	}
+	var n [4]float64
+	for i := range n {
+		if n[i], ok = num(f, a[i]); !ok {
+			return box, false
+		}
+	}
+	box = [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, c := range [4][2]float64{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]}, {n[0], n[3]}} {
+		x, y := m.apply(c[0], c[1])
+		box = [4]float64{min(box[0], x), min(box[1], y), max(box[2], x), max(box[3], y)}
+	}
+	return box, box[2] > box[0] && box[3] > box[1]
+}

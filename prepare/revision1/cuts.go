@@ -1,0 +1,196 @@
+package revision1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"countersign/prepare/pagetext"
+	"countersign/seal/pdf"
+)
+
+// ErrNoResources says that a form is painted by another that has no resources of its own,
+// so that a clone of it cannot be named there.
+var ErrNoResources = errors.New("prepare: a form that paints another has no resources of its own")
+
+// numberClones gives every clone an object number.
+func (w *writer) numberClones() error {
+	for _, c := range w.plan.Cuts {
+		if c.Clone == 0 {
+			continue
+		}
+		if c.Page != 0 || c.Clone != len(w.clones)+1 {
+			return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
+		}
+		for _, use := range c.Uses {
+			if use[1] >= c.Clone { // it would paint itself
+				return fmt.Errorf("%w: clone %d", ErrPlan, c.Clone)
+			}
+		}
+		w.clones[c.Clone] = w.out.Reserve()
+	}
+	return nil
+}
+
+// apply makes the cut in content with its resources. It returns these with the names of
+// the clones that the content paints, nil if it paints none.
+func (w *writer) apply(c Cut, content []byte, v pdf.Value) (changed []byte, resources pdf.Value, err error) {
+	own, err := w.dict(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	what := pagetext.Removal{Glyphs: make([]pagetext.Position, 0, len(c.Codes)), Forms: make(map[int]string)}
+	for _, n := range c.Codes {
+		what.Glyphs = append(what.Glyphs, pagetext.Position{Start: int(n[0]), Code: int(n[1]), Length: int(n[2]), Advance: n[3]})
+	}
+	if own != nil {
+		lists, err := w.dict(own.Get("Properties"))
+		if err != nil {
+			return nil, nil, err
+		}
+		what.Properties = func(name string) pdf.Dict {
+			d, _ := w.dict(lists.Get(name)) // one that cannot be read replaces no text
+			return d
+		}
+	}
+	if len(c.Uses) > 0 {
+		if own == nil {
+			return nil, nil, ErrNoResources
+		}
+		forms, err := w.dict(own.Get("XObject"))
+		if err != nil {
+			return nil, nil, err
+		}
+		forms = forms.Clone()
+		for _, use := range c.Uses {
+			clone, ok := w.clones[use[1]]
+			if !ok {
+				return nil, nil, fmt.Errorf("%w: there is no clone %d", ErrPlan, use[1])
+			}
+			name := "Clone" + strconv.Itoa(use[1])
+			for v := forms.Get(name); v != nil && !bytes.Equal(v, clone.Value()); v = forms.Get(name) {
+				name += "_"
+			}
+			forms.Set(name, clone.Value())
+			what.Forms[use[0]] = name
+		}
+		own = own.Clone()
+		own.Set("XObject", forms.Value())
+		resources = bytes.Clone(own.Value())
+	}
+	changed, err = pagetext.Remove(content, what)
+	return changed, resources, err
+}
+
+// forms takes glyphs out of form XObjects, or out of clones of them.
+func (w *writer) forms() error {
+	for _, c := range w.plan.Cuts[w.done:] {
+		ref := pdf.Ref{Num: c.Form}
+		o, err := w.f.Object(ref)
+		if err != nil {
+			return err
+		}
+		if c.Clone != 0 {
+			ref = w.clones[c.Clone]
+		}
+		if c.Page != 0 || !o.IsStream() || w.streams[ref] != nil {
+			return fmt.Errorf("%w: cut of page %d, object %d", ErrPlan, c.Page, c.Form)
+		}
+		content, err := w.f.StreamData(o)
+		if err != nil {
+			return fmt.Errorf("form %d: %w", c.Form, err)
+		}
+		d, err := o.Value.Dict()
+		if err != nil {
+			return err
+		}
+		content, resources, err := w.apply(c, content, d.Get("Resources"))
+		if err != nil {
+			return fmt.Errorf("form %d: %w", c.Form, err)
+		}
+		v := o.Value
+		if resources != nil {
+			d = d.Clone()
+			d.Set("Resources", resources)
+			v = d.Value()
+		}
+		w.streams[ref], w.changed[ref] = content, bytes.Clone(v)
+	}
+	return nil
+}
+
+// texts takes replacement texts out of dictionaries.
+func (w *writer) texts() error {
+	places := slices.Clone(w.plan.Inline)
+	slices.Reverse(places) // inner ones first, so that the count of those before stays
+	for _, num := range w.plan.Texts {
+		places = append(places, [2]int{num, 0})
+	}
+	for _, place := range places {
+		ref := pdf.Ref{Num: place[0]}
+		o, err := w.f.Object(ref)
+		if err != nil {
+			return err
+		}
+		v := o.Value
+		if w.changed[ref] != nil {
+			v = w.changed[ref]
+		}
+		left := place[1]
+		out, err := withoutTexts(v, &left, 0)
+		if err != nil {
+			return err
+		}
+		if o.IsStream() || left >= 0 || place[1] < 0 {
+			return fmt.Errorf("%w: object %d", ErrPlan, place[0])
+		}
+		w.changed[ref] = bytes.Clone(out)
+	}
+	return nil
+}
+
+// withoutTexts takes the texts out of one of the dictionaries in v, outer ones first; left counts those before it, and is negative
+// behind it.
+func withoutTexts(v pdf.Value, left *int, depth int) (pdf.Value, error) {
+	switch {
+	case depth > pdf.MaxDepth:
+		return nil, pdf.ErrLimit
+	case *left < 0:
+	case v.IsDict():
+		d, err := v.Dict()
+		if err != nil {
+			return nil, err
+		}
+		if *left--; *left < 0 {
+			d = d.Clone()
+			for _, key := range []string{"ActualText", "Alt", "E"} {
+				d.Delete(key)
+			}
+			if d.Get("Subtype") != nil { // of an annotation
+				d.Delete("Contents")
+				d.Delete("RC")
+			}
+			return d.Value(), nil
+		}
+		for i := range d {
+			if d[i].Value, err = withoutTexts(d[i].Value, left, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return d.Value(), nil
+	case v.IsArray():
+		list, err := v.Array()
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if list[i], err = withoutTexts(list[i], left, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return pdf.JoinArray(list), nil
+	}
+	return v, nil
+}
