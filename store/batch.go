@@ -143,9 +143,6 @@ func (t *transaction) gorm() (*gorm.DB, error) {
 func (t *transaction) send() error {
 	statements := t.statements
 	t.batch = batch{}
-	if len(statements) == 0 {
-		return nil
-	}
 	t.begun = true
 	if t.postgres {
 		return t.conn.Raw(func(raw any) error {

@@ -105,7 +105,7 @@ func (s *Store) externalIDConflict(ctx context.Context, e *models.Envelope) erro
 func isExternalIDConflict(err error) bool {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
-		return refused.Code == "23505" && refused.ConstraintName == "envelopes_external_id"
+		return refused.ConstraintName == "envelopes_external_id"
 	}
 	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: envelopes.app_id, envelopes.tenant_id, envelopes.external_id")
 }

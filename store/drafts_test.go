@@ -210,8 +210,11 @@ func TestListsByChange(t *testing.T) {
 			if filter.Size == 0 {
 				filter.Size = 9
 			}
-			found, _, err := s.Envelopes(ctx, filter)
+			found, total, err := s.Envelopes(ctx, filter)
 			require.NoError(t, err)
+			if filter.After == nil && filter.Page == 1 && len(found) < filter.Size {
+				assert.EqualValues(t, len(found), total, "%+v", filter)
+			}
 			for _, e := range found {
 				out = append(out, slices.IndexFunc(made, func(m *models.Envelope) bool { return m.ID == e.ID }))
 			}
@@ -238,6 +241,10 @@ func TestListsByChange(t *testing.T) {
 			"text":                     {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
 			"no such text":             {store.EnvelopeFilter{Text: "of%the"}, nil},
 			"no such external id":      {store.EnvelopeFilter{ExternalID: "x"}, nil},
+			"not given up":             {store.EnvelopeFilter{Undelivered: true}, nil},
+			"made later":               {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
+			"made earlier":             {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
+			"changed later":            {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},
 		} {
 			assert.Equal(t, c.want, list(c.filter), name)
 		}

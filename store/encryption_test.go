@@ -229,14 +229,7 @@ func dumpTables(t *testing.T, kind, url string) string {
 	t.Helper()
 	ctx, db := t.Context(), openRaw(t, kind, url)
 	var out bytes.Buffer
-	tables := "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-	if kind == "sqlite" {
-		tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-	}
-	var names []string
-	eachRow(ctx, t, db, tables, func(row []any) { names = append(names, fmt.Sprint(row[0])) })
-	require.Greater(t, len(names), 20)
-	for _, name := range names {
+	for _, name := range tableNames(t, kind, db) {
 		eachRow(ctx, t, db, "SELECT * FROM "+name, func(row []any) {
 			for _, v := range row {
 				if b, ok := v.([]byte); ok {
@@ -256,6 +249,17 @@ func dumpTables(t *testing.T, kind, url string) string {
 		out.Write(file)
 	}
 	return strings.ToLower(out.String())
+}
+
+func tableNames(t *testing.T, kind string, db *sql.DB) (names []string) {
+	t.Helper()
+	tables := "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+	if kind == "sqlite" {
+		tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+	}
+	eachRow(t.Context(), t, db, tables, func(row []any) { names = append(names, fmt.Sprint(row[0])) })
+	require.Greater(t, len(names), 20)
+	return names
 }
 
 func eachRow(ctx context.Context, t *testing.T, db *sql.DB, query string, fn func([]any)) {
@@ -362,6 +366,8 @@ func TestReplacedMasterKey(t *testing.T) {
 			assert.Equal(t, sc.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
 			later := newFixture(t, both, clock)
 			e := later.sent(1, nil)
+			other, err := former.SaveContact(ctx, models.Contact{AppID: later.app.ID, Name: "Ada", Email: "ada@other.example", Phone: sc.contact.Phone}, false)
+			require.NoError(t, err)
 
 			n, err := both.Rewrap(ctx)
 			require.NoError(t, err)
@@ -371,6 +377,9 @@ func TestReplacedMasterKey(t *testing.T) {
 			assert.Zero(t, n, "once is enough")
 			after := openStore(t, url, masterKeys(t, 2), clock)
 			sc.check(after)
+			again, err = after.SaveContact(ctx, models.Contact{AppID: later.app.ID, Name: "Renamed", Email: other.Email}, true)
+			require.NoError(t, err)
+			assert.Equal(t, []any{other.ID, other.Phone}, []any{again.ID, again.Phone}, "it is found by the new key alone")
 			got, err := after.Envelope(ctx, later.app.ID, e.ID)
 			require.NoError(t, err)
 			assert.Equal(t, e.Signers[0].Email, got.Signers[0].Email)

@@ -190,22 +190,24 @@ func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse,
 // markKeyCommitted runs inside every transaction that changes something. One whose
 // request was taken over by a repeat is undone.
 func (s *Store) markKeyCommitted(t *transaction) error {
-	row := idempotencyKey{Committed: true}
-	columns := []column{{"committed", &row.Committed}}
+	var response *StoredResponse
 	if s.execution.respond != nil && t.result != nil {
-		response, err := s.execution.respond(t.result)
-		if err != nil {
+		var err error
+		if response, err = s.execution.respond(t.result); err != nil {
 			return err
 		}
-		if response != nil && s.execution.key != uuid.Nil {
-			if err := s.encryptResponse(&row, *response); err != nil {
-				return err
-			}
-			columns = append(columns, column{"status", &row.Status}, column{"header", &row.Header}, column{"body", &row.Body})
+	}
+	if s.execution.key == uuid.Nil {
+		return nil
+	}
+	row := idempotencyKey{Committed: true}
+	columns := []column{{"committed", &row.Committed}}
+	if response != nil {
+		if err := s.encryptResponse(&row, *response); err != nil {
+			return err
 		}
+		columns = append(columns, column{"status", &row.Status}, column{"header", &row.Header}, column{"body", &row.Body})
 	}
-	if s.execution.key != uuid.Nil {
-		t.update("idempotency_keys", []column{{"id", &s.execution.key}}, columns)
-	}
+	t.update("idempotency_keys", []column{{"id", &s.execution.key}}, columns)
 	return nil
 }

@@ -113,9 +113,8 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 }
 
 // rewrapTable encrypts anew what is stale in the table of T, page by page along its
-// key, a UUID. rekey, which may be nil, gives a decrypted row its hash; it reports
-// false if it removed the row.
-func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *T) (bool, error)) func(context.Context) error {
+// key, a UUID. rekey, which may be nil, gives a decrypted row its hash, or removes the row.
+func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *T) error) func(context.Context) error {
 	page := func(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
 			var rows []*T
@@ -142,13 +141,13 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 	return func(ctx context.Context) error { return eachPage(ctx, total, page) }
 }
 
-func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (bool, error)) error {
+func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) error) error {
 	if err := decrypt(s, row); err != nil {
 		return err
 	}
 	columns := encryptedRowOf(row).names()
 	if rekey != nil {
-		if kept, err := rekey(tx, row); err != nil || !kept {
+		if err := rekey(tx, row); err != nil {
 			return err
 		}
 		columns = append(columns, "email_key")
@@ -157,23 +156,23 @@ func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) (b
 	return tx.Model(row).Select(columns).Updates(row).Error
 }
 
-func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) (bool, error) {
+func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
 	if u.DisabledAt == nil {
 		u.EmailKey = s.userKeys(u.Email)[0]
 	}
-	return true, nil
+	return nil
 }
 
 // rehashContact removes a contact whose address has another under the newest key:
 // processes that knew different keys made both at the same moment.
-func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) (bool, error) {
+func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	var others int64
 	err := tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID).Count(&others).Error
 	if err != nil || others == 0 {
-		return err == nil, err
+		return err
 	}
-	return false, tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
+	return tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
 }
 
 // savedKey is the key of a saved signature.

@@ -80,7 +80,7 @@ func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Dura
 		return nil, err
 	}
 	if acting && now.Sub(row.SeenAt) >= seenEvery {
-		if err := db.Model(&models.ConsoleSession{}).Where("id = ? AND seen_at < ?", id, now).Update("seen_at", now).Error; err != nil {
+		if err := db.Model(&models.ConsoleSession{}).Where("id = ?", id).Update("seen_at", now).Error; err != nil {
 			return nil, fmt.Errorf("keep console session: %w", err)
 		}
 	}

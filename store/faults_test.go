@@ -1,0 +1,255 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// breakTable makes a kind of statement fail for every row of a table, until mend is called.
+func breakTable(ctx context.Context, t *testing.T, db *sql.DB, kind, statement, table string) (mend func()) {
+	t.Helper()
+	exec := func(query string) {
+		t.Helper()
+		_, err := db.ExecContext(ctx, query)
+		require.NoError(t, err, query)
+	}
+	if kind == "sqlite" {
+		exec("CREATE TRIGGER broken BEFORE " + statement + " ON " + table + " BEGIN SELECT RAISE(ABORT, 'broken on purpose'); END")
+		return func() { exec("DROP TRIGGER broken") }
+	}
+	exec("CREATE OR REPLACE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken on purpose'; END $$")
+	exec("CREATE TRIGGER broken BEFORE " + statement + " ON " + table + " FOR EACH ROW EXECUTE FUNCTION broken()")
+	return func() { exec("DROP TRIGGER broken ON " + table) }
+}
+
+// contents are all rows of all tables, but for the numbers that a database counts by itself.
+func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
+	t.Helper()
+	for _, name := range tableNames(t, kind, db) {
+		if name == "sqlite_sequence" {
+			continue
+		}
+		eachRow(t.Context(), t, db, "SELECT * FROM "+name, func(row []any) { out = append(out, fmt.Sprintf("%s %q", name, row)) })
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestAStatementThatFails fails its call, which leaves the database as it was.
+func TestAStatementThatFails(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, clock := t.Context(), testkit.NewClock()
+			s := testkit.Store(t, kind, clock.Now)
+			f := newFixture(t, s, clock)
+			app := f.app.ID
+			_, ada, bob := newUsers(t, s)
+			p, failing := newEndpoint(f), newEndpoint(f)
+			e, draft := f.sent(1, nil), f.prepared()
+			expired := store.IdempotentRequest{Scope: "s", Key: "expired", Fingerprint: []byte("f")}
+			claimed, _, err := s.ClaimKey(ctx, expired, time.Minute)
+			require.NoError(t, err)
+			clock.Add(2 * time.Minute)
+
+			pending, failed, tried := p.ping(), failing.ping(), failing.ping()
+			failing.attempt(failed, 500, models.DeliveryOutcome{Last: true})
+			contact, err := s.SaveContact(ctx, models.Contact{AppID: app, Name: "A", Email: "a@example.com"}, false)
+			require.NoError(t, err)
+			session := must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour))
+			secret, recovery := confirmFactor(t, s, clock, ada)
+			enrolled := must(s.EnrolFactor(ctx, bob))
+			session = must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour))
+			require.NoError(t, must2(s.AddSecret(ctx, app, time.Hour)))
+			secrets := must(s.ClientSecrets(ctx, app))
+			require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
+			window := clock.Now()
+			_, _, err = s.ReserveQuota(ctx, "k", window, time.Minute, 1, 9)
+			require.NoError(t, err)
+			settings := models.Settings{AppID: app, TenantID: "t"}
+			require.NoError(t, s.SaveSettings(ctx, settings))
+			require.NotEmpty(t, must(s.Keys(ctx, models.KeyTokens)))
+			row := must(s.ClaimOutbox(ctx, 1, time.Nanosecond))[0]
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+				e.Attached = []*models.Attachment{{ID: newID(), EnvelopeID: e.ID, FieldID: e.Fields[0].ID, SignerID: e.Signers[0].ID, Name: "a.png", BlobKey: "a", CreatedAt: clock.Now()}}
+				return e.Invited(f.act(), e.Signers[0].ID, false, "")
+			}))
+			attachment := must(s.Attachments(ctx, e.ID))[0]
+			clock.Add(2 * time.Minute)
+
+			url, name, off := "https://moved.example.com", "Another", false
+			role := models.RoleViewer
+			attempt := func() error {
+				return must2(s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: tried, At: clock.Now(), Status: 502, Error: "bad"}, models.DeliveryOutcome{WebhookID: failing.hook.ID, Gone: true}))
+			}
+			void := func() error {
+				return change(ctx, f, draft.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
+			}
+			ping := func() error { return must2(s.PingWebhook(ctx, app, p.hook.ID)) }
+			resend := func() error { return must2(s.Resend(ctx, app, failed)) }
+			resendAll := func() error { return must2(s.ResendSince(ctx, app, failing.hook.ID, time.Time{})) }
+			deleteHook := func() error { return s.DeleteWebhook(ctx, app, p.hook.ID) }
+			patch := func() error {
+				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: &off, Secret: &name}))
+			}
+			pause := func() error { return must2(s.SetWebhookActive(ctx, app, p.hook.ID, false)) }
+			password := func() error { return s.SetPassword(ctx, ada, "another horse battery", uuid.Nil) }
+			removeFactor := func() error { return s.RemoveFactor(ctx, ada.ID, uuid.Nil) }
+			confirm := func() error {
+				return must2(s.ConfirmFactor(ctx, bob.ID, codeAt(t, enrolled.Text, clock.Now()), uuid.Nil))
+			}
+			compact := func() error { return must2(s.CompactCounts(ctx)) }
+			events := func() error { return must2(s.Events(ctx, store.EventQuery{App: app, Limit: 9})) }
+			rotate := func() error { return must2(s.RotateKey(ctx, models.KeyTokens)) }
+			deleteExpired := func() error {
+				const over = -time.Minute
+				_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: newID().String(), Fingerprint: []byte("f")}, over)
+				require.NoError(t, err)
+				require.NoError(t, must2(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over)))
+				_, _, err = s.ReserveQuota(ctx, "old", clock.Now().Add(-time.Hour), time.Minute, 1, 9)
+				require.NoError(t, err)
+				require.NoError(t, must2(f.draft(models.EnvelopeInput{})))
+				return s.DeleteExpired(ctx)
+			}
+			for _, c := range []struct {
+				name, statement, table string
+				call                   func() error
+			}{
+				{"add a secret", "UPDATE", "client_secrets", func() error { return must2(s.AddSecret(ctx, app, time.Minute)) }},
+				{"add a secret", "INSERT", "client_secrets", func() error { return must2(s.AddSecret(ctx, app, time.Minute)) }},
+				{"end a secret", "UPDATE", "client_secrets", func() error { return s.EndClientSecret(ctx, app, secrets[1].ID) }},
+				{"create an app", "INSERT", "apps", func() error { _, _, err := s.CreateApp(ctx, "B", models.PlanFree, nil); return err }},
+				{"create an app", "INSERT", "client_secrets", func() error { _, _, err := s.CreateApp(ctx, "B", models.PlanFree, nil); return err }},
+				{"change an app", "UPDATE", "apps", func() error { return must2(s.UpdateApp(ctx, app, store.AppChange{Name: &name})) }},
+				{"make a contact", "INSERT", "contacts", func() error {
+					return must2(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "b@example.com"}, false))
+				}},
+				{"change a contact", "UPDATE", "contacts", func() error {
+					return must2(s.SaveContact(ctx, models.Contact{AppID: app, Name: "B", Email: "a@example.com"}, true))
+				}},
+				{"delete a contact", "DELETE", "contacts", func() error { return s.DeleteContact(ctx, app, contact.ID) }},
+				{"make a user", "INSERT", "console_users", func() error {
+					return must2(s.CreateUser(ctx, app, "new@example.com", "New", "correct horse new", models.RoleViewer))
+				}},
+				{"change a user", "UPDATE", "console_users", func() error {
+					return must2(s.UpdateUser(ctx, ada.AppID, ada.ID, store.UserChange{Name: &name, Role: &role}))
+				}},
+				{"disable a user", "UPDATE", "console_users", func() error { return s.DisableUser(ctx, ada.AppID, ada.ID) }},
+				{"set a password", "UPDATE", "console_users", password},
+				{"set a password", "DELETE", "console_sessions", password},
+				{"sign in", "INSERT", "console_sessions", func() error { return must2(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)) }},
+				{"be seen", "UPDATE", "console_sessions", func() error { return must2(s.ConsoleSession(ctx, session.ID, time.Hour, true)) }},
+				{"end a session", "DELETE", "console_sessions", func() error { return s.EndConsoleSession(ctx, ada.ID, session.ID) }},
+				{"end sessions", "DELETE", "console_sessions", func() error { return s.EndConsoleSessions(ctx, ada.ID, uuid.Nil) }},
+				{"end all sessions", "DELETE", "console_sessions", func() error { return s.EndAllConsoleSessions(ctx) }},
+				{"enrol a factor", "UPDATE", "console_factors", func() error { return must2(s.EnrolFactor(ctx, bob)) }},
+				{"confirm a factor", "UPDATE", "console_factors", confirm},
+				{"confirm a factor", "INSERT", "console_recovery_codes", confirm},
+				{"use a code", "UPDATE", "console_factors", func() error { return s.ConsumeCode(ctx, ada.ID, codeAt(t, secret, clock.Now())) }},
+				{"use a recovery code", "DELETE", "console_recovery_codes", func() error { return s.ConsumeCode(ctx, ada.ID, recovery[0]) }},
+				{"renew recovery codes", "DELETE", "console_recovery_codes", func() error { return must2(s.RenewRecoveryCodes(ctx, ada.ID)) }},
+				{"renew recovery codes", "INSERT", "console_recovery_codes", func() error { return must2(s.RenewRecoveryCodes(ctx, ada.ID)) }},
+				{"remove a factor", "DELETE", "console_recovery_codes", removeFactor},
+				{"remove a factor", "DELETE", "console_factors", removeFactor},
+				{"remove a factor", "DELETE", "console_sessions", removeFactor},
+				{"make an endpoint", "INSERT", "webhooks", func() error { return must2(s.CreateWebhook(ctx, app, url, models.WebhookEvents, "")) }},
+				{"change an endpoint", "UPDATE", "webhooks", func() error {
+					return must2(s.UpdateWebhook(ctx, app, p.hook.ID, models.WebhookChange{URL: &url}))
+				}},
+				{"rotate a secret", "UPDATE", "webhooks", func() error { return must2(s.RotateSecret(ctx, app, p.hook.ID, "", time.Hour)) }},
+				{"patch an endpoint", "UPDATE", "webhooks", patch},
+				{"patch an endpoint", "UPDATE", "webhook_deliveries", patch},
+				{"pause an endpoint", "UPDATE", "webhooks", pause},
+				{"pause an endpoint", "UPDATE", "webhook_deliveries", pause},
+				{"delete an endpoint", "DELETE", "webhooks", deleteHook},
+				{"delete an endpoint", "UPDATE", "webhook_deliveries", deleteHook},
+				{"ping", "INSERT", "webhook_events", ping},
+				{"ping", "INSERT", "webhook_deliveries", ping},
+				{"ping", "INSERT", "outbox", ping},
+				{"resend", "UPDATE", "webhook_deliveries", resend},
+				{"resend", "INSERT", "outbox", resend},
+				{"resend all", "UPDATE", "webhook_deliveries", resendAll},
+				{"resend all", "INSERT", "outbox", resendAll},
+				{"record an attempt", "UPDATE", "webhook_deliveries", attempt},
+				{"record an attempt", "INSERT", "delivery_attempts", attempt},
+				{"record an attempt", "UPDATE", "webhooks", attempt},
+				{"abandon a delivery", "UPDATE", "webhook_deliveries", func() error { return s.AbandonDelivery(ctx, pending) }},
+				{"claim a key", "INSERT", "idempotency_keys", func() error {
+					_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: "another", Fingerprint: []byte("f")}, time.Hour)
+					return err
+				}},
+				{"claim an expired key", "UPDATE", "idempotency_keys", func() error { _, _, err := s.ClaimKey(ctx, expired, time.Hour); return err }},
+				{"store a response", "UPDATE", "idempotency_keys", func() error { return s.StoreResponse(ctx, claimed, store.StoredResponse{Status: 200}) }},
+				{"release a key", "DELETE", "idempotency_keys", func() error { return s.ReleaseKey(ctx, claimed, true) }},
+				{"work under a key", "UPDATE", "idempotency_keys", func() error {
+					return must2(s.ForKey(claimed, nil).UpdateApp(ctx, app, store.AppChange{Name: &name}))
+				}},
+				{"begin a mail", "INSERT", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "n", EnvelopeID: e.ID})) }},
+				{"begin a mail again", "UPDATE", "mails", func() error { return must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID})) }},
+				{"send a mail", "UPDATE", "mails", func() error { return s.MailSent(ctx, "m") }},
+				{"give a mail up", "UPDATE", "mails", func() error { return s.MailFailed(ctx, "m", "refused") }},
+				{"take from a window", "UPDATE", "rate_windows", func() error {
+					_, _, err := s.ReserveQuota(ctx, "k", window, time.Minute, 1, 9)
+					return err
+				}},
+				{"take from a new window", "INSERT", "rate_windows", func() error {
+					_, _, err := s.ReserveQuota(ctx, "l", clock.Now(), time.Minute, 1, 9)
+					return err
+				}},
+				{"remember a caller", "INSERT", "rate_windows", func() error { return s.RememberCaller(ctx, "c", clock.Now()) }},
+				{"save settings", "UPDATE", "tenant_settings", func() error { return s.SaveSettings(ctx, settings) }},
+				{"change settings", "UPDATE", "tenant_settings", func() error { return s.ChangeSettings(ctx, settings, []string{"replyTo"}) }},
+				{"rotate a key", "INSERT", "signing_keys", rotate},
+				{"rotate a key", "UPDATE", "signing_keys", rotate},
+				{"add an anchor", "INSERT", "audit_anchors", func() error { return s.AddAnchor(ctx, store.Anchor{Number: 1, Token: []byte("t")}) }},
+				{"claim rows", "UPDATE", "outbox", func() error { return must2(s.ClaimOutbox(ctx, 9, time.Minute)) }},
+				{"finish a row", "DELETE", "outbox", func() error { return s.FinishOutbox(ctx, row.Seq) }},
+				{"put a row off", "UPDATE", "outbox", func() error { return s.RetryOutbox(ctx, row.Seq, time.Minute) }},
+				{"requeue a row", "INSERT", "outbox", func() error {
+					return s.Requeue(ctx, []models.OutboxRow{{ID: newID(), Key: newID(), Kind: models.OutboxStart}})
+				}},
+				{"remove an attachment", "DELETE", "attachments", func() error { return must2(s.RemoveAttachment(ctx, attachment.ID)) }},
+				{"purge attachments", "UPDATE", "attachments", func() error { return s.PurgeAttachments(ctx, e.ID, clock.Now()) }},
+				{"change an envelope", "UPDATE", "envelopes", void},
+				{"change an envelope", "INSERT", "audit_events", void},
+				{"change an envelope", "INSERT", "envelope_count_changes", void},
+				{"change an envelope", "INSERT", "webhook_events", void},
+				{"compact counts", "DELETE", "envelope_count_changes", compact},
+				{"compact counts", "INSERT", "envelope_counts", compact},
+				{"number events", "INSERT", "event_feeds", events},
+				{"number events", "UPDATE", "webhook_events", events},
+				{"number events", "UPDATE", "event_feeds", events},
+				{"delete what ran out", "DELETE", "idempotency_keys", deleteExpired},
+				{"delete what ran out", "DELETE", "rate_windows", deleteExpired},
+				{"delete what ran out", "DELETE", "console_sessions", deleteExpired},
+				{"delete what ran out", "DELETE", "envelope_count_changes", deleteExpired},
+			} {
+				what := fmt.Sprintf("%s without %s of %s", c.name, c.statement, c.table)
+				db, err := s.DB()
+				require.NoError(t, err)
+				before := contents(t, kind, db)
+				mend := breakTable(ctx, t, db, kind, c.statement, c.table)
+				err = c.call()
+				mend()
+				require.ErrorContains(t, err, "broken on purpose", what)
+				assert.False(t, models.IsRefusal(err), "%s: %v", what, err)
+				if c.name != "delete what ran out" { // which is done table by table
+					assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
+				}
+			}
+		})
+	}
+}
