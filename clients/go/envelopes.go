@@ -143,6 +143,16 @@ func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadAD
 	return res.Body, nil
 }
 
+// DownloadAll opens a ZIP file with all sealed documents of an envelope. The caller
+// closes it.
+func (c *Client) DownloadAll(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
+	res, err := c.API.DownloadAllSealedFiles(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
 // ListOptions say which envelopes are listed.
 type ListOptions struct {
 	TenantID string

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,14 +38,51 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, res.StatusCode, "%s", answer)
 	}
+	if signer.AuthMethod == api.AuthMethodEmailOtp {
+		post("/otp/request", map[string]any{})
+		post("/otp/verify", map[string]any{"code": mailedCode(t, s, signer.Email)})
+	}
 	post("/consent", map[string]any{})
 	var fields []map[string]any
 	for _, f := range sent.Fields {
-		if f.SignerID == signer.ID {
+		switch {
+		case f.SignerID != signer.ID:
+		case f.Type == api.FieldTypeText:
+			fields = append(fields, map[string]any{"fieldId": f.ID, "textValue": "London"})
+		case f.Type == api.FieldTypeDate:
+			fields = append(fields, map[string]any{"fieldId": f.ID, "textValue": "2026-11-22"})
+		default:
 			fields = append(fields, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())})
 		}
 	}
 	post("/sign", map[string]any{"fields": fields})
+}
+
+var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
+
+// mailedCode waits for a one-time code in the inbox.
+func mailedCode(t *testing.T, s *service, to string) string {
+	t.Helper()
+	code := ""
+	require.Eventually(t, func() bool {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)
+		require.NoError(t, err)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		require.NoError(t, err)
+		defer func() { _ = res.Body.Close() }()
+		var mails []struct {
+			Text  string
+			Links []string
+		}
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&mails))
+		for _, m := range mails {
+			if len(m.Links) == 0 && code == "" {
+				code = sixDigits.FindString(m.Text)
+			}
+		}
+		return code != ""
+	}, time.Minute, 50*time.Millisecond)
+	return code
 }
 
 // request is an envelope for one signer who needs no code.

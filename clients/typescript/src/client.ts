@@ -100,9 +100,12 @@ export class Countersign {
 
   /** The first document of an envelope, as it was uploaded or sealed. */
   async download(id: string, kind: "original" | "sealed" = "sealed", options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    const res = await this.send("get", "/v1/envelopes/{id}/document", { ...options, path: { id }, query: { kind } }, { Accept: "application/pdf" });
-    if (!res.body) throw new CountersignError("the answer has no body", res.status, "unexpected_response");
-    return res.body;
+    return opened(await this.send("get", "/v1/envelopes/{id}/document", { ...options, path: { id }, query: { kind } }, { Accept: "application/pdf" }));
+  }
+
+  /** A ZIP file with all sealed documents of an envelope. */
+  async downloadAll(id: string, options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return opened(await this.send("get", "/v1/envelopes/{id}/documents.zip", { ...options, path: { id } }, { Accept: "application/zip" }));
   }
 
   /** The envelopes of a tenant, newest first. A page is read when its turn comes. */
@@ -183,4 +186,9 @@ export class Countersign {
       await sleep(wait, options?.signal);
     }
   }
+}
+
+function opened(res: Response): ReadableStream<Uint8Array> {
+  if (!res.body) throw new CountersignError("the answer has no body", res.status, "unexpected_response");
+  return res.body;
 }

@@ -1,0 +1,259 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recipe is a task of docs/cookbook.md.
+type recipe struct {
+	number  int
+	title   string
+	given   string            // what there is before, by its name in fixtures
+	code    map[string]string // by language: sh, go, ts
+	printed string            // by all of them; … is any word
+}
+
+var (
+	heading = regexp.MustCompile(`^## (?:(\d+)\. )?(.+)$`)
+	given   = regexp.MustCompile(`^<!-- given: (\w+) -->$`)
+)
+
+// readCookbook gives the tasks of the page, the first of which, number 0, is what
+// all others begin with.
+func readCookbook(t *testing.T, path string) []*recipe {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var all []*recipe
+	language := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		m, g := heading.FindStringSubmatch(line), given.FindStringSubmatch(line)
+		switch fence, isFence := strings.CutPrefix(line, "```"); {
+		case isFence && language == "":
+			require.NotEmpty(t, fence, "%s: a block without a language", path)
+			language = fence
+		case isFence:
+			language = ""
+		case language == "text":
+			all[len(all)-1].printed += line + "\n"
+		case language != "":
+			all[len(all)-1].code[language] += line + "\n"
+		case m != nil:
+			number, _ := strconv.Atoi(m[1]) // 0 without
+			require.Equal(t, len(all), number, "%s is out of order", line)
+			all = append(all, &recipe{number: number, title: m[2], code: map[string]string{}})
+		case g != nil:
+			all[len(all)-1].given = g[1]
+		}
+	}
+	for _, r := range all {
+		require.Len(t, r.code, 3, "%s: one example in each of sh, go and ts", r.title)
+		require.True(t, r.number == 0 || r.printed != "", "%s: what is printed is missing", r.title)
+	}
+	return all
+}
+
+// matches is the expression that what a task prints has to match.
+func (r *recipe) matches() *regexp.Regexp {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.printed), "…", `\S+`) + "$")
+}
+
+// TestCookbook runs every example of docs/cookbook.md, and compares what it prints
+// with the page.
+func TestCookbook(t *testing.T) {
+	t.Parallel()
+	all := readCookbook(t, "../../docs/cookbook.md")
+	require.Greater(t, len(all), 20)
+	programs := map[string][]string{"sh": shellRecipes(t, all), "go": goRecipes(t, all), "ts": typeScriptRecipes(t, all)}
+	f := newFixtures(t)
+	for _, r := range all[1:] { //nolint:paralleltest // some read all events of the app
+		for _, language := range []string{"sh", "go", "ts"} {
+			t.Run(fmt.Sprintf("%d %s", r.number, language), func(t *testing.T) {
+				require.Contains(t, f.makers, r.given)
+				state := f.makers[r.given](t, language)
+				cmd := exec.CommandContext(t.Context(), programs[language][0], append(programs[language][1:], strconv.Itoa(r.number))...)
+				cmd.Dir = f.dir(t, state.files)
+				cmd.Env = append(f.s.env(), state.env...)
+				out := runRecipe(t, cmd, r.matches(), state)
+				require.Regexp(t, r.matches(), out)
+			})
+		}
+	}
+}
+
+// output is what a program prints, while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+// String is what was printed so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// runRecipe runs an example to its end; one that runs until it is stopped, until
+// it has printed all that is expected.
+func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) string {
+	t.Helper()
+	var out, said output
+	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }() // with what it started
+	if state.meanwhile != nil {
+		state.meanwhile(t)
+	}
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			require.NoError(t, err, "%s%s", out.String(), said.String())
+			return out.String()
+		case <-deadline:
+			require.FailNow(t, "it did not end", "%s%s", out.String(), said.String())
+		case <-tick.C:
+			if state.meanwhile != nil && want.MatchString(out.String()) {
+				return out.String()
+			}
+		}
+	}
+}
+
+func shellRecipes(t *testing.T, all []*recipe) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, r := range all[1:] {
+		script := "set -euo pipefail\n" + all[0].code["sh"] + r.code["sh"]
+		require.NoError(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(r.number)), []byte(script), 0o600))
+	}
+	return []string{"bash", "-c", `exec bash "` + dir + `/$0"`}
+}
+
+// goModule is a folder with a module that uses the client library, as its README
+// tells.
+func goModule(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	library, err := filepath.Abs("../../clients/go")
+	require.NoError(t, err)
+	mod, err := os.ReadFile(filepath.Join(library, "go.mod"))
+	require.NoError(t, err)
+	sum, err := os.ReadFile(filepath.Join(library, "go.sum"))
+	require.NoError(t, err)
+	text := strings.Replace(string(mod), "module countersign/clients/go", "module example", 1)
+	text += "\nrequire countersign/clients/go v0.0.0\n\nreplace countersign/clients/go => " + library + "\n"
+	for name, content := range map[string]string{"go.mod": text, "go.sum": string(sum), "main.go": program} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	return dir
+}
+
+func buildGo(t *testing.T, program string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", "example", ".")
+	cmd.Dir = goModule(t, program)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return filepath.Join(cmd.Dir, "example")
+}
+
+func goRecipes(t *testing.T, all []*recipe) []string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("package main\n\nimport (\n")
+	for _, name := range []string{"context", "encoding/json", "errors", "fmt", "io", "net/http", "os", "strings", "time", "github.com/google/uuid", "countersign/clients/go/api"} {
+		fmt.Fprintf(&b, "\t%q\n", name)
+	}
+	b.WriteString("\tcountersign \"countersign/clients/go\"\n)\n")
+	for _, r := range all[1:] {
+		fmt.Fprintf(&b, "\nfunc task%d(ctx context.Context, id uuid.UUID) error {\n%s_ = c\n%s\nreturn nil\n}\n", r.number, all[0].code["go"], r.code["go"])
+	}
+	b.WriteString("\nvar tasks = map[string]func(context.Context, uuid.UUID) error{\n")
+	for _, r := range all[1:] {
+		fmt.Fprintf(&b, "\t\"%d\": task%d,\n", r.number, r.number)
+	}
+	b.WriteString("}\n\nfunc main() {\n\tid, _ := uuid.Parse(os.Getenv(\"ID\"))\n\tif err := tasks[os.Args[1]](context.Background(), id); err != nil {\n\t\tfmt.Fprintln(os.Stderr, err)\n\t\tos.Exit(1)\n\t}\n}\n")
+	return []string{buildGo(t, b.String())}
+}
+
+// nodePackage is a folder in which Node finds the client library and its types.
+func nodePackage(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	library, err := filepath.Abs("../../clients/typescript")
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(library, "dist/index.js"), `run "make clients" first`)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "node_modules/@countersign"), 0o700))
+	require.NoError(t, os.Symlink(library, filepath.Join(dir, "node_modules/@countersign/client")))
+	require.NoError(t, os.Symlink(filepath.Join(library, "node_modules/@types"), filepath.Join(dir, "node_modules/@types")))
+	return dir
+}
+
+func typeScriptRecipes(t *testing.T, all []*recipe) []string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { Countersign, CountersignError, expressHandler, type Schemas } from "@countersign/client";
+` + all[0].code["ts"] + `const id = env.ID ?? "";
+const tasks: Record<string, () => Promise<void>> = {
+`)
+	for _, r := range all[1:] {
+		fmt.Fprintf(&b, "%d: async () => {\n%s},\n", r.number, r.code["ts"])
+	}
+	b.WriteString("};\nawait tasks[process.argv[2]!]!();\n")
+	dir := nodePackage(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tasks.mts"), []byte(b.String()), 0o600))
+	compiler, err := filepath.Abs("../../clients/typescript/node_modules/.bin/tsc")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), compiler, "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022",
+		"--module", "nodenext", "--types", "node", "--skipLibCheck", "tasks.mts")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return []string{"node", filepath.Join(dir, "tasks.mjs")}
+}
+
+// fixture is what there is before an example runs.
+type fixture struct {
+	env       []string
+	files     map[string][]byte
+	meanwhile func(t *testing.T) // done while the example runs, which then is stopped when it has printed all
+}
+
+func contextFor(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

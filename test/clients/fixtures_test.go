@@ -1,0 +1,217 @@
+package clients_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// fixtures make what examples of the cookbook begin with.
+type fixtures struct {
+	s         *service
+	c         *countersign.Client
+	pdf       []byte
+	completed uuid.UUID
+	makers    map[string]func(t *testing.T, language string) fixture
+}
+
+const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+func newFixtures(t *testing.T) *fixtures {
+	t.Helper()
+	pdf, err := os.ReadFile("../../docs/contract.pdf")
+	require.NoError(t, err)
+	f := &fixtures{s: start(t, "COUNTERSIGN_RATE_LIMIT=100000"), pdf: pdf}
+	f.c = f.s.client(t)
+	f.makers = map[string]func(*testing.T, string) fixture{
+		"":          func(*testing.T, string) fixture { return fixture{} },
+		"draft":     func(t *testing.T, _ string) fixture { return withID(f.draft(t).ID) },
+		"sent":      func(t *testing.T, _ string) fixture { return withID(f.sent(t).ID) },
+		"completed": func(t *testing.T, _ string) fixture { return withID(f.completedEnvelope(t)) },
+		"finder":    f.finder,
+		"webhook":   func(t *testing.T, _ string) fixture { return withID(f.register(t, "http://127.0.0.1:9").ID) },
+		"delivery":  f.delivery,
+		"events":    f.events,
+		"stream":    f.stream,
+	}
+	return f
+}
+
+func withID(id uuid.UUID) fixture { return fixture{env: []string{"ID=" + id.String()}} }
+
+// dir is the folder that an example runs in.
+func (f *fixtures) dir(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "contract.pdf"), f.pdf, 0o600))
+	for name, b := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	return dir
+}
+
+func (f *fixtures) draft(t *testing.T) *countersign.Envelope {
+	t.Helper()
+	none, subject := api.SignerRequestAuthMethodNone, "Service agreement"
+	town := countersign.NewField("text", "0", 1, 68, 580, 120, 20)
+	town.Name = countersign.Ptr("town")
+	e, err := f.c.Create(contextFor(t), countersign.EnvelopeRequest{
+		TenantID: "acme", Subject: &subject,
+		Signers: []countersign.SignerRequest{{Name: "Ada Lovelace", Email: "ada@example.com", AuthMethod: &none}},
+		Fields:  &[]countersign.FieldRequest{countersign.NewField("signature", "0", 1, 68, 505, 180, 48), town},
+	})
+	require.NoError(t, err)
+	_, err = f.c.Upload(contextFor(t), e.ID, bytes.NewReader(f.pdf))
+	require.NoError(t, err)
+	return e
+}
+
+func (f *fixtures) sent(t *testing.T) *countersign.Envelope {
+	t.Helper()
+	e, err := f.c.Send(contextFor(t), f.draft(t).ID, "")
+	require.NoError(t, err)
+	return e
+}
+
+// completedEnvelope is one for all examples that only read it.
+func (f *fixtures) completedEnvelope(t *testing.T) uuid.UUID {
+	t.Helper()
+	if f.completed == uuid.Nil {
+		e := f.sent(t)
+		sign(t, f.s, e)
+		_, err := f.c.WaitUntilCompleted(contextFor(t), e.ID)
+		require.NoError(t, err)
+		f.completed = e.ID
+	}
+	return f.completed
+}
+
+// finder are three drafts for one person, made once.
+func (f *fixtures) finder(t *testing.T, _ string) fixture {
+	t.Helper()
+	for e, err := range f.c.Envelopes(contextFor(t), countersign.ListOptions{TenantID: "acme"}) {
+		require.NoError(t, err)
+		if e.Subject != nil && *e.Subject == "First" {
+			return fixture{}
+		}
+	}
+	for _, subject := range []string{"First", "Second", "Third"} {
+		_, err := f.c.Create(contextFor(t), countersign.EnvelopeRequest{
+			TenantID: "acme", Subject: &subject, Signers: []countersign.SignerRequest{{Name: "Finder", Email: "finder@example.org"}},
+		})
+		require.NoError(t, err)
+	}
+	return fixture{}
+}
+
+func (f *fixtures) register(t *testing.T, url string) *api.Webhook {
+	t.Helper()
+	secret := webhookSecret
+	res, err := f.c.API.RegisterAWebhookWithResponse(contextFor(t), nil, api.WebhookRequest{URL: url, Secret: &secret, Events: []api.WebhookEventName{"envelope.voided"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = f.c.API.DeleteAWebhookWithResponse(contextFor(t), res.JSON201.ID) })
+	return res.JSON201
+}
+
+func (f *fixtures) void(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	_, err := f.c.Void(contextFor(t), id, "")
+	require.NoError(t, err)
+}
+
+// delivery is a delivery of the service: for the shell one that was saved, for the
+// others one that comes once they listen.
+func (f *fixtures) delivery(t *testing.T, language string) fixture {
+	t.Helper()
+	env := []string{"WEBHOOK_SECRET=" + webhookSecret}
+	if language != "sh" {
+		port := freePort(t)
+		return fixture{env: append(env, "PORT="+strconv.Itoa(port)), meanwhile: func(t *testing.T) {
+			t.Helper()
+			address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+			require.Eventually(t, func() bool {
+				conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+				return err == nil && conn.Close() == nil
+			}, time.Minute, 20*time.Millisecond)
+			f.register(t, "http://"+address+"/hooks")
+			f.void(t, f.sent(t).ID)
+		}}
+	}
+	type saved struct {
+		header http.Header
+		body   []byte
+	}
+	got := make(chan saved, 10)
+	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- saved{r.Header, body}
+	}))
+	defer hooks.Close()
+	f.register(t, hooks.URL)
+	f.void(t, f.sent(t).ID)
+	select {
+	case d := <-got:
+		for name, header := range map[string]string{"WEBHOOK_ID": "Webhook-Id", "WEBHOOK_TIMESTAMP": "Webhook-Timestamp", "WEBHOOK_SIGNATURE": "Webhook-Signature"} {
+			env = append(env, name+"="+d.header.Get(header))
+		}
+		return fixture{env: env, files: map[string][]byte{"body.json": d.body}}
+	case <-contextFor(t).Done():
+		require.FailNow(t, "nothing was delivered")
+		return fixture{}
+	}
+}
+
+// events are those of an envelope that is made, sent and voided after LAST.
+func (f *fixtures) events(t *testing.T, _ string) fixture {
+	t.Helper()
+	f.draft(t)
+	last := f.lastEvent(t)
+	f.void(t, f.sent(t).ID)
+	return fixture{env: []string{"LAST=" + last.String()}}
+}
+
+// stream is the same for an example that goes on for ever: the last event comes
+// while it reads.
+func (f *fixtures) stream(t *testing.T, _ string) fixture {
+	t.Helper()
+	f.draft(t)
+	last := f.lastEvent(t)
+	e := f.sent(t)
+	return fixture{env: []string{"LAST=" + last.String()}, meanwhile: func(t *testing.T) {
+		t.Helper()
+		f.void(t, e.ID)
+	}}
+}
+
+func (f *fixtures) lastEvent(t *testing.T) uuid.UUID {
+	t.Helper()
+	last := uuid.Nil
+	for e, err := range f.c.ReadEvents(contextFor(t), countersign.EventOptions{}) {
+		require.NoError(t, err)
+		last = e.ID
+	}
+	return last
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }() // nobody used it
+	address, ok := l.Addr().(*net.TCPAddr)
+	require.True(t, ok)
+	return address.Port
+}
