@@ -59,12 +59,16 @@ const (
 // cannot be subscribed to.
 const EventPing EventName = "ping"
 
+// EventBulkCompleted says that every row of a bulk send was sent or has failed. It
+// belongs to no envelope, and is in no audit trail.
+const EventBulkCompleted EventName = "bulk.completed"
+
 // WebhookEvents are the events an endpoint can subscribe to.
 var WebhookEvents = []EventName{
 	EventEnvelopeCreated, EventEnvelopeSent, EventEnvelopeCompleted, EventEnvelopeDeclined, EventEnvelopeVoided,
 	EventEnvelopeExpired, EventSignerViewed, EventSignerSigned, EventSignerDeclined, EventSignerOTPFailed,
 	EventInvitationFailed, EventReminderSent, EventSignerReplaced, EventSignerDelegated, EventCopySent, EventLinkIssued, EventEnvelopeUpdated,
-	EventDocumentStamped, EventDocumentPurged,
+	EventDocumentStamped, EventDocumentPurged, EventBulkCompleted,
 }
 
 // Detail is what an event adds to its name: ids, hashes, counts and reasons.

@@ -30,7 +30,7 @@ func TestListsAreWhole(t *testing.T) {
 		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
 		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
 		"invitation.failed", "reminder.sent", "signer.replaced", "signer.delegated", "copy.sent", "link.issued", "envelope.updated",
-		"document.timestamped", "document.purged",
+		"document.timestamped", "document.purged", "bulk.completed",
 	}, models.WebhookEvents)
 	open := map[models.Status]bool{models.StatusSent: true, models.StatusInProgress: true}
 	for _, s := range models.Statuses {

@@ -22,6 +22,7 @@ const (
 	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
 	OutboxCopies        OutboxKind = "copies"          // start the sending of sealed files to somebody who has lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
+	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
 )
 
 // OutboxRow is a fact that was not delivered to Temporal yet. Rows of one Key are
@@ -48,6 +49,8 @@ type OutboxRefs struct {
 	TenantID  string     `json:"tenantId,omitempty"`
 	SignerID  *uuid.UUID `json:"signerId,omitempty"`
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
+	// Bulk says that the envelope was sent by a bulk send.
+	Bulk bool `json:"bulk,omitempty"`
 	// Resend is the number of a delivery's resend; 0 for the first delivery.
 	Resend int `json:"resend,omitempty"`
 	// Restart says that the workflow is to run again although it has ended well before.
@@ -56,12 +59,15 @@ type OutboxRefs struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// FairnessKey names whose work the row is: the endpoint of a delivery, and the app
-// of everything else. Claims from the outbox and Temporal's task queues are shared
+// FairnessKey names whose work the row is: the endpoint of a delivery, an app's bulk
+// sends for the envelopes that they send, and the app for everything else. Claims from the outbox and Temporal's task queues are shared
 // equally between the keys, so that none waits for another's backlog.
 func (r OutboxRefs) FairnessKey() uuid.UUID {
 	if r.WebhookID != nil {
 		return *r.WebhookID
+	}
+	if r.Bulk {
+		return BulkFairnessKey(r.AppID)
 	}
 	return r.AppID
 }

@@ -72,8 +72,11 @@ type transaction struct {
 	conn     *sql.Conn
 	postgres bool
 	result   any // what it makes, for the response that is stored with it
-	begun    bool
-	ended    bool
+	// reservedIn is the usage period in which the envelope that is sent was reserved; "": in none.
+	reservedIn string
+	bulk       bool // the envelope is sent by a bulk send
+	begun      bool
+	ended      bool
 }
 
 // transact runs fn in one transaction, and commits if it returns nil. A request

@@ -84,22 +84,7 @@ func (s *Store) changeLoaded(t *transaction, e *models.Envelope, webhooks []*mod
 
 // Create stores a new envelope with all that it recorded.
 func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		var webhooks []*models.Webhook
-		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
-		taken := queueExternalID(&t.batch, e)
-		if err := t.send(); err != nil {
-			return err
-		}
-		if *taken != uuid.Nil {
-			return externalIDTaken(*taken)
-		}
-		if err := s.save(t, e, nil, webhooks); err != nil {
-			return err
-		}
-		t.result = &EnvelopeWithEvents{e, e.Events}
-		return nil
-	})
+	err := s.transact(ctx, readWrite, func(t *transaction) error { return s.create(t, e) })
 	if isExternalIDConflict(err) {
 		err = s.externalIDConflict(ctx, e) // another was made at the same time
 	}
@@ -107,6 +92,23 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
 	}
 	s.committed(e)
+	return nil
+}
+
+func (s *Store) create(t *transaction, e *models.Envelope) error {
+	var webhooks []*models.Webhook
+	queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
+	taken := queueExternalID(&t.batch, e)
+	if err := t.send(); err != nil {
+		return err
+	}
+	if *taken != uuid.Nil {
+		return externalIDTaken(*taken)
+	}
+	if err := s.save(t, e, nil, webhooks); err != nil {
+		return err
+	}
+	t.result = &EnvelopeWithEvents{e, e.Events}
 	return nil
 }
 

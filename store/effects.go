@@ -17,7 +17,7 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 	for i := range e.Events {
 		ev := &e.Events[i]
 		if kind, ok := outboxKind(e, ev); ok {
-			refs := models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID}
+			refs := models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Bulk: t.bulk}
 			if ev.SignerID != uuid.Nil {
 				refs.SignerID = &ev.SignerID
 			}

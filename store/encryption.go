@@ -55,6 +55,8 @@ func encryptedRowOf(row any) encryptedRow {
 		return encryptedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []encryptedColumn{
 			{name: "reply_to", text: ownCopy(&v.ReplyTo)}, {name: "notify_email", text: ownCopy(&v.NotifyEmail)},
 		}}
+	case *models.BulkRow:
+		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
 	case *models.WebhookEvent:
 		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}, {name: "values_body", data: &v.ValuesBody}}}
 	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent

@@ -22,11 +22,12 @@ type EnvelopeFilter struct {
 	CreatedAfter, CreatedBefore time.Time
 	Undelivered                 bool // a mail about it was given up
 	UpdatedSince                time.Time
-	SignerEmail                 string // a signer's whole address, or its domain; "": all
-	ExternalID                  string // "": all
-	Text                        string // part of the subject or of a signer's name; "": all
-	ByUpdate                    bool   // in the order of changes, oldest first; else newest first
-	Page                        int    // from 1
+	SignerEmail                 string    // a signer's whole address, or its domain; "": all
+	ExternalID                  string    // "": all
+	BulkSend                    uuid.UUID // sent by it; uuid.Nil: all
+	Text                        string    // part of the subject or of a signer's name; "": all
+	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
+	Page                        int       // from 1
 	Size                        int
 	Peek                        bool // one envelope more than Size, to tell whether there are more
 	// After goes on behind a place in the list, instead of a page; nil: from Page on.
@@ -44,7 +45,7 @@ type ListPlace struct {
 // whose totals are kept.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
-		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != ""
+		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != "" || f.BulkSend != uuid.Nil
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -84,6 +85,9 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	}
 	if f.ExternalID != "" {
 		q = q.Where("external_id = ?", f.ExternalID)
+	}
+	if f.BulkSend != uuid.Nil {
+		q = q.Where("id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
 	}
 	if f.SignerEmail != "" {
 		found, args := s.searchAddress(f.App, f.SignerEmail)

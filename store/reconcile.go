@@ -14,7 +14,8 @@ import (
 // time after the given one, each as the outbox row that would start its workflow:
 // envelopes that are open or whose signers have not been notified of the end
 // (OutboxStart), files to be purged one day (OutboxRetention), files that lack a
-// time-stamp (OutboxTimestamp) and deliveries on their way (OutboxDeliver).
+// time-stamp (OutboxTimestamp), deliveries on their way (OutboxDeliver) and bulk
+// sends that have not ended (OutboxBulk).
 func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	db := s.db.WithContext(ctx)
 	var (
@@ -35,6 +36,8 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 			models.StatusCompleted, models.PurgeActive), kind, after, n)
 	case models.OutboxDeliver:
 		rows, err = s.unfinishedDeliveries(db, after, n)
+	case models.OutboxBulk:
+		rows, err = s.unfinishedBulkSends(db, after, n)
 	default:
 		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
 	}
@@ -73,6 +76,18 @@ func (s *Store) unfinishedDeliveries(db *gorm.DB, after uuid.UUID, n int) ([]mod
 	for i := range found {
 		d := &found[i]
 		rows = append(rows, s.outboxRow(s.now(), d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
+	}
+	return rows, err
+}
+
+func (s *Store) unfinishedBulkSends(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+	var found []models.BulkSend
+	err := db.Where("id > ? AND status IN ?", after, []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}).
+		Order("id").Limit(n).Find(&found).Error
+	rows := make([]models.OutboxRow, 0, len(found))
+	for i := range found {
+		b := &found[i]
+		rows = append(rows, s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID}))
 	}
 	return rows, err
 }

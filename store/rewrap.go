@@ -52,6 +52,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
 		rewrapTable[models.Attachment](s, rows, "id", nil),
 		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
+		rewrapTable[models.BulkRow](s, rows, "id", nil),
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
 		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSaved) },
 		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSigners) },

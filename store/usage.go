@@ -21,14 +21,30 @@ func (s *Store) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
 	return n, nil
 }
 
+// EnvelopesReserved is the number of envelopes that the app's bulk sends have yet to
+// send in the current period.
+func (s *Store) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
+	var n int
+	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(reserved), 0) FROM usage WHERE app_id = ? AND period_start = ?`,
+		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("load reserved envelopes: %w", err)
+	}
+	return n, nil
+}
+
 // countEnvelope counts a sent envelope against the app's plan, and refuses it
-// if the plan allows no more.
+// if the plan allows no more. One that a bulk send has reserved is counted where it was.
 func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
+	if t.reservedIn != "" {
+		t.execOne("UPDATE usage SET envelopes = envelopes + 1, reserved = reserved - 1 WHERE app_id = $1 AND period_start = $2", app, t.reservedIn)
+		return nil
+	}
 	var plan models.Plan
 	var used int
 	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
 	t.query(func(r row) error { return r.Scan(&used) }, `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1, $2, 1)
-		ON CONFLICT (app_id, period_start) DO UPDATE SET envelopes = usage.envelopes + 1 RETURNING envelopes`,
+		ON CONFLICT (app_id, period_start) DO UPDATE SET envelopes = usage.envelopes + 1 RETURNING envelopes + reserved`,
 		app, PeriodStart(at).Format(time.DateOnly))
 	if err := t.send(); err != nil {
 		return fmt.Errorf("count envelope: %w", err)
@@ -42,6 +58,43 @@ func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error
 			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
 	}
 	return nil
+}
+
+// reserveEnvelopes reserves envelopes that will be sent later, and returns the period
+// in which they are; "" for a plan that needs no reservation. It refuses more than the plan has left.
+func (s *Store) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
+	var plan models.Plan
+	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
+	if err := t.send(); err != nil {
+		return "", fmt.Errorf("reserve envelopes: %w", err)
+	}
+	if !plan.Valid() {
+		return "", fmt.Errorf("app %s has unknown plan %q", app, plan)
+	}
+	limits := s.plans.Limits(plan)
+	if limits.EnvelopesPerMonth <= 0 || limits.Overage {
+		return "", nil
+	}
+	period = PeriodStart(s.now()).Format(time.DateOnly)
+	var taken int
+	t.query(func(r row) error { return r.Scan(&taken) }, `INSERT INTO usage (app_id, period_start, envelopes, reserved) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (app_id, period_start) DO UPDATE SET reserved = usage.reserved + excluded.reserved RETURNING envelopes + reserved`, app, period, n)
+	if err := t.send(); err != nil {
+		return "", fmt.Errorf("reserve envelopes: %w", err)
+	}
+	if taken > limits.EnvelopesPerMonth {
+		return "", models.Refuse(models.KindPayment, "plan_limit_reached",
+			"The %s plan allows %d envelopes a month; %d are left, and this needs %d.", plan, limits.EnvelopesPerMonth, max(0, limits.EnvelopesPerMonth-taken+n), n)
+	}
+	return period, nil
+}
+
+// releaseEnvelopes gives back envelopes that were reserved in a period ("": none) and
+// will not be sent.
+func releaseEnvelopes(b *batch, app uuid.UUID, period string, n int) {
+	if period != "" && n > 0 {
+		b.execOne("UPDATE usage SET reserved = reserved - $3 WHERE app_id = $1 AND period_start = $2", app, period, n)
+	}
 }
 
 // PeriodStart is the beginning of the usage period that contains t: the calendar month, UTC.

@@ -1,0 +1,190 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of a bulk send.
+const (
+	MaxBulkRows      = 10_000
+	MaxBulkName      = 200   // characters
+	MaxBulkPerMinute = 6_000 // rows
+)
+
+// BulkStatus is the state of a bulk send.
+type BulkStatus string
+
+// The states of a bulk send: queued until its first row is sent.
+const (
+	BulkQueued    BulkStatus = "queued"
+	BulkRunning   BulkStatus = "running"
+	BulkPaused    BulkStatus = "paused"
+	BulkCompleted BulkStatus = "completed"
+	BulkCancelled BulkStatus = "cancelled"
+)
+
+// BulkAction is something that may be done to a bulk send.
+type BulkAction string
+
+// The actions. BulkStart and BulkFinish are the workflow's own.
+const (
+	BulkStart  BulkAction = "start"
+	BulkPause  BulkAction = "pause"
+	BulkResume BulkAction = "resume"
+	BulkCancel BulkAction = "cancel"
+	BulkRetry  BulkAction = "retry"
+	BulkFinish BulkAction = "finish"
+)
+
+// bulkTransitions is the whole life of a bulk send: state × action → next state. What
+// is not in it is refused. Doing again what was done changes nothing.
+var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
+	BulkQueued: {
+		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCancelled,
+		BulkRetry: BulkQueued, BulkFinish: BulkCompleted,
+	},
+	BulkRunning: {
+		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCancelled,
+		BulkRetry: BulkRunning, BulkFinish: BulkCompleted,
+	},
+	BulkPaused:    {BulkPause: BulkPaused, BulkResume: BulkRunning, BulkCancel: BulkCancelled, BulkRetry: BulkPaused},
+	BulkCompleted: {BulkRetry: BulkRunning},
+	BulkCancelled: {BulkCancel: BulkCancelled},
+}
+
+// Next is the state that the action leads to from s, or the refusal.
+func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
+	if to, ok := bulkTransitions[s][action]; ok {
+		return to, nil
+	}
+	return s, Refuse(KindConflict, "bulk_send_"+string(s), "The bulk send is %s; that cannot be done any more, or not yet.", s)
+}
+
+// Ended reports whether no row will be sent unless failed ones are retried.
+func (s BulkStatus) Ended() bool { return s == BulkCompleted || s == BulkCancelled }
+
+// BulkRowStatus is the state of a row of a bulk send.
+type BulkRowStatus string
+
+// The states of a row.
+const (
+	BulkRowPending   BulkRowStatus = "pending"
+	BulkRowSent      BulkRowStatus = "sent"
+	BulkRowFailed    BulkRowStatus = "failed"
+	BulkRowCancelled BulkRowStatus = "cancelled"
+)
+
+// BulkRowStatuses lists every state of a row.
+var BulkRowStatuses = []BulkRowStatus{BulkRowPending, BulkRowSent, BulkRowFailed, BulkRowCancelled}
+
+// Valid reports whether s is one of BulkRowStatuses.
+func (s BulkRowStatus) Valid() bool { return slices.Contains(BulkRowStatuses, s) }
+
+// BulkSend is one request to send many envelopes from one version of a template.
+type BulkSend struct {
+	ID              uuid.UUID `gorm:"primaryKey"`
+	AppID           uuid.UUID
+	TenantID        string
+	TemplateID      uuid.UUID
+	TemplateVersion int // fixed when the bulk send is accepted
+	Name            string
+	Status          BulkStatus
+	PerMinute       int    // rows; 0: as many as can be sent
+	Total           int    // rows
+	Actor           string // who asked for it, see ActionContext
+	CreatedBy       string // of the envelopes
+	CreatedAt       time.Time
+	CompletedAt     *time.Time // of the newest completion or cancellation
+}
+
+// TableName is the table of bulk sends.
+func (BulkSend) TableName() string { return "bulk_sends" }
+
+// Apply does something to the bulk send. It reports whether the state has changed.
+func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err error) {
+	to, err := b.Status.Next(action)
+	if err != nil {
+		return false, err
+	}
+	changed = to != b.Status
+	b.Status = to
+	switch {
+	case changed && to.Ended():
+		b.CompletedAt = &at
+	case !to.Ended():
+		b.CompletedAt = nil
+	}
+	return changed, nil
+}
+
+// Check notes what is wrong with the bulk send itself.
+func (b *BulkSend) Check(p Problems) {
+	CheckText(p, "tenantId", b.TenantID, 1, 255)
+	CheckText(p, "name", b.Name, 0, MaxBulkName)
+	if b.PerMinute < 0 || b.PerMinute > MaxBulkPerMinute {
+		p.Add("perMinute", "must be between 1 and %d", MaxBulkPerMinute)
+	}
+}
+
+// BulkRow is one envelope of a bulk send.
+type BulkRow struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	BulkSendID uuid.UUID
+	Row        int `gorm:"column:position"` // from 1, in the order of the request
+	ExternalID *string
+	Status     BulkRowStatus
+	// Data is what the envelope is made from, as JSON; empty once it was sent or cancelled.
+	Data string
+	// EnvelopeID is the envelope that the row was sent as; nil before.
+	EnvelopeID *uuid.UUID
+	// ErrorCode and Error say why the row failed, as the request for one envelope would have been refused.
+	ErrorCode, Error string
+	SettledAt        *time.Time // when it was sent, failed or was cancelled
+	// ReservedIn is the usage period in which the envelope is reserved; "": in none.
+	ReservedIn string
+}
+
+// TableName is the table of the rows of bulk sends.
+func (BulkRow) TableName() string { return "bulk_send_rows" }
+
+// BulkCounts are the numbers of rows in each state.
+type BulkCounts struct {
+	Pending   int `json:"pending"`
+	Sent      int `json:"sent"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+}
+
+// Add adds rows of a state.
+func (c *BulkCounts) Add(s BulkRowStatus, n int) {
+	switch s {
+	case BulkRowPending:
+		c.Pending += n
+	case BulkRowSent:
+		c.Sent += n
+	case BulkRowFailed:
+		c.Failed += n
+	case BulkRowCancelled:
+		c.Cancelled += n
+	}
+}
+
+// BulkCompletedPayload is the webhook body that reports the end of a bulk send.
+func BulkCompletedPayload(id, bulk uuid.UUID, counts BulkCounts, at time.Time) ([]byte, error) {
+	b, err := json.Marshal(map[string]any{
+		"event": EventBulkCompleted, "id": id, "createdAt": at, "data": map[string]any{"bulkSendId": bulk, "counts": counts},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webhook body of %s: %w", EventBulkCompleted, err)
+	}
+	return b, nil
+}
+
+// BulkFairnessKey stands for the bulk sends of an app beside its other work: what
+// they start waits in turn with it, and neither waits for the other's backlog.
+func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

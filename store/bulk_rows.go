@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/internal/failpoint"
+	"countersign/models"
+)
+
+// ErrBulkRowTaken says that a row is not to be sent any more: it was, or the bulk send
+// is paused or cancelled.
+var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not to be sent")
+
+// BulkWork is what is to be done next for a bulk send.
+type BulkWork struct {
+	*models.BulkSend
+
+	Counts models.BulkCounts
+	Rows   []*models.BulkRow // pending ones, in their order
+	// Settled is how many rows were sent or failed within the last minute, the first of them at SettledSince.
+	Settled      int
+	SettledSince time.Time
+	// Backlog is how many envelopes of the app's bulk sends wait for their workflow to be started, up to a bound.
+	Backlog int
+}
+
+// BulkWork begins a bulk send that is queued, and returns its next n pending rows; none
+// unless it is running. Backlog is counted up to the given bound.
+func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
+	w := &BulkWork{}
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		now := s.now()
+		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		loaded, err := loadBulkSend(tx, app, id)
+		if err != nil {
+			return err
+		}
+		w.BulkSend, w.Counts = loaded.BulkSend, loaded.Counts
+		if w.Status != models.BulkRunning {
+			return nil
+		}
+		if w.PerMinute > 0 {
+			var settled []models.BulkRow
+			err := tx.Select("settled_at").Where("bulk_send_id = ? AND settled_at > ? AND status IN ?", id, now.Add(-time.Minute),
+				[]models.BulkRowStatus{models.BulkRowSent, models.BulkRowFailed}).Order("settled_at").Find(&settled).Error
+			if err != nil {
+				return err
+			}
+			if w.Settled = len(settled); w.Settled > 0 {
+				w.SettledSince = settled[0].SettledAt.UTC()
+			}
+		}
+		var waiting []int64
+		err = tx.Raw("SELECT seq FROM outbox WHERE lane = ? LIMIT ?", models.BulkFairnessKey(app), bound).Scan(&waiting).Error
+		if err != nil {
+			return err
+		}
+		w.Backlog = len(waiting)
+		return tx.Where("bulk_send_id = ? AND status = ?", id, models.BulkRowPending).Order("position").Limit(n).Find(&w.Rows).Error
+	})
+	if err == nil {
+		err = decryptAll(s, w.Rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rows of bulk send %s: %w", id, err)
+	}
+	return w, nil
+}
+
+// settleRow is the guard of a row: it is settled once, and only while the bulk send runs.
+const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FROM bulk_sends AS b WHERE b.id = bulk_send_id AND b.status = 'running')`
+
+// SendBulkRow stores the envelope of a row, which was sent already, and in the same
+// transaction that the row was: however often it is tried, there is one envelope.
+// A row that is not to be sent any more is ErrBulkRowTaken.
+func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
+		t.reservedIn, t.bulk = r.ReservedIn, true
+		// The guard comes first: a row that is taken costs no more, and nothing else can lose an update here.
+		if err := t.send(); err != nil {
+			return takenRow(err)
+		}
+		failpoint.Inject("store.bulk")
+		return s.create(t, e)
+	})
+	if isExternalIDConflict(err) {
+		err = s.externalIDConflict(ctx, e)
+	}
+	if err != nil {
+		return fmt.Errorf("send row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
+	}
+	s.committed(e)
+	return nil
+}
+
+// takenRow is ErrBulkRowTaken where the guard of a row did not hold.
+func takenRow(err error) error {
+	if errors.Is(err, errLostUpdate) {
+		return ErrBulkRowTaken
+	}
+	return err
+}
+
+// FailBulkRow notes why a row cannot be sent, and gives back its envelope. What it is
+// made from is kept, to be tried again.
+func (s *Store) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,
+			r.ID, why.Code, why.Message, s.now())
+		releaseEnvelopes(&t.batch, app, r.ReservedIn, 1)
+		return takenRow(t.send())
+	})
+	if err != nil {
+		return fmt.Errorf("fail row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
+	}
+	return nil
+}
+
+// BulkRows lists rows of a bulk send, of one state or of all (""), in their order and
+// without what they are made from, with the number of all of them.
+func (s *Store) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
+	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Where("bulk_send_id = ?", id)
+	if status != "" {
+		q = q.Where("status = ?", status)
+	}
+	var total int64
+	if err := q.Count(&total).Error; err != nil {
+		return nil, 0, fmt.Errorf("count rows of bulk send %s: %w", id, err)
+	}
+	rows := []*models.BulkRow{}
+	err := q.Omit("data").Order("position").Offset((page - 1) * size).Limit(size).Find(&rows).Error
+	if err != nil {
+		return nil, 0, fmt.Errorf("list rows of bulk send %s: %w", id, err)
+	}
+	return rows, total, nil
+}
