@@ -152,11 +152,18 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 		}
 		return nonRetryable(err)
 	}
+	var keys []string
 	for _, d := range e.Documents {
-		for _, key := range d.BlobKeys() {
-			if err := a.Blobs.Delete(ctx, key); err != nil {
-				return fmt.Errorf("purge document %s: %w", d.ID, err)
-			}
+		keys = append(keys, d.BlobKeys()...)
+	}
+	// What a template, or another envelope of the same template, names stays.
+	gone, err := a.Store.Unreferenced(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	for _, key := range gone {
+		if err := a.Blobs.Delete(ctx, key); err != nil {
+			return fmt.Errorf("purge envelope %s: %w", e.ID, err)
 		}
 	}
 	// Files that time-stamps were added to since are kept under their old names;

@@ -112,9 +112,7 @@ func (s *Server) removing(c *gin.Context, app caller, do func(*models.Envelope, 
 	if err != nil {
 		return err
 	}
-	for _, key := range files {
-		s.discardBlob(c, key)
-	}
+	s.discardUnreferenced(c, files...)
 	return nil
 }
 

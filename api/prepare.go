@@ -86,7 +86,7 @@ func (s *Server) prepareDocument(c *gin.Context, app caller) error {
 	})
 	switch {
 	case err == nil && before != "":
-		s.discardBlob(c, before)
+		s.discardUnreferenced(c, before)
 	case err != nil && models.IsRefusal(err) && u.Prepared != nil:
 		s.discardBlob(c, u.Prepared.BlobKey)
 	}

@@ -178,6 +178,17 @@ func (s *Server) discardBlob(c *gin.Context, key string) {
 	}
 }
 
+// discardUnreferenced removes files that nothing names any more.
+func (s *Server) discardUnreferenced(c *gin.Context, keys ...string) {
+	gone, err := s.Store.Unreferenced(c.Request.Context(), keys...)
+	if err != nil {
+		s.log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
+	}
+	for _, key := range gone {
+		s.discardBlob(c, key)
+	}
+}
+
 func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)

@@ -74,6 +74,8 @@ type Document struct {
 	PreparedEncrypted bool
 	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
 	Preparation       string
+	// Shared says that the files are a template's, too: they stay while anything names them.
+	Shared bool
 }
 
 // PageSize is the size of page n (1-based) in points, false if there is none.
@@ -115,6 +117,7 @@ type DocumentInput struct {
 	SealFacts string // what the examination found out for sealing it, or the prepared file
 	// Prepared is the file that people read instead; nil: they read this one.
 	Prepared *PreparedFile
+	Shared   bool // the files are a template's
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -153,7 +156,7 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
 		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
 		PurgeStatus: PurgeActive, CreatedAt: act.At, Encrypted: in.Encrypted,
-		SealFacts: in.SealFacts,
+		SealFacts: in.SealFacts, Shared: in.Shared,
 	}
 	d.setPrepared(in.Prepared)
 	p := Problems{}

@@ -42,6 +42,9 @@ type Envelope struct {
 	Metadata map[string]string `gorm:"serializer:json"`
 	// ReminderHours is the time between reminders; nil: the tenant's, 0: none.
 	ReminderHours *int
+	// TemplateID is the template that the envelope was made of, TemplateVersion its version; nil, 0: none.
+	TemplateID      *uuid.UUID
+	TemplateVersion int
 	// Editors are the actors who have edited the draft, see edited.
 	Editors     []string `gorm:"serializer:json"`
 	CreatedAt   time.Time
@@ -98,6 +101,11 @@ type EnvelopeInput struct {
 	Metadata      map[string]string
 	ReminderHours *int
 	Message       *string
+	// ID is the id that the envelope will have; uuid.Nil: a new one.
+	ID uuid.UUID
+	// What it is made of, if that is a template.
+	TemplateID      *uuid.UUID
+	TemplateVersion int
 }
 
 // Check notes what is wrong with the input, beside what was noted already.
@@ -126,14 +134,22 @@ func NewEnvelope(act ActionContext, in EnvelopeInput) (*Envelope, error) {
 		return nil, err
 	}
 	e := &Envelope{
-		ID: act.NewID(), AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
+		ID: in.ID, AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
 		CreatedBy: in.CreatedBy, ExpiresInDays: in.ExpiresInDays, FirstDocumentID: act.NewID(),
 		FieldOrigin: cmp.Or(in.FieldOrigin, OriginTopLeft),
 		ExternalID:  in.ExternalID, Metadata: in.Metadata, ReminderHours: in.ReminderHours, Message: in.Message,
+		TemplateID: in.TemplateID, TemplateVersion: in.TemplateVersion,
 		CreatedAt: act.At, AuditHead: ChainStart,
 	}
+	if e.ID == uuid.Nil {
+		e.ID = act.NewID()
+	}
 	e.resetDeadline(act.At)
-	e.record(act, EventEnvelopeCreated, uuid.Nil, Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy})
+	detail := Detail{"tenantId": e.TenantID, "createdBy": e.CreatedBy}
+	if e.TemplateID != nil {
+		detail["templateId"], detail["templateVersion"] = e.TemplateID.String(), e.TemplateVersion
+	}
+	e.record(act, EventEnvelopeCreated, uuid.Nil, detail)
 	return e, nil
 }
 

@@ -95,9 +95,15 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 	return nil
 }
 
+// create adds a new envelope to the transaction.
 func (s *Store) create(t *transaction, e *models.Envelope) error {
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
+	return s.createFor(t, e, &webhooks)
+}
+
+// createFor is create for the endpoints that a query of the same batch, or of one that was sent, finds.
+func (s *Store) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	taken := queueExternalID(&t.batch, e)
 	if err := t.send(); err != nil {
 		return err
@@ -105,7 +111,7 @@ func (s *Store) create(t *transaction, e *models.Envelope) error {
 	if *taken != uuid.Nil {
 		return externalIDTaken(*taken)
 	}
-	if err := s.save(t, e, nil, webhooks); err != nil {
+	if err := s.save(t, e, nil, *webhooks); err != nil {
 		return err
 	}
 	t.result = &EnvelopeWithEvents{e, e.Events}

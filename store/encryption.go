@@ -45,6 +45,8 @@ func encryptedRowOf(row any) encryptedRow {
 		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}
 	case *models.FieldValue:
 		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
+	case *models.TemplateVersion: // prefilled values
+		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
 	case *models.Attachment:
 		return encryptedRow{"attachments", v.ID.String(), []encryptedColumn{{name: "name", text: &v.Name}}}
 	case *models.SavedSignature:

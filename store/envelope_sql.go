@@ -29,6 +29,8 @@ func envelopeColumns(e *models.Envelope) []column {
 		{"external_id", &e.ExternalID},
 		{"metadata", inJSON{value: &e.Metadata}},
 		{"reminder_hours", &e.ReminderHours},
+		{"template_id", &e.TemplateID},
+		{"template_version", &e.TemplateVersion},
 		{"editors", inJSON{value: &e.Editors}},
 		{"updated_at", &e.UpdatedAt},
 		{"created_at", &e.CreatedAt},
@@ -115,6 +117,7 @@ func documentColumns(d *models.Document) []column {
 		{"prepared_encrypted", &d.PreparedEncrypted},
 		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
 		{"preparation", &d.Preparation},
+		{"shared", &d.Shared},
 		{"created_at", &d.CreatedAt},
 	}
 }

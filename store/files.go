@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -39,19 +38,24 @@ func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID
 // MarkEncrypted notes that the file under key is encrypted: from then on it is
 // not read if it is plain text.
 func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
-	name, _, _ := strings.Cut(strings.TrimPrefix(key, blob.Envelopes), "/")
-	envelope, err := uuid.Parse(name)
-	if err != nil {
-		return nil //nolint:nilerr // no document's
-	}
-	for _, place := range []struct {
-		row       any
-		key, flag string
-	}{
-		{&models.Document{}, "blob_key", "encrypted"}, {&models.Document{}, "prepared_key", "prepared_encrypted"}, {&models.Attachment{}, "blob_key", "encrypted"},
+	db := s.db.WithContext(ctx)
+	for _, place := range []struct{ table, key, flag string }{
+		{"documents", "blob_key", "encrypted"}, {"documents", "prepared_key", "prepared_encrypted"}, {"attachments", "blob_key", "encrypted"},
+		{"template_documents", "blob_key", "encrypted"}, {"template_documents", "prepared_key", "prepared_encrypted"},
 	} {
-		err = s.db.WithContext(ctx).Model(place.row).
-			Where("envelope_id = ? AND "+place.key+" = ? AND NOT "+place.flag, envelope, key).Update(place.flag, true).Error
+		update := func(where string, args ...any) error {
+			return db.Exec("UPDATE "+place.table+" SET "+place.flag+" = ? WHERE "+place.key+" = ? AND NOT "+place.flag+where, append([]any{true, key}, args...)...).Error
+		}
+		var err error
+		switch envelope, ok := envelopeOfKey(key); {
+		case place.table == "template_documents":
+			err = update("")
+		case ok:
+			err = update(" AND envelope_id = ?", envelope)
+		}
+		if err == nil && place.table == "documents" {
+			err = update(" AND shared")
+		}
 		if err != nil {
 			return fmt.Errorf("mark file: %w", err)
 		}

@@ -51,6 +51,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		rewrapTable[models.Field](s, rows, "id", nil),
 		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
 		rewrapTable[models.Attachment](s, rows, "id", nil),
+		rewrapTable[models.TemplateVersion](s, rows, "id", nil),
 		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
 		rewrapTable[models.BulkRow](s, rows, "id", nil),
 		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),

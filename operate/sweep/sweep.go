@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,9 +26,10 @@ const checkPrefix = "check/"
 
 // Why a file is no longer needed.
 const (
-	ReasonUnrecorded = "never recorded"
-	ReasonPurged     = "of a purged document"
-	ReasonCheck      = "left by a check of the file store"
+	ReasonUnrecorded   = "never recorded"
+	ReasonPurged       = "of a purged document"
+	ReasonCheck        = "left by a check of the file store"
+	ReasonUnreferenced = "of no template any more, nor of an envelope that was made of one"
 )
 
 // Orphan is a file that nothing stands for.
@@ -61,7 +63,7 @@ func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	for _, folder := range []struct {
 		prefix string
 		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
-	}{{blob.Envelopes, s.documents}, {blob.Anchors, s.lists}, {checkPrefix, expiredChecks}} {
+	}{{blob.Envelopes, s.documents}, {blob.Templates, s.templates}, {blob.Anchors, s.lists}, {checkPrefix, expiredChecks}} {
 		var old []blob.Entry
 		flush := func() error {
 			orphans, err := folder.judge(ctx, old)
@@ -164,7 +166,28 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 			out = append(out, newOrphan(f, ReasonUnrecorded))
 		}
 	}
-	return out, nil
+	return s.unreferenced(ctx, out)
+}
+
+// templates judges files of templates: templates/<id>/….
+func (s Sweeper) templates(ctx context.Context, files []blob.Entry) (out []Orphan, _ error) {
+	for _, f := range files {
+		out = append(out, newOrphan(f, ReasonUnreferenced))
+	}
+	return s.unreferenced(ctx, out)
+}
+
+// unreferenced leaves out what a template, or an envelope that was made of one, still names.
+func (s Sweeper) unreferenced(ctx context.Context, files []Orphan) ([]Orphan, error) {
+	keys := make([]string, 0, len(files))
+	for _, f := range files {
+		keys = append(keys, f.Key)
+	}
+	gone, err := s.Store.Unreferenced(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(f Orphan) bool { return !slices.Contains(gone, f.Key) }), nil
 }
 
 func splitKey(key string) (envelope uuid.UUID, kind string, ok bool) {

@@ -25,6 +25,7 @@ import (
 const (
 	Envelopes   = "envelopes/"
 	Anchors     = "anchors/"
+	Templates   = "templates/"
 	TokenSuffix = ".tst"
 )
 

@@ -1,0 +1,234 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Template is what envelopes are made of, in its versions.
+type Template struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	AppID      uuid.UUID
+	TenantID   string // "": for all tenants of the app
+	ExternalID *string
+	Name       string
+	Version    int // the newest, from 1
+	CreatedBy  string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
+	ArchivedAt *time.Time
+}
+
+// TemplateVersion is a version of a template. It is never changed.
+type TemplateVersion struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	TemplateID uuid.UUID
+	Number     int    // from 1
+	Content    string // TemplateContent as JSON
+	CreatedBy  string
+	CreatedAt  time.Time
+}
+
+// TemplateContent is what a version of a template holds beside its files.
+type TemplateContent struct {
+	Subject       *string           `json:"subject,omitempty"` // this and the message may have {{variables}}
+	Message       *string           `json:"message,omitempty"`
+	ExpiresInDays *int              `json:"expiresInDays,omitempty"` // nil: the tenant's default, 0: no deadline
+	ReminderHours *int              `json:"reminderHours,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	FieldOrigin   Origin            `json:"fieldOrigin,omitempty"`
+	Roles         []TemplateRole    `json:"roles"`
+	Fields        []TemplateField   `json:"fields"`
+}
+
+// TemplateRole is what an envelope's signer of that role is made from, beside the person.
+type TemplateRole struct {
+	Role         string     `json:"role"`
+	RoutingOrder int        `json:"routingOrder"`
+	AuthMethod   AuthMethod `json:"authMethod"`
+	// AllowDelegation lets the signer hand over to somebody else.
+	AllowDelegation bool `json:"allowDelegation,omitempty"`
+}
+
+// TemplateField is what a field of an envelope is made from.
+type TemplateField struct {
+	DocumentID   uuid.UUID       `json:"documentId"` // of a TemplateDocument, or uuid.Nil while there is none
+	Role         string          `json:"role"`
+	Type         FieldType       `json:"type"`
+	Page         int             `json:"page"`
+	X            float64         `json:"x"`
+	Y            float64         `json:"y"`
+	W            float64         `json:"w"`
+	H            float64         `json:"h"`
+	Required     bool            `json:"required"`
+	Origin       Origin          `json:"origin,omitempty"`
+	Name         string          `json:"name"`
+	DefaultValue string          `json:"defaultValue,omitempty"`
+	Attributes   FieldAttributes `json:"attributes"`
+	Source       FieldSource     `json:"source,omitempty"`
+}
+
+// TemplateDocument is a PDF of a version of a template. Its files may be those of
+// other versions and of envelopes as well.
+type TemplateDocument struct {
+	RowID      uuid.UUID
+	VersionID  uuid.UUID
+	TemplateID uuid.UUID
+	// Document is as an envelope's original, of no envelope. Its ID is the same in each
+	// version that has it: fields name it.
+	Document
+
+	Warnings []string // codes of what programs may show differently
+	Released bool     // the template is archived, and keeps the files no more
+}
+
+// LoadedTemplate is a template with one of its versions.
+type LoadedTemplate struct {
+	Template
+
+	Of        TemplateVersion // which version the rest is of
+	Content   TemplateContent
+	Documents []*TemplateDocument
+}
+
+// Bounds of a template.
+const (
+	MaxTemplateName = 200 // characters
+	// maxTemplateText bounds a text with variables: what it becomes has bounds of its own.
+	maxTemplateText = 4000
+)
+
+// Check notes what is wrong with the name and the external id of a template.
+func (t *Template) Check(p Problems) {
+	if len(p["name"]) == 0 {
+		CheckText(p, "name", t.Name, 1, MaxTemplateName)
+	}
+	if t.ExternalID != nil {
+		CheckText(p, "externalId", *t.ExternalID, 1, MaxExternalID)
+	}
+}
+
+// ErrTemplateArchived refuses a change of a template that is archived.
+var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived; nothing of it can be changed any more.")
+
+// Check notes what is wrong with the texts and the roles of a template.
+func (c *TemplateContent) Check(p Problems) {
+	checkTemplateText(p, "subject", c.Subject, checkSubject)
+	checkTemplateText(p, "message", c.Message, checkMessage)
+	if c.ExpiresInDays != nil && *c.ExpiresInDays != 0 {
+		checkExpiresInDays(p, c.ExpiresInDays)
+	}
+	checkReminderHours(p, c.ReminderHours)
+	checkMetadata(p, c.Metadata)
+	seen := make(map[string]bool)
+	for i, r := range c.Roles {
+		path := fmt.Sprintf("roles[%d].", i)
+		CheckText(p, path+"role", r.Role, 1, maxRole)
+		if r.Role != "" && seen[r.Role] {
+			p.addFirst(path+"role", "stands twice")
+		}
+		seen[r.Role] = true
+		problems := Problems{}
+		r.placeholder(i).Check(problems, path)
+		for at, texts := range problems {
+			if len(p[at]) == 0 {
+				p[at] = texts
+			}
+		}
+	}
+}
+
+// role returns the role of that name, or nil.
+func (c *TemplateContent) role(name string) *TemplateRole {
+	if i := slices.IndexFunc(c.Roles, func(r TemplateRole) bool { return r.Role == name }); i >= 0 {
+		return &c.Roles[i]
+	}
+	return nil
+}
+
+// placeholder stands for the person of a role while the template is examined as if it
+// were an envelope.
+func (r TemplateRole) placeholder(i int) SignerInput {
+	const nobody = "+10000000"
+	phone := nobody
+	return r.signer(SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: &phone})
+}
+
+// signer is what a signer of the role is made from: what the request leaves out, the
+// role says.
+func (r TemplateRole) signer(in SignerInput) SignerInput {
+	in.Role = r.Role
+	in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
+	in.AuthMethod = cmp.Or(in.AuthMethod, r.AuthMethod)
+	in.AllowDelegation = in.AllowDelegation || r.AllowDelegation
+	return in
+}
+
+// Draft is an envelope that nobody gets, with a signer for each role and the documents
+// of a template: by it, files and fields are examined as those of an envelope.
+func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
+	e, err := NewEnvelope(act, EnvelopeInput{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range c.Roles {
+		if _, err := e.AddSigner(act, r.placeholder(i)); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range documents {
+		e.Documents = append(e.Documents, &d.Document)
+	}
+	if len(e.Documents) > 0 {
+		e.FirstDocumentID = e.Documents[0].ID
+	}
+	return e, nil
+}
+
+// FieldsOf takes over the fields of an envelope.
+func (c *TemplateContent) FieldsOf(e *Envelope) {
+	c.Fields = make([]TemplateField, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		role := ""
+		if s := e.Signer(f.SignerID); s != nil {
+			role = s.Role
+		}
+		c.Fields = append(c.Fields, TemplateField{
+			DocumentID: f.DocumentID, Role: role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required, Origin: f.Origin,
+			Name: f.Name, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source,
+		})
+	}
+}
+
+// TemplateDocuments are the originals of an envelope as those of a template.
+func TemplateDocuments(e *Envelope) []*TemplateDocument {
+	var out []*TemplateDocument
+	for _, d := range e.Originals() {
+		out = append(out, &TemplateDocument{Document: *d})
+	}
+	return out
+}
+
+// NewVersion gives the template another version; the one before stays.
+func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateContent, documents []*TemplateDocument) {
+	t.Version++
+	t.Of = TemplateVersion{ID: act.NewID(), TemplateID: t.ID, Number: t.Version, CreatedBy: by, CreatedAt: act.At}
+	t.Content, t.Documents = c, make([]*TemplateDocument, 0, len(documents))
+	for i, d := range documents {
+		own := *d
+		own.RowID, own.VersionID, own.TemplateID, own.Order = act.NewID(), t.Of.ID, t.ID, i+1
+		own.EnvelopeID, own.Shared, own.Released = uuid.Nil, false, false
+		own.RetentionUntil, own.PurgeStatus, own.CreatedAt = nil, PurgeActive, act.At
+		t.Documents = append(t.Documents, &own)
+	}
+}
+
+// NewTemplate is a template without a version yet; by is who makes it.
+func NewTemplate(act ActionContext, t Template) *LoadedTemplate {
+	t.ID, t.Version, t.CreatedAt, t.UpdatedAt, t.ArchivedAt = act.NewID(), 0, act.At, act.At, nil
+	return &LoadedTemplate{Template: t}
+}

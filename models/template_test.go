@@ -1,0 +1,174 @@
+package models_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// lease is a template with two roles and a field of many types for the second.
+func lease(t *testing.T) *models.LoadedTemplate {
+	t.Helper()
+	c := models.TemplateContent{
+		Subject: ptr("Lease of {{place}}"), Message: ptr("Dear {{ name }},\nplease sign for {{place}}."),
+		Roles: []models.TemplateRole{
+			{Role: "landlord", RoutingOrder: 2, AuthMethod: models.AuthNone, AllowDelegation: true}, {Role: "tenant", RoutingOrder: 1, AuthMethod: models.AuthEmailOTP},
+		},
+	}
+	p := models.Problems{}
+	c.Check(p)
+	require.NoError(t, p.Err())
+	made := models.NewTemplate(act(start), models.Template{AppID: uuid.New(), TenantID: "t", Name: "Lease", CreatedBy: "me"})
+	e, err := c.Draft(act(start), &made.Template, nil)
+	require.NoError(t, err)
+	_, err = e.AddDocument(act(start), models.DocumentInput{Name: "a.pdf", SHA256: "00", Size: 1, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k"}, 1)
+	require.NoError(t, err)
+	var ins []models.FieldInput
+	add := func(name string, typ models.FieldType, a models.FieldAttributes) {
+		in := models.FieldInput{Role: "tenant", Name: name, Type: typ, Page: 1, X: 1, Y: 1, W: 10, H: 10, Origin: models.OriginTopLeft, Attributes: a}
+		ins = append(ins, in)
+	}
+	add("", models.FieldSignature, models.FieldAttributes{})
+	add("", models.FieldText, models.FieldAttributes{})
+	add("rent", models.FieldNumber, models.FieldAttributes{Format: "2"})
+	add("pet", models.FieldSelect, models.FieldAttributes{Options: []string{"dog", "cat"}})
+	add("agreed", models.FieldCheckbox, models.FieldAttributes{})
+	add("", models.FieldRadio, models.FieldAttributes{Group: "size", Option: "small"})
+	add("", models.FieldRadio, models.FieldAttributes{Group: "size", Option: "large"})
+	add("", models.FieldSignedDate, models.FieldAttributes{})
+	ins[5].DefaultValue = "true"
+	_, err = e.AddFields(act(start), ins, models.IndexedPath)
+	require.NoError(t, err)
+	c.FieldsOf(e)
+	made.NewVersion(act(start), "me", c, models.TemplateDocuments(e))
+	return made
+}
+
+// leaseUse is what an envelope of lease can be made of.
+func leaseUse() models.TemplateUse {
+	return models.TemplateUse{
+		TenantID: "t", CreatedBy: "me", DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
+		Signers: []models.SignerInput{
+			{Role: "tenant", Name: "Ada", Email: "ada@example.com"}, {Role: "landlord", Name: "Grace", Email: "grace@example.com", RoutingOrder: 7, AuthMethod: models.AuthEmailOTP},
+		},
+	}
+}
+
+// TestEnvelopeOfATemplate: an envelope has what the template says, with what was given in its places.
+func TestEnvelopeOfATemplate(t *testing.T) {
+	t.Parallel()
+	template, use := lease(t), leaseUse()
+	use.Values = map[string]string{"rent": "12.50", "pet": "cat", "agreed": "true", "size": "large", "text_1": "hello"}
+	e, err := template.NewEnvelope(act(start), use, 1)
+	require.NoError(t, err)
+	assert.Equal(t, "Lease of the mill", *e.Subject)
+	assert.Equal(t, "Dear Ada {{place}},\nplease sign for the mill.", *e.Message, "a value is not looked at again")
+	assert.Equal(t, 30, *e.ExpiresInDays)
+	assert.Equal(t, template.ID, *e.TemplateID)
+	assert.Equal(t, 1, e.TemplateVersion)
+	assert.Equal(t, template.ID.String(), e.Events[0].Detail["templateId"])
+	require.Len(t, e.Signers, 2)
+	assert.Equal(t, []any{"landlord", 7, models.AuthEmailOTP, true}, []any{e.Signers[0].Role, e.Signers[0].RoutingOrder, e.Signers[0].AuthMethod, e.Signers[0].AllowDelegation})
+	assert.Equal(t, []any{"tenant", 1, models.AuthEmailOTP, false}, []any{e.Signers[1].Role, e.Signers[1].RoutingOrder, e.Signers[1].AuthMethod, e.Signers[1].AllowDelegation})
+	got := make(map[string]string)
+	for i, f := range e.Fields {
+		got[f.Name+f.Attributes.Option] = f.DefaultValue
+		assert.Equal(t, template.Content.Fields[i].Name, f.Name)
+		assert.Equal(t, template.Content.Fields[i].Attributes.Named, f.Attributes.Named)
+		assert.Equal(t, e.Documents[0].ID, f.DocumentID)
+		assert.Equal(t, e.Signers[1].ID, f.SignerID)
+	}
+	assert.Equal(t, map[string]string{
+		"signature_1": "", "text_1": "hello", "rent": "12.50", "pet": "cat", "agreed": "true", "radio_1small": "", "radio_2large": "true", "signed_date_1": "",
+	}, got)
+	require.NoError(t, e.Send(act(start), nil))
+
+	// What the request says of itself holds instead of the template's.
+	use = leaseUse()
+	use.Subject, use.Message, use.ExpiresInDays, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
+	e, err = template.NewEnvelope(act(start), use, 1)
+	require.NoError(t, err)
+	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
+	assert.Nil(t, e.ExpiresAt)
+
+	// The template's own deadline, and none.
+	for days, want := range map[int]*int{5: ptr(5), 0: nil} {
+		template.Content.ExpiresInDays = &days
+		e, err = template.NewEnvelope(act(start), leaseUse(), 1)
+		require.NoError(t, err)
+		assert.Equal(t, want, e.ExpiresInDays)
+	}
+}
+
+// TestRefusedUsesOfATemplate: each fault is named by its place in the request.
+func TestRefusedUsesOfATemplate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*models.TemplateUse)
+		paths  []string
+	}{
+		"role missing":    {func(u *models.TemplateUse) { u.Signers = u.Signers[:1] }, []string{"signers"}},
+		"role twice":      {func(u *models.TemplateUse) { u.Signers = append(u.Signers, u.Signers[0]) }, []string{"signers[2].role"}},
+		"role unknown":    {func(u *models.TemplateUse) { u.Signers[0].Role = "guest" }, []string{"signers", "signers[0].role"}},
+		"no role":         {func(u *models.TemplateUse) { u.Signers[1].Role = "" }, []string{"signers", "signers[1].role"}},
+		"address":         {func(u *models.TemplateUse) { u.Signers[1].Email = "grace" }, []string{"signers[1].email"}},
+		"no phone":        {func(u *models.TemplateUse) { u.Signers[0].AuthMethod = models.AuthSMSOTP }, []string{"signers[0].phone"}},
+		"variables":       {func(u *models.TemplateUse) { u.Variables = map[string]string{"place": "x", "more": "y"} }, []string{"variables.more", "variables.name"}},
+		"long subject":    {func(u *models.TemplateUse) { u.Variables["place"] = strings.Repeat("x", 300) }, []string{"subject"}},
+		"line in subject": {func(u *models.TemplateUse) { u.Variables["place"] = "a\nb" }, []string{"subject"}},
+		"control":         {func(u *models.TemplateUse) { u.Variables["name"] = "\x00" }, []string{"message", "variables.name"}},
+		"other tenant":    {func(u *models.TemplateUse) { u.TenantID = "other" }, []string{"templateId"}},
+		"values": {func(u *models.TemplateUse) {
+			u.Values = map[string]string{"rent": "dear", "pet": "bird", "agreed": "perhaps", "size": "middle", "signature_1": "x", "signed_date_1": "x", "none": "x", "radio_1": "true", "a b": "x"}
+		}, []string{"values.?", "values.agreed", "values.none", "values.pet", "values.radio_1", "values.rent", "values.signature_1", "values.signed_date_1", "values.size"}},
+	} {
+		use := leaseUse()
+		c.change(&use)
+		_, err := lease(t).NewEnvelope(act(start), use, 1)
+		var refused *models.Error
+		require.ErrorAs(t, err, &refused, name)
+		assert.Equal(t, c.paths, slices.Sorted(maps.Keys(refused.Fields)), name)
+	}
+	_, err := lease(t).NewEnvelope(act(start), leaseUse(), 0)
+	assert.Equal(t, "plan_documents", code(t, err))
+}
+
+// TestTemplateTexts: braces that surround no variable are refused, and so is a text
+// that no envelope could have.
+func TestTemplateTexts(t *testing.T) {
+	t.Parallel()
+	for text, ok := range map[string]bool{
+		"plain": true, "{{a}}": true, "{{ a.b_c-D9 }} and {{a}}": true, "{a}": true, "a } b": true,
+		"{{}}": false, "{{a b}}": false, "{{a": false, "a}}": false, "{{{{a}}}}": false, "{{" + strings.Repeat("a", 65) + "}}": false, "{{\ta}}": false,
+		strings.Repeat("x", 256): false, strings.Repeat("x", 256) + "{{a}}": true, strings.Repeat("x", 4001) + "{{a}}": false, "\x01{{a}}": false,
+	} {
+		p := models.Problems{}
+		(&models.TemplateContent{Subject: &text}).Check(p)
+		assert.Equal(t, ok, len(p["subject"]) == 0, "%q: %v", text, p)
+	}
+	c := models.TemplateContent{Subject: ptr("{{b}} {{a}} {{b}}"), Message: ptr("{{c}} {{a}}")}
+	assert.Equal(t, []string{"b", "a", "c"}, c.Variables())
+}
+
+// TestTemplateRoles: a role is as a signer would be, and no two have one name.
+func TestTemplateRoles(t *testing.T) {
+	t.Parallel()
+	p := models.Problems{}
+	(&models.TemplateContent{Roles: []models.TemplateRole{
+		{Role: "a", RoutingOrder: 1, AuthMethod: models.AuthSMSOTP}, {Role: "a", RoutingOrder: 1, AuthMethod: models.AuthNone},
+		{Role: "", RoutingOrder: 1001, AuthMethod: "oath"}, {Role: strings.Repeat("x", 65), RoutingOrder: 1, AuthMethod: models.AuthNone},
+	}}).Check(p)
+	assert.Equal(t, []string{"roles[1].role", "roles[2].authMethod", "roles[2].role", "roles[2].routingOrder", "roles[3].role"}, slices.Sorted(maps.Keys(p)))
+	for name, ok := range map[string]bool{"x": true, "": false, " ": false, strings.Repeat("x", 200): true, strings.Repeat("x", 201): false} {
+		p := models.Problems{}
+		(&models.Template{Name: name, ExternalID: ptr(strings.Repeat("e", 200))}).Check(p)
+		assert.Equal(t, ok, len(p) == 0, "%q", name)
+	}
+}

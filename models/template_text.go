@@ -1,0 +1,94 @@
+package models
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"countersign/internal/plaintext"
+)
+
+// A variable stands in a text of a template as {{name}}, with or without spaces inside
+// the braces.
+var variable = regexp.MustCompile(`\{\{ *([A-Za-z0-9_.-]{1,64}) *\}\}`)
+
+// maxVariable bounds the value of a variable, in characters.
+const maxVariable = 2000
+
+// variablesIn are the names of the variables of a text, as they stand.
+func variablesIn(text *string) []string {
+	if text == nil {
+		return nil
+	}
+	var names []string
+	for _, m := range variable.FindAllStringSubmatch(*text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// Variables are the names that the texts of a template use, each once.
+func (c *TemplateContent) Variables() []string {
+	names, seen := []string{}, make(map[string]bool)
+	for _, name := range append(variablesIn(c.Subject), variablesIn(c.Message)...) {
+		if !seen[name] {
+			names, seen[name] = append(names, name), true
+		}
+	}
+	return names
+}
+
+// checkTemplateText notes what is wrong with a text of a template. A text without
+// variables has to be one that an envelope can have.
+func checkTemplateText(p Problems, path string, text *string, check func(Problems, *string)) {
+	switch {
+	case text == nil:
+	case hasBraces(variable.ReplaceAllString(*text, "")):
+		p.Add(path, "has {{ or }} without a variable: write {{name}}, with 1 to 64 of the characters A-Z a-z 0-9 _ . -")
+	case len(variablesIn(text)) == 0:
+		check(p, text)
+	default:
+		CheckParagraph(p, path, *text, 0, maxTemplateText)
+	}
+}
+
+func hasBraces(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "}}") }
+
+// substitution puts the values of variables into texts, and notes which have none.
+type substitution struct {
+	p      Problems
+	values map[string]string
+}
+
+// text is a text of the template with the values in the places of its variables. What
+// stands in a value is not looked at again.
+func (s substitution) text(of string, text *string) *string {
+	if text == nil {
+		return nil
+	}
+	out := variable.ReplaceAllStringFunc(*text, func(found string) string {
+		name := variable.FindStringSubmatch(found)[1]
+		value, ok := s.values[name]
+		if !ok {
+			s.p.addFirst("variables."+name, fmt.Sprintf("is required: the template's %s has {{%s}}", of, name))
+		}
+		return value
+	})
+	out = plaintext.Visible(out)
+	return &out
+}
+
+// check notes what is wrong with the values by themselves.
+func (s substitution) check(known []string) {
+	names := make(map[string]bool, len(known))
+	for _, name := range known {
+		names[name] = true
+	}
+	for name, value := range s.values {
+		if !names[name] {
+			s.p.addFirst("variables."+plaintext.Strip(name), "is no variable of the template")
+			continue
+		}
+		CheckParagraph(s.p, "variables."+name, value, 0, maxVariable)
+	}
+}

@@ -1,0 +1,221 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// TemplateUse is what an envelope is made of beside a template.
+type TemplateUse struct {
+	EnvelopeID uuid.UUID // uuid.Nil: a new one
+	TenantID   string
+	CreatedBy  string
+	ExternalID *string
+	// What is given of these holds instead of what the template says.
+	Subject       *string
+	Message       *string
+	ExpiresInDays Change[*int]
+	ReminderHours *int
+	Metadata      map[string]string
+	// DefaultExpiryDays is the tenant's, for a template that says nothing.
+	DefaultExpiryDays *int
+	// Signers are the persons, one for each role. What is zero of RoutingOrder and
+	// AuthMethod, the role says.
+	Signers   []SignerInput
+	Values    map[string]string // by the names of fields, or of groups of radio fields
+	Variables map[string]string
+}
+
+// NewEnvelope makes a draft of the loaded version. maxDocuments is what the app's plan
+// allows. What is wrong with the use is refused with all of it.
+func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
+	p := Problems{}
+	if t.TenantID != "" && t.TenantID != in.TenantID {
+		p.Add("templateId", "names a template of another tenant")
+	}
+	input := t.input(p, in)
+	input.Check(p)
+	signers := t.signers(p, in.Signers)
+	fields := t.fields(p, in.Values)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	e, err := NewEnvelope(act, input)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range signers {
+		if _, err := e.AddSigner(act, s); err != nil {
+			return nil, err
+		}
+	}
+	made := make(map[uuid.UUID]uuid.UUID, len(t.Documents))
+	for _, d := range t.Documents {
+		own, err := e.AddDocument(act, d.input(), maxDocuments)
+		if err != nil {
+			return nil, err
+		}
+		made[d.ID] = own.ID
+	}
+	for i := range fields {
+		if id, ok := made[*fields[i].DocumentID]; ok {
+			fields[i].DocumentID = &id
+		} else {
+			fields[i].DocumentID = nil // it waits for the first document
+		}
+	}
+	if len(fields) > 0 {
+		if _, err := e.AddFields(act, fields, IndexedPath); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// input is what the envelope itself is made from.
+func (t *LoadedTemplate) input(p Problems, in TemplateUse) EnvelopeInput {
+	out := EnvelopeInput{
+		ID: in.EnvelopeID, AppID: t.AppID, TenantID: in.TenantID, CreatedBy: in.CreatedBy, ExternalID: in.ExternalID,
+		FieldOrigin: t.Content.FieldOrigin, TemplateID: &t.ID, TemplateVersion: t.Of.Number,
+		Subject: in.Subject, Message: in.Message, ReminderHours: firstNonNil(in.ReminderHours, t.Content.ReminderHours), Metadata: in.Metadata,
+	}
+	if out.Metadata == nil {
+		out.Metadata = t.Content.Metadata
+	}
+	values := substitution{p: p, values: in.Variables}
+	values.check(t.Content.Variables())
+	if out.Subject == nil {
+		out.Subject = values.text("subject", t.Content.Subject)
+	}
+	if out.Message == nil {
+		out.Message = values.text("message", t.Content.Message)
+	}
+	switch days := t.Content.ExpiresInDays; {
+	case in.ExpiresInDays.Given:
+		out.ExpiresInDays = in.ExpiresInDays.Value
+	case days == nil:
+		out.ExpiresInDays = in.DefaultExpiryDays
+	case *days > 0:
+		out.ExpiresInDays = days
+	}
+	return out
+}
+
+// signers are the persons in the order of the roles.
+func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput {
+	byRole := make(map[string]SignerInput, len(given))
+	for i, s := range given {
+		path := fmt.Sprintf("signers[%d].", i)
+		role := t.Content.role(s.Role)
+		_, twice := byRole[s.Role]
+		switch {
+		case s.Role == "":
+			p.addFirst(path+"role", "is required: one of the template's roles, "+t.roleNames())
+		case role == nil:
+			p.addFirst(path+"role", "is no role of the template, which has "+t.roleNames())
+		case twice:
+			p.addFirst(path+"role", fmt.Sprintf("is given twice (%s)", s.Role))
+		default:
+			s = role.signer(s)
+			s.Check(p, path)
+			byRole[s.Role] = s
+		}
+	}
+	out := make([]SignerInput, 0, len(t.Content.Roles))
+	for _, r := range t.Content.Roles {
+		s, ok := byRole[r.Role]
+		if !ok {
+			p.Add("signers", "has nobody for the role %s", r.Role)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (t *LoadedTemplate) roleNames() string {
+	names := make([]string, 0, len(t.Content.Roles))
+	for _, r := range t.Content.Roles {
+		names = append(names, r.Role)
+	}
+	return strings.Join(names, ", ")
+}
+
+// fields are those of the template with the values that were given.
+func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInput {
+	out := make([]FieldInput, 0, len(t.Content.Fields))
+	used := make(map[string]bool, len(values))
+	for _, f := range t.Content.Fields {
+		in := FieldInput{
+			DocumentID: &f.DocumentID, Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+			Origin: f.Origin, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source,
+		}
+		if f.Attributes.Named {
+			in.Name = f.Name
+		}
+		name := f.Name
+		if f.Type == FieldRadio {
+			name = f.Attributes.Group
+		}
+		if value, ok := values[name]; ok {
+			used[name] = true
+			in.DefaultValue = f.given(p, "values."+name, value, t.Content.Fields)
+		}
+		out = append(out, in)
+	}
+	for name := range values {
+		if !used[name] {
+			path := name
+			if !fieldName.MatchString(name) {
+				path = "?" // it may be anything
+			}
+			p.addFirst("values."+path, "names no field of the template")
+		}
+	}
+	return out
+}
+
+// given is the prefilled value of a field for a value that was given under its name, "" if it
+// cannot be.
+func (f *TemplateField) given(p Problems, path, value string, all []TemplateField) string {
+	switch {
+	case f.Type.File() || f.Type == FieldSignedDate:
+		p.addFirst(path, fmt.Sprintf("is a %s field: only its signer, or the service, can fill it", f.Type))
+		return ""
+	case value == "":
+		return ""
+	case f.Type == FieldRadio:
+		known := false
+		for _, other := range all {
+			known = known || other.Type == FieldRadio && other.Attributes.Group == f.Attributes.Group && other.Attributes.Option == value
+		}
+		if !known {
+			p.addFirst(path, "is none of the choices of the group")
+		}
+		if f.Attributes.Option == value {
+			return "true"
+		}
+		return ""
+	}
+	field := Field{Type: f.Type, Name: f.Name, Attributes: f.Attributes}
+	for _, problem := range field.checkText(value) {
+		p.addFirst(path, problem.text)
+	}
+	return value
+}
+
+// input is what an envelope's document is made from: the same files, not examined again.
+func (d *TemplateDocument) input() DocumentInput {
+	in := DocumentInput{
+		Name: d.Name, SHA256: d.SHA256, Size: d.Size, Pages: d.Pages, Count: d.PageCount, Warnings: d.Warnings, BlobKey: d.BlobKey,
+		Encrypted: d.Encrypted, SealFacts: d.SealFacts, Shared: true,
+	}
+	if d.IsPrepared() {
+		in.Prepared = &PreparedFile{
+			SHA256: d.PreparedSHA256, Size: d.PreparedSize, BlobKey: d.PreparedKey, Encrypted: d.PreparedEncrypted,
+			Changes: d.PreparedChanges, Preparation: d.Preparation,
+		}
+	}
+	return in
+}

@@ -1,0 +1,416 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"countersign/models"
+)
+
+func templateColumns(v *models.Template) []column {
+	return []column{
+		{"id", &v.ID},
+		{"app_id", &v.AppID},
+		{"tenant_id", &v.TenantID},
+		{"external_id", &v.ExternalID},
+		{"name", &v.Name},
+		{"version", &v.Version},
+		{"created_by", &v.CreatedBy},
+		{"created_at", &v.CreatedAt},
+		{"updated_at", &v.UpdatedAt},
+		{"archived_at", &v.ArchivedAt},
+	}
+}
+
+func templateVersionColumns(v *models.TemplateVersion) []column {
+	return []column{
+		{"id", &v.ID},
+		{"template_id", &v.TemplateID},
+		{"number", &v.Number},
+		{"content", &v.Content},
+		{"created_by", &v.CreatedBy},
+		{"created_at", &v.CreatedAt},
+	}
+}
+
+func templateDocumentColumns(d *models.TemplateDocument) []column {
+	return []column{
+		{"id", &d.RowID},
+		{"version_id", &d.VersionID},
+		{"template_id", &d.TemplateID},
+		{"document_id", &d.ID},
+		{"name", &d.Name},
+		{"mime_type", &d.MimeType},
+		{"sha256", &d.SHA256},
+		{"size", &d.Size},
+		{"page_count", &d.PageCount},
+		{"pages", inJSON{value: &d.Pages}},
+		{"document_order", &d.Order},
+		{"warnings", inJSON{value: &d.Warnings}},
+		{"blob_key", &d.BlobKey},
+		{"encrypted", &d.Encrypted},
+		{"seal_facts", &d.SealFacts},
+		{"prepared_sha256", &d.PreparedSHA256},
+		{"prepared_size", &d.PreparedSize},
+		{"prepared_key", &d.PreparedKey},
+		{"prepared_encrypted", &d.PreparedEncrypted},
+		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
+		{"preparation", &d.Preparation},
+		{"created_at", &d.CreatedAt},
+		{"released", &d.Released},
+	}
+}
+
+// templateLock says what is held of a template until the transaction ends.
+type templateLock int
+
+const (
+	readTemplate   templateLock = iota // nothing
+	useTemplate                        // it is not archived meanwhile
+	changeTemplate                     // nobody else changes it
+)
+
+// templateQuery is what the queries for a template find.
+type templateQuery struct {
+	templates []*models.Template
+	versions  []*models.TemplateVersion
+	documents []*models.TemplateDocument
+}
+
+// queueTemplate adds the queries for a version of an app's template; 0 is the newest.
+func (s *Store) queueTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) *templateQuery {
+	q := &templateQuery{}
+	if lock == useTemplate {
+		s.lockTemplate(&t.batch, id, true)
+	}
+	selectRows(&t.batch, &q.templates, templateColumns, "templates", "id = $1 AND app_id = $2"+s.forUpdate(lock == changeTemplate), id, app)
+	number, args := "(SELECT version FROM templates WHERE id = $1)", []any{id}
+	if version > 0 {
+		number, args = "$2", append(args, version)
+	}
+	selectRows(&t.batch, &q.versions, templateVersionColumns, "template_versions", "template_id = $1 AND number = "+number, args...)
+	selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents",
+		"version_id = (SELECT id FROM template_versions WHERE template_id = $1 AND number = "+number+") ORDER BY document_order", args...)
+	return q
+}
+
+// lockTemplate keeps a template from being archived while envelopes are made of it;
+// who archives it (shared: false) waits for these, and they for him. The lock is of no row:
+// nobody writes for it, and who archives is not kept waiting by those who come later.
+// SQLite needs no more than its immediate transaction.
+func (s *Store) lockTemplate(b *batch, id uuid.UUID, shared bool) {
+	if !s.postgres {
+		return
+	}
+	fn := "pg_advisory_xact_lock"
+	if shared {
+		fn += "_shared"
+	}
+	b.exec("SELECT "+fn+"(hashtextextended($1, 0))", "template "+id.String())
+}
+
+// load puts together what the queries found. A version that appeared between two of
+// them is read again.
+func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, error) {
+	if len(q.templates) == 0 || len(q.versions) == 0 {
+		return nil, models.ErrNotFound
+	}
+	out := &models.LoadedTemplate{Template: *q.templates[0], Of: *q.versions[0], Documents: q.documents}
+	if len(q.documents) > 0 && q.documents[0].VersionID != out.Of.ID {
+		q.documents = nil
+		selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents", "version_id = $1 ORDER BY document_order", out.Of.ID)
+		if err := t.send(); err != nil {
+			return nil, err
+		}
+		out.Documents = q.documents
+	}
+	for _, d := range out.Documents {
+		d.Kind, d.PurgeStatus = models.DocumentOriginal, models.PurgeActive
+		if d.Released {
+			d.PurgeStatus = models.PurgePurged
+		}
+	}
+	if err := decrypt(s, &out.Of); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(out.Of.Content), &out.Content); err != nil {
+		return nil, fmt.Errorf("read template %s: %w", out.ID, err)
+	}
+	return out, nil
+}
+
+// Template loads a version of an app's template; 0 is the newest.
+func (s *Store) Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error) {
+	var out *models.LoadedTemplate
+	err := s.transact(ctx, readOnly, func(t *transaction) error {
+		q := s.queueTemplate(t, app, id, version, readTemplate)
+		if err := t.send(); err != nil {
+			return err
+		}
+		var err error
+		out, err = q.load(s, t)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load template %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// CreateFromTemplate stores the envelope that build makes of a version of an app's
+// template, 0 being the newest. build may send it as well: envelope, usage, events
+// and outbox are written in one transaction, or nothing is. What build refuses is refused;
+// a template that is not there, or archived, is the refusal of the member templateId.
+func (s *Store) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
+	var e *models.Envelope
+	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
+		e, err = s.createFromTemplate(t, app, id, version, build)
+		return err
+	})
+	if e != nil && isExternalIDConflict(err) {
+		err = s.externalIDConflict(ctx, e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make an envelope of template %s: %w", id, err)
+	}
+	made := &EnvelopeWithEvents{e, e.Events}
+	s.committed(e)
+	return made, nil
+}
+
+// TemplateBuild makes an envelope of a template, see models.LoadedTemplate.NewEnvelope, and
+// may do more with it.
+type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
+
+// createFromTemplate is CreateFromTemplate inside a transaction. Until that ends the template is not
+// archived, so that its files stay for the envelope.
+func (s *Store) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*models.Envelope, error) {
+	q := s.queueTemplate(t, app, id, version, useTemplate)
+	var webhooks []*models.Webhook
+	queueActiveWebhooks(&t.batch, &webhooks, app)
+	if err := t.send(); err != nil {
+		return nil, err
+	}
+	from, err := q.usable(s, t)
+	if err != nil {
+		return nil, err
+	}
+	e, err := build(from)
+	if err != nil {
+		return nil, err
+	}
+	return e, s.createFor(t, e, &webhooks)
+}
+
+// usable is load that refuses what no envelope can be made of.
+func (q *templateQuery) usable(s *Store, t *transaction) (*models.LoadedTemplate, error) {
+	switch {
+	case len(q.templates) == 0:
+		return nil, models.InvalidField("templateId", "names no template of this app")
+	case q.templates[0].ArchivedAt != nil:
+		return nil, models.InvalidField("templateId", "names a template that is archived")
+	case len(q.versions) == 0:
+		return nil, models.InvalidField("templateVersion", "is no version of the template: its newest is %d", q.templates[0].Version)
+	}
+	return q.load(s, t)
+}
+
+// TemplateTarget says where a template is stored: as a new version of the app's template that
+// has the tenant's external id, and otherwise as a new one.
+type TemplateTarget struct {
+	App        uuid.UUID
+	Tenant     string
+	ExternalID *string
+	// Envelope is what the template is made from; uuid.Nil: no envelope.
+	Envelope uuid.UUID
+}
+
+// PutTemplate stores what build makes of the template that has the external id, nil if
+// none has, and of the envelope, nil if none is asked for. The envelope keeps its files until the template
+// is stored. It reports whether the template is new.
+func (s *Store) PutTemplate(ctx context.Context, at TemplateTarget,
+	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
+) (out *models.LoadedTemplate, created bool, err error) {
+	err = s.transact(ctx, readWrite, func(t *transaction) error {
+		var err error
+		out, created, err = s.putTemplate(t, at, build)
+		return err
+	})
+	if isTemplateConflict(err) { // another was made at the same time: this is its next version
+		err = s.transact(ctx, readWrite, func(t *transaction) error {
+			var err error
+			out, created, err = s.putTemplate(t, at, build)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("store template: %w", err)
+	}
+	return out, created, nil
+}
+
+func (s *Store) putTemplate(t *transaction, at TemplateTarget,
+	build func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error),
+) (*models.LoadedTemplate, bool, error) {
+	var from *models.Envelope
+	if at.Envelope != uuid.Nil {
+		l := s.queueEnvelope(t, at.App, at.Envelope, loadOptions{lock: true})
+		if err := t.send(); err != nil {
+			return nil, false, err
+		}
+		switch err := l.assemble(s); {
+		case errors.Is(err, models.ErrNotFound):
+			return nil, false, models.InvalidField("fromEnvelope", "names no envelope of this app")
+		case err != nil:
+			return nil, false, err
+		}
+		from = l.envelopes[0]
+	}
+	was, err := s.templateOfExternalID(t, at)
+	if err != nil {
+		return nil, false, err
+	}
+	before := 0
+	if was != nil {
+		before = was.Version
+	}
+	made, err := build(was, from)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.saveTemplate(t, made, was != nil, before); err != nil {
+		return nil, false, err
+	}
+	t.result = StoredTemplate{made, was == nil}
+	return made, was == nil, nil
+}
+
+// StoredTemplate is the result of PutTemplate's transaction.
+type StoredTemplate struct {
+	*models.LoadedTemplate
+
+	Created bool
+}
+
+// templateOfExternalID loads and locks the template that has the external id; nil if none has.
+func (s *Store) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
+	if at.ExternalID == nil {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	var holder uuid.UUID
+	t.query(func(r row) error { return r.Scan(&holder) },
+		"SELECT id FROM templates WHERE app_id = $1 AND tenant_id = $2 AND external_id = $3 AND archived_at IS NULL"+s.forUpdate(true), at.App, at.Tenant, *at.ExternalID)
+	if err := t.send(); err != nil || holder == uuid.Nil {
+		return nil, err
+	}
+	q := s.queueTemplate(t, at.App, holder, 0, changeTemplate)
+	if err := t.send(); err != nil {
+		return nil, err
+	}
+	return q.load(s, t)
+}
+
+// ChangeTemplate locks an app's template, runs fn on its newest version and saves what
+// fn changed, in one transaction.
+func (s *Store) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
+	var out *models.LoadedTemplate
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		q := s.queueTemplate(t, app, id, 0, changeTemplate)
+		if err := t.send(); err != nil {
+			return err
+		}
+		v, err := q.load(s, t)
+		if err != nil {
+			return err
+		}
+		before := v.Version
+		if err := fn(v); err != nil {
+			return err
+		}
+		out, t.result = v, v
+		return s.saveTemplate(t, v, true, before)
+	})
+	if isTemplateConflict(err) {
+		err = models.Refuse(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("change template %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// saveTemplate adds a template to the transaction, or what changed of one, with the version that is
+// newer than before.
+func (s *Store) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
+	v.UpdatedAt = s.now().UTC().Truncate(time.Microsecond)
+	columns := templateColumns(&v.Template)
+	if known {
+		t.update("templates", columns[:1], columns[3:])
+	} else {
+		t.insert("templates", "", columns)
+	}
+	if v.Version == before {
+		return nil
+	}
+	content, err := json.Marshal(v.Content)
+	if err != nil {
+		return fmt.Errorf("write template %s: %w", v.ID, err)
+	}
+	v.Of.Content = string(content)
+	t.insert("template_versions", "", templateVersionColumns(encrypt(s, &v.Of)))
+	t.insert("template_documents", "", rowsOf(v.Documents, templateDocumentColumns)...)
+	return nil
+}
+
+// ArchiveTemplate ends the use of an app's template: no envelope is made of it any more, and it
+// keeps its files no more. It returns their keys. Archiving again changes nothing. check may refuse it.
+func (s *Store) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error) {
+	err = s.transact(ctx, readWrite, func(t *transaction) error {
+		s.lockTemplate(&t.batch, id, false)
+		var found []*models.Template
+		selectRows(&t.batch, &found, templateColumns, "templates", "id = $1 AND app_id = $2"+s.forUpdate(true), id, app)
+		t.query(func(r row) error {
+			var key, prepared string
+			err := r.Scan(&key, &prepared)
+			blobKeys = append(blobKeys, key)
+			if prepared != "" {
+				blobKeys = append(blobKeys, prepared)
+			}
+			return err
+		}, "SELECT DISTINCT blob_key, prepared_key FROM template_documents WHERE template_id = $1", id)
+		if err := t.send(); err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return models.ErrNotFound
+		}
+		if err := check(found[0]); err != nil || found[0].ArchivedAt != nil {
+			return err
+		}
+		at := s.now()
+		t.exec("UPDATE templates SET archived_at = $1, updated_at = $1 WHERE id = $2", at, id)
+		t.exec("UPDATE template_documents SET released = $1 WHERE template_id = $2", true, id)
+		t.result = found[0]
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("archive template %s: %w", id, err)
+	}
+	return blobKeys, nil
+}
+
+// isTemplateConflict reports that the index of external ids of templates refused a row.
+func isTemplateConflict(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Code == "23505" && refused.ConstraintName == "templates_external_id"
+	}
+	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: templates.app_id, templates.tenant_id, templates.external_id")
+}
