@@ -110,7 +110,7 @@ func (s *Server) origin(o *object, name string) string {
 
 // secureURL allows https, and in development http on this machine.
 func (s *Server) secureURL(u *url.URL) bool {
-	if u.Host == "" || u.User != nil || u.Opaque != "" {
+	if u.Host == "" || u.User != nil {
 		return false
 	}
 	switch u.Hostname() {

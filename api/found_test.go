@@ -49,6 +49,7 @@ func TestSignersOfRoles(t *testing.T) {
 		{[]string{"Tenant", "Landlord"}, "r0", ""},
 		{[]string{"Tenant", "r1"}, "r1", "1"},
 		{[]string{"Tenant", "Landlord"}, "LANDLORD@example.com", "1"},
+		{[]string{"Tenant", "Landlord"}, "tenant@example.com", "0"},
 		{[]string{"Tenant", "Tenant"}, "tenant@example.com", ""},
 		{[]string{"Tenant"}, "nobody@example.com", ""},
 	} {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -127,15 +126,14 @@ func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.AttachmentInput, error) {
 	ctx := c.Request.Context()
 	in := models.AttachmentInput{ID: s.NewID()}
-	head := make([]byte, 512)
-	n, err := u.file.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	head := make([]byte, min(u.Size, 512))
+	if _, err := u.file.ReadAt(head, 0); err != nil {
 		return in, fmt.Errorf("read an attachment: %w", err)
 	}
 	if err := s.scan(ctx, u.file, u.Size); err != nil {
 		return in, err
 	}
-	switch in.MimeType = http.DetectContentType(head[:n]); in.MimeType {
+	switch in.MimeType = http.DetectContentType(head); in.MimeType {
 	case "application/pdf":
 		info, err := s.admitPDF(ctx, u.file, u.Size)
 		if err != nil {
@@ -171,7 +169,7 @@ func (s *Server) reencode(ctx context.Context, u *upload) error {
 		return ctx.Err()
 	}
 	b := make([]byte, u.Size)
-	if _, err := u.file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := u.file.ReadAt(b, 0); err != nil {
 		return fmt.Errorf("read an attachment: %w", err)
 	}
 	b, err := seal.Photo(b)

@@ -127,6 +127,22 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		require.Nil(t, altered.body["record"])
 		require.EqualValues(t, len(sealed), altered.body["additions"].(object)["from"])
 
+		findings := func(a *answer) (codes []string) {
+			for _, f := range a.body["findings"].([]any) {
+				codes = append(codes, f.(object)["code"].(string))
+			}
+			return codes
+		}
+		require.Contains(t, findings(valid), "recorded.same")
+		require.Contains(t, findings(altered), "recorded.earlier", "this very file is not the one that is kept")
+		db, err := s.store.DB()
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "DELETE FROM documents WHERE kind = 'sealed'")
+		require.NoError(t, err)
+		for _, lost := range []*answer{verify(sealed), verify(append(bytes.Clone(sealed), '\n', '%'))} {
+			require.Contains(t, findings(lost), "recorded.unknown")
+			require.NotContains(t, findings(lost), "recorded.same")
+		}
 		foreign := verify(sealedByAnother(t))
 		require.Equal(t, "not_sealed", foreign.str("verdict"), "%s", foreign.raw)
 		require.Len(t, foreign.body["signatures"], 1)

@@ -58,12 +58,8 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 			return tx.Model(row).Select("*").Updates(row).Error
 		}
 		c.ID, c.CreatedAt = s.newID(), s.now()
-		var n int64
-		if err := tx.Model(c).Where("app_id = ?", c.AppID).Count(&n).Error; err != nil {
+		if err := roomForContact(tx, c.AppID); err != nil {
 			return err
-		}
-		if n >= MaxContacts {
-			return models.Refuse(models.KindConflict, "too_many_contacts", "An app may have %d contacts; delete one first.", MaxContacts)
 		}
 		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c))
 		if res.Error == nil && res.RowsAffected == 0 {
@@ -71,6 +67,18 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		}
 		return res.Error
 	})
+}
+
+// roomForContact refuses one more contact of an app that has as many as it may have.
+func roomForContact(tx *gorm.DB, app uuid.UUID) error {
+	var n int64
+	if err := tx.Model(&models.Contact{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
+		return err
+	}
+	if n >= MaxContacts {
+		return models.Refuse(models.KindConflict, "too_many_contacts", "An app may have %d contacts; delete one first.", MaxContacts)
+	}
+	return nil
 }
 
 // Contacts lists a page of an app's contacts by name, and says how many there

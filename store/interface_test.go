@@ -184,6 +184,8 @@ func TestSoManyContacts(t *testing.T) {
 			}
 			known, err := s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Contact 10000", Email: "10000@example.com"}, false)
 			require.NoError(t, err)
+			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanPro, nil)
+			require.NoError(t, err)
 			// More than two pages.
 			fill(10_001, 12_499, func(id, n string) string { return v.EncryptText("Contact "+n, "contacts.name "+id) })
 			list, total, err := s.Contacts(t.Context(), app.ID, "CONTACT", 1, 1000)
@@ -203,6 +205,8 @@ func TestSoManyContacts(t *testing.T) {
 			fill(12_500, 9_999+store.MaxContacts, func(string, string) string { return "" })
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "One more", Email: "new@example.com"}, false)
 			require.ErrorContains(t, err, "too_many_contacts")
+			_, err = s.SaveContact(t.Context(), models.Contact{AppID: other.ID, Name: "Another app's", Email: "new@example.com"}, false)
+			require.NoError(t, err)
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Changed", Email: "10000@EXAMPLE.com"}, false)
 			require.NoError(t, err)
 			require.Equal(t, known.ID, list[0].ID)

@@ -1,0 +1,129 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"countersign/api"
+	"countersign/internal/tracing"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// logLines keeps what is logged.
+type logLines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// with are the lines that contain all of some texts.
+func (l *logLines) with(texts ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+lines:
+	for line := range strings.Lines(l.text.String()) {
+		for _, text := range texts {
+			if !strings.Contains(line, text) {
+				continue lines
+			}
+		}
+		n++
+	}
+	return n
+}
+
+// panickingWorkflows stands for a Temporal client with a fault.
+type panickingWorkflows struct{ fakeWorkflows }
+
+func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
+	panic("a secret: 4711")
+}
+
+// TestRequestsAreObserved: a request has one span, which what it starts belongs to, and
+// which fails if the service does; a panic is an answer like other faults; and what people
+// do with sessions is logged.
+func TestRequestsAreObserved(t *testing.T) {
+	t.Parallel()
+	lines := &logLines{}
+	spans := tracetest.NewInMemoryExporter()
+	s := onSQLite(t, func(cfg *api.Config) {
+		cfg.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer(tracing.Name)
+		cfg.Log = slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		cfg.Workflows = panickingWorkflows{}
+	})
+	c := s.client(t)
+	e, _ := c.sent(contract())
+	last := func() tracetest.SpanStub {
+		t.Helper()
+		all := spans.GetSpans()
+		require.NotEmpty(t, all)
+		return all[len(all)-1]
+	}
+	sent := last()
+	require.Equal(t, "POST /v1/envelopes/:id/send", sent.Name)
+	require.Equal(t, codes.Unset, sent.Status.Code)
+	rows, err := s.store.ClaimOutbox(t.Context(), 9, 1)
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Contains(t, rows[0].Refs.Trace, sent.SpanContext.TraceID().String(), "the workflow belongs to the request")
+
+	refused := c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(500, "internal_error")
+	require.NotContains(t, string(refused.raw), "4711")
+	require.Equal(t, codes.Error, last().Status.Code)
+	require.Equal(t, 1, lines.with("a secret: 4711", "level=ERROR", "request="+refused.header.Get("X-Request-Id")))
+	c.get("/v1/envelopes/"+uuid.NewString()).refused(404, "not_found")
+	require.Equal(t, codes.Unset, last().Status.Code, "a refusal is no fault of the service")
+
+	admin, other := s.person(t, models.RoleAdmin), s.person(t, models.RoleViewer)
+	other.post("/v1/console/sessions/end", object{"password": password}).want(204)
+	require.Equal(t, 1, lines.with("console sessions ended", "user="))
+	id := other.me().body["user"].(object)["id"].(string)
+	admin.del("/v1/console/users/" + id + "/sessions").want(204)
+	require.Equal(t, 2, lines.with("console sessions ended"))
+	require.Equal(t, 2, lines.with("console sessions ended", "user="+id))
+	require.Zero(t, lines.with("@example.com"))
+}
+
+// TestPagesAndTheAPI: a path of the API that is not there is answered in its words, any
+// other by the pages; both with GET and HEAD alone.
+func TestPagesAndTheAPI(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	nobody := &client{t: t, s: s}
+	for _, path := range []string{"/v1/nothing", "/oauth/nothing", "/.well-known/nothing"} {
+		nobody.get(path).refused(404, "not_found")
+		nobody.post(path, nil).refused(404, "not_found")
+	}
+	for _, path := range []string{"/nothing", "/sign/x", "/v1"} {
+		require.Contains(t, string(nobody.get(path).want(200).raw), "<!doctype html>")
+		nobody.call(http.MethodHead, path, nil).want(200)
+		nobody.post(path, nil).refused(404, "not_found")
+	}
+	// A key means something where something is made, and nowhere else.
+	c := s.client(t).with("Idempotency-Key", "k")
+	e := c.draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	require.Empty(t, c.get(at).want(200).header.Get("Idempotency-Replayed"))
+	c.with("Idempotency-Key", "v").post(at+"/void", nil).want(200)
+	again := c.get(at).want(200)
+	require.Equal(t, "voided", again.str("status"))
+	require.Empty(t, again.header.Get("Idempotency-Replayed"))
+	c.with("Idempotency-Key", "a\tb").post(at+"/void", nil).refused(400, "validation_error")
+}
