@@ -44,6 +44,7 @@ type commands struct {
 	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Send everyone whose turn it is a new link."`
 	Void       voidCommand       `cmd:"" group:"Use a service" help:"End an envelope."`
 	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
+	Import     importCommand     `cmd:"" group:"Use a service" help:"Take over what another service has."`
 	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
 	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`
 	Trigger    triggerCommand    `cmd:"" group:"Use a service" help:"Post a made-up event to a local address."`

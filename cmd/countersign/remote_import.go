@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+	"countersign/internal/docuseal"
+	"countersign/seal/pdf"
+)
+
+type importCommand struct {
+	DocuSeal importDocuSeal `cmd:"" name:"docuseal" help:"Make a draft of a template of DocuSeal."`
+}
+
+type importDocuSeal struct {
+	remote
+
+	Template string   `arg:"" help:"The template as JSON, as GET /templates/{id} of DocuSeal's API gives it." type:"existingfile"`
+	PDF      []string `help:"The template's documents, in their order; unless given, files of their names beside the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
+	To       []string `help:"Who fills a role; once for each, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
+	DryRun   bool     `help:"Print what would be made, and make nothing."`
+}
+
+// Help is shown with the command.
+func (importDocuSeal) Help() string {
+	return "What cannot be taken over is told on standard error. docs/moving-from-docuseal.md says what becomes of each type of field."
+}
+
+// imported is what the command prints as JSON.
+type imported struct {
+	EnvelopeID string                       `json:"envelopeId,omitempty"`
+	Subject    string                       `json:"subject"`
+	Signers    []countersign.SignerRequest  `json:"signers"`
+	Documents  []string                     `json:"documents"`
+	Fields     [][]countersign.FieldRequest `json:"fields"` // of each document
+	Notes      []string                     `json:"notes"`
+}
+
+// Run makes a draft: signers, documents and fields.
+func (i importDocuSeal) Run(ctx context.Context) error {
+	out, files, err := i.read()
+	if err != nil {
+		return err
+	}
+	if !i.JSON {
+		for _, n := range out.Notes {
+			_, _ = fmt.Fprintln(os.Stderr, plain(&n)) // only told
+		}
+	}
+	if i.DryRun {
+		return printJSON(out)
+	}
+	if err := i.makeDraft(ctx, out, files); err != nil {
+		return err
+	}
+	if i.JSON {
+		return printJSON(out)
+	}
+	return say("%s  draft", out.EnvelopeID)
+}
+
+// read reads the template and its documents.
+func (i importDocuSeal) read() (*imported, [][]byte, error) {
+	f, err := os.Open(i.Template)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	t, err := docuseal.Read(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", i.Template, err)
+	}
+	paths := i.PDF
+	if len(paths) == 0 {
+		for _, name := range t.FileNames() {
+			paths = append(paths, filepath.Join(filepath.Dir(i.Template), filepath.Base(name)))
+		}
+	}
+	if len(paths) != len(t.Schema) {
+		return nil, nil, fmt.Errorf("the template has %d documents: name each with --pdf, in this order: %s", len(t.Schema), strings.Join(t.FileNames(), ", "))
+	}
+	files := make([][]byte, len(paths))
+	sizes := make([][]pdf.Geometry, len(paths))
+	for n, path := range paths {
+		if files[n], sizes[n], err = readPDF(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	r := t.Convert(func(document, page int) (w, h float64, ok bool) {
+		if page < 0 || page >= len(sizes[document]) {
+			return 0, 0, false
+		}
+		w, h = sizes[document][page].Size()
+		return w, h, true
+	})
+	out := &imported{Subject: t.Name, Documents: paths, Fields: make([][]countersign.FieldRequest, len(files)), Notes: r.Notes}
+	for _, p := range r.Fields {
+		out.Fields[p.Document] = append(out.Fields[p.Document], p.FieldRequest)
+	}
+	out.Signers, err = i.signers(r.Roles)
+	return out, files, err
+}
+
+const maxPDF = 25 << 20 // what the service takes
+
+// readPDF reads a file and the sizes of its pages.
+func readPDF(path string) ([]byte, []pdf.Geometry, error) {
+	if err := checkPDF(path); err != nil {
+		return nil, nil, fmt.Errorf("%w; name the template's documents with --pdf", err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Size() > maxPDF {
+		return nil, nil, errors.Join(err, fmt.Errorf("%s has more than %d MB", path, maxPDF>>20))
+	}
+	b, err := os.ReadFile(path) //nolint:gosec // the user's own choice
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var sizes []pdf.Geometry
+	_, err = f.Walk(func(p *pdf.Page) error {
+		g, err := f.Geometry(p)
+		sizes = append(sizes, g)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, sizes, nil
+}
+
+// signers are who fills the roles.
+func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequest, error) {
+	people := make(map[string]*mail.Address)
+	for _, to := range i.To {
+		role, who, ok := strings.Cut(to, "=")
+		a, err := mail.ParseAddress(who)
+		if !ok || err != nil || a.Name == "" {
+			return nil, fmt.Errorf("--to %q: write it as \"First Party=Ada Lovelace <ada@example.com>\"", to)
+		}
+		people[strings.TrimSpace(role)] = a
+	}
+	signers := make([]countersign.SignerRequest, 0, len(roles))
+	var missing []string
+	for _, r := range roles {
+		a := people[r.Name]
+		if a == nil {
+			missing = append(missing, r.Name)
+			continue
+		}
+		delete(people, r.Name)
+		signers = append(signers, countersign.SignerRequest{Name: a.Name, Email: a.Address, Role: countersign.Ptr(r.Name), RoutingOrder: countersign.Ptr(r.Order)})
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("say with --to who fills: %s", strings.Join(missing, ", "))
+	}
+	for role := range people {
+		return nil, fmt.Errorf("--to %q: the template has no such role", role)
+	}
+	return signers, nil
+}
+
+// makeDraft makes the draft with its documents, and then the fields of each.
+func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]byte) error {
+	c, l, err := i.client()
+	if err != nil {
+		return err
+	}
+	tenant, err := neededTenant(l)
+	if err != nil {
+		return err
+	}
+	e, err := c.Create(ctx, countersign.EnvelopeRequest{TenantID: tenant, Subject: &in.Subject, Signers: in.Signers})
+	if err != nil {
+		return coded(err)
+	}
+	in.EnvelopeID = e.ID.String()
+	// The fields of all documents are added at once, since conditions may reach from one document to another.
+	var all []countersign.FieldRequest
+	for n, b := range files {
+		doc, err := c.Upload(ctx, e.ID, bytes.NewReader(b))
+		if err != nil {
+			return fmt.Errorf("%s (the envelope %s stays a draft): %w", in.Documents[n], e.ID, coded(err))
+		}
+		for _, f := range in.Fields[n] {
+			f.DocumentID = &doc.DocumentID
+			all = append(all, f)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	var body api.FieldOrListRequest
+	if err := body.FromFieldOrListRequest1(all); err != nil {
+		return err
+	}
+	if _, err := c.API.AddAFieldWithResponse(ctx, e.ID, nil, body); err != nil {
+		return fmt.Errorf("the envelope %s stays a draft without fields: %w", e.ID, coded(err))
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package docuseal
+
+import (
+	"slices"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+type comparison = struct {
+	Field  string  `json:"field"`
+	Filled *bool   `json:"filled,omitempty"`
+	Is     *string `json:"is,omitempty"`
+	IsNot  *string `json:"isNot,omitempty"`
+}
+
+// condition is that of a field; nil, with a note, where there is none like it. The
+// field is then always shown.
+func (c *conversion) condition(f *Field) *api.Condition {
+	clauses := make(api.Comparisons, 0, len(f.Conditions))
+	ors := 0 // of those after the first, which say how they are joined to the one before
+	for i, condition := range f.Conditions {
+		clause, ok := c.clause(condition)
+		if i > 0 && condition.Operation == "or" {
+			ors++
+		}
+		if !ok {
+			c.note(f, "its conditions have no counterpart: it is always shown, and not required")
+			return nil
+		}
+		clauses = append(clauses, clause)
+	}
+	if ors > 0 && ors < len(clauses)-1 {
+		c.note(f, "its conditions mix and with or: it is always shown, and not required")
+		return nil
+	}
+	if ors > 0 {
+		return &api.Condition{Any: &clauses}
+	}
+	return &api.Condition{All: &clauses}
+}
+
+func (c *conversion) clause(condition Condition) (comparison, bool) {
+	at := slices.IndexFunc(c.template.Fields, func(f Field) bool { return f.UUID == condition.Field })
+	if at < 0 {
+		return comparison{}, false
+	}
+	other := &c.template.Fields[at]
+	out := comparison{Field: c.names[other.UUID]}
+	value := text(condition.Value)
+	for _, o := range other.Options {
+		if o.UUID == value {
+			value = o.Value
+		}
+	}
+	box := other.Type == "checkbox"
+	switch condition.Action {
+	case "not_empty", "checked":
+		if box {
+			out.Is = countersign.Ptr("true")
+		} else {
+			out.Filled = countersign.Ptr(true)
+		}
+	case "empty", "unchecked":
+		if box {
+			out.IsNot = countersign.Ptr("true")
+		} else {
+			out.Filled = countersign.Ptr(false)
+		}
+	case "equal":
+		out.Is = &value
+	case "not_equal":
+		out.IsNot = &value
+	default:
+		return out, false
+	}
+	_, known := types[other.Type]
+	return out, known || other.Type == "radio"
+}

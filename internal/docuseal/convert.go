@@ -1,0 +1,349 @@
+package docuseal
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// Role is who fills fields, and when: those of a lower order before.
+type Role struct {
+	Name  string
+	Order int
+}
+
+// Placed is a field of a document, which is counted from 0.
+type Placed struct {
+	countersign.FieldRequest
+
+	Document int
+}
+
+// Result is what becomes of a template.
+type Result struct {
+	Roles  []Role
+	Fields []Placed
+	Notes  []string // what is not as it was, for people
+}
+
+// PageSize tells the size of a page as it is shown, in points. Documents and pages
+// are counted from 0.
+type PageSize func(document, page int) (w, h float64, ok bool)
+
+// Convert says what becomes of a template whose pages have these sizes.
+func (t *Template) Convert(size PageSize) *Result {
+	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
+	for i, s := range t.Submitters {
+		order := i
+		if s.Order != nil && *s.Order >= 0 {
+			order = *s.Order
+		}
+		c.Roles = append(c.Roles, Role{Name: truncate(cmp.Or(strings.TrimSpace(s.Name), "Party "+strconv.Itoa(i+1)), maxName), Order: order + 1})
+	}
+	for i, f := range t.Fields {
+		c.names[f.UUID] = c.freeName(cmp.Or(f.Name, f.Title, f.Type+"_"+strconv.Itoa(i+1)))
+	}
+	for i := range t.Fields {
+		c.field(&t.Fields[i])
+	}
+	return &c.Result
+}
+
+const (
+	maxName    = 64
+	maxLabel   = 200
+	maxPattern = 200
+	maxCells   = 200
+	minFont    = 4
+	maxFont    = 72
+	minSide    = 1 // points
+)
+
+type conversion struct {
+	Result
+
+	template *Template
+	size     PageSize
+	names    map[string]string // of fields, by their uuid
+	taken    map[string]bool
+}
+
+func (c *conversion) note(f *Field, format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf("field %q: ", cmp.Or(f.Name, f.Title, f.Type))+fmt.Sprintf(format, args...))
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// freeName makes a field's name of text that no other field has.
+func (c *conversion) freeName(text string) string {
+	base := truncate(cmp.Or(strings.Trim(notInName.ReplaceAllString(text, "_"), "_"), "field"), maxName-5)
+	name := base
+	for n := 2; c.taken[name]; n++ {
+		name = base + "_" + strconv.Itoa(n)
+	}
+	c.taken[name] = true
+	return name
+}
+
+// types are those of which a field becomes one for each of its areas.
+var types = map[string]api.FieldType{
+	"text": "text", "signature": "signature", "initials": "initial", "date": "date", "number": "number", "checkbox": "checkbox",
+	"select": "select", "cells": "text", "stamp": "stamp", "image": "attachment", "file": "attachment", "phone": "text", "heading": "text",
+}
+
+func (c *conversion) field(f *Field) {
+	role := slices.IndexFunc(c.template.Submitters, func(s Submitter) bool { return s.UUID == f.Submitter })
+	kind, known := types[f.Type]
+	choice := f.Type == "radio" || f.Type == "multiple"
+	switch {
+	case len(f.Areas) == 0:
+		c.note(f, "is nowhere on a page, and is left out")
+		return
+	case role < 0:
+		c.note(f, "belongs to no submitter, and is left out")
+		return
+	case !known && !choice:
+		c.note(f, "there is no type for %s, and it is left out", f.Type)
+		return
+	}
+	base := c.common(f, c.Roles[role].Name)
+	switch {
+	case choice && slices.ContainsFunc(f.Areas, func(a Area) bool { return a.Option != "" }):
+		c.choices(f, base)
+		return
+	case choice: // in one place: a list
+		if f.Type == "multiple" {
+			c.note(f, "several choices in one place become a list of which one is chosen")
+		}
+		kind = "select"
+	}
+	base.Type = kind
+	c.typed(f, &base)
+	if first := f.Areas[0]; f.Type == "cells" && first.CellWidth > 0 && first.W/first.CellWidth < maxCells {
+		base.Comb, base.MaxLength = countersign.Ptr(true), countersign.Ptr(int(math.Max(1, math.Round(first.W/first.CellWidth))))
+	}
+	for i, a := range f.Areas {
+		if i > 0 && kind == "attachment" {
+			c.note(f, "a file is asked for in one place; the others are left out")
+			return
+		}
+		c.place(f, a, base)
+	}
+}
+
+// common is what a field of any type has.
+func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
+	out := countersign.FieldRequest{Role: &role, Name: countersign.Ptr(c.names[f.UUID]), Required: countersign.Ptr(f.Required == nil || *f.Required)}
+	if label := cmp.Or(f.Title, f.Name); label != "" {
+		out.Label = countersign.Ptr(truncate(label, maxLabel))
+	}
+	if f.ReadOnly {
+		out.ReadOnly = &f.ReadOnly
+	}
+	if n := number(f.Preferences.FontSize); n >= minFont && n <= maxFont {
+		out.FontSize = &n
+	}
+	if align := api.FieldRequestAlign(f.Preferences.Align); slices.Contains([]api.FieldRequestAlign{"left", "center", "right"}, align) {
+		out.Align = &align
+	}
+	if len(f.Conditions) > 0 {
+		out.Condition = c.condition(f)
+		if out.Condition == nil && *out.Required {
+			out.Required = countersign.Ptr(false)
+		}
+	}
+	return out
+}
+
+// typed sets what fields of some types have.
+func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
+	if f.Type == "date" {
+		c.dateFormat(f, out)
+	}
+	switch value := text(f.Default); {
+	case value == "" || value == "{{date}}":
+	case out.Type == "date":
+		if at, err := time.Parse(time.DateOnly, value); err != nil {
+			c.note(f, "%q is no date, and is not prefilled", value)
+		} else {
+			out.DefaultValue = at.Format(layouts.Replace(cmp.Or(text(out.Format), "yyyy-MM-dd")))
+		}
+	case out.Type == "signature" || out.Type == "initial" || out.Type == "stamp" || out.Type == "attachment":
+		c.note(f, "a picture or file cannot be prefilled")
+		out.ReadOnly = nil
+	default:
+		out.DefaultValue = value
+	}
+	switch f.Type {
+	case "heading":
+		out.ReadOnly, out.Required = countersign.Ptr(true), countersign.Ptr(false)
+		if out.DefaultValue == nil {
+			out.DefaultValue = cmp.Or(f.Title, f.Name)
+		}
+	case "phone":
+		c.note(f, "a telephone number becomes a text: no code is sent to it")
+	case "select", "radio", "multiple":
+		options := make([]string, 0, len(f.Options))
+		for _, o := range f.Options {
+			options = append(options, o.Value)
+		}
+		out.Options = &options
+	}
+	if v := f.Validation; v != nil {
+		c.validation(f, v, out)
+	}
+}
+
+func (c *conversion) validation(f *Field, v *Validation, out *countersign.FieldRequest) {
+	rules := api.FieldValidation{}
+	if v.Pattern != "" {
+		if _, err := regexp.Compile(v.Pattern); err != nil || len(v.Pattern) > maxPattern {
+			c.note(f, "its pattern is none of RE2 with at most %d characters, and is left out", maxPattern)
+		} else {
+			rules.Pattern = &v.Pattern
+		}
+	}
+	if out.Type == "number" || out.Type == "date" {
+		if low := text(v.Min); low != "" {
+			rules.Min = low
+		}
+		if high := text(v.Max); high != "" {
+			rules.Max = high
+		}
+	}
+	if rules.Pattern == nil && rules.Min == nil && rules.Max == nil {
+		return
+	}
+	if v.Message != "" {
+		rules.Message = countersign.Ptr(truncate(v.Message, maxLabel))
+	}
+	out.Validation = &rules
+}
+
+var layouts = strings.NewReplacer("yyyy", "2006", "MM", "01", "M", "1", "dd", "02", "d", "2")
+
+var dateParts = strings.NewReplacer("YYYY", "yyyy", "DD", "dd", "D", "d")
+
+// dateFormat takes a format over that has only what ours has: year, month and day in
+// digits.
+func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
+	if f.Preferences.Format == "" {
+		return
+	}
+	format := dateParts.Replace(f.Preferences.Format)
+	if regexp.MustCompile(`^(yyyy|MM?|dd?)([-./ ]+(yyyy|MM?|dd?)){2}$`).MatchString(format) {
+		out.Format = format
+		return
+	}
+	c.note(f, "dates are not written as %s", f.Preferences.Format)
+}
+
+// choices makes a field of each choice that has a place of its own.
+func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
+	name := *base.Name
+	for i, a := range f.Areas {
+		at := slices.IndexFunc(f.Options, func(o Option) bool { return o.UUID == a.Option })
+		if at < 0 {
+			c.note(f, "a place names no option, and is left out")
+			continue
+		}
+		option := cmp.Or(f.Options[at].Value, "Option "+strconv.Itoa(at+1))
+		next := base
+		next.Label = countersign.Ptr(truncate(option, maxLabel))
+		chosen := slices.Contains(texts(f.Default), f.Options[at].Value) && f.Options[at].Value != ""
+		if f.Type == "radio" {
+			next.Type, next.Group, next.Option = "radio", &name, countersign.Ptr(truncate(option, maxLabel))
+			next.Name = countersign.Ptr(c.freeName(name + "_" + strconv.Itoa(at+1)))
+		} else {
+			next.Type, next.Required = "checkbox", countersign.Ptr(false)
+			next.Name = countersign.Ptr(c.freeName(name + "_" + option))
+			if i == 0 && *base.Required {
+				c.note(f, "each choice becomes a checkbox; that at least one is marked is not demanded")
+			}
+		}
+		if chosen {
+			next.DefaultValue = "true"
+		}
+		c.place(f, a, next)
+	}
+}
+
+// place puts a field at an area, which is kept within its page.
+func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
+	doc := slices.IndexFunc(c.template.Schema, func(d Document) bool { return d.UUID == a.Document })
+	if doc < 0 {
+		c.note(f, "stands in a document that the template does not have")
+		return
+	}
+	w, h, ok := c.size(doc, a.Page)
+	if !ok {
+		c.note(f, "stands on page %d, which the document does not have", a.Page+1)
+		return
+	}
+	x, width := within(a.X*w, a.W*w, w)
+	y, height := within(a.Y*h, a.H*h, h)
+	if math.IsNaN(x+y+width+height) || width < minSide || height < minSide {
+		c.note(f, "has no place on its page")
+		return
+	}
+	out.Page, out.X, out.Y, out.W, out.H = countersign.Ptr(a.Page+1), &x, &y, &width, &height
+	out.Origin = countersign.Ptr(api.FieldRequestOriginTopLeft)
+	c.Fields = append(c.Fields, Placed{FieldRequest: out, Document: doc})
+}
+
+// within cuts a side so that it lies on a page of this length, to hundredths.
+func within(at, length, page float64) (start, side float64) {
+	end := math.Min(at+length, page)
+	start = math.Max(at, 0)
+	start, end = math.Ceil(start*100)/100, math.Floor(end*100)/100
+	return start, math.Round((end-start)*100) / 100
+}
+
+func truncate(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most])
+	}
+	return s
+}
+
+// text is a value as a text; "" for none and for lists.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+// texts are the texts of a value, which may be a list.
+func texts(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		return []string{text(v)}
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, text(e))
+	}
+	return out
+}
+
+func number(v any) float64 {
+	n, err := strconv.ParseFloat(text(v), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,147 @@
+// Package docuseal reads templates of DocuSeal, as its API gives them
+// (GET /templates/{id}), and says what Countersign makes of them.
+package docuseal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Template is what is read of a template.
+type Template struct {
+	Name       string      `json:"name"`
+	ExternalID string      `json:"external_id"`
+	Schema     []Document  `json:"schema"` // the documents, in their order
+	Documents  []File      `json:"documents"`
+	Submitters []Submitter `json:"submitters"`
+	Fields     []Field     `json:"fields"`
+}
+
+// Document is a document of a template, which the fields' areas name.
+type Document struct {
+	UUID string `json:"attachment_uuid"`
+	Name string `json:"name"`
+}
+
+// File tells the file name of a document.
+type File struct {
+	UUID     string `json:"uuid"`
+	Filename string `json:"filename"`
+}
+
+// Submitter is who fills fields.
+type Submitter struct {
+	UUID  string `json:"uuid"`
+	Name  string `json:"name"`
+	Order *int   `json:"order"` // from 0 on; nil: the place in the list
+}
+
+// Field is a field, which may stand in several places.
+type Field struct {
+	UUID        string      `json:"uuid"`
+	Submitter   string      `json:"submitter_uuid"`
+	Name        string      `json:"name"`
+	Title       string      `json:"title"`
+	Type        string      `json:"type"`
+	Required    *bool       `json:"required"` // nil: it is
+	ReadOnly    bool        `json:"readonly"`
+	Default     any         `json:"default_value"`
+	Options     []Option    `json:"options"`
+	Areas       []Area      `json:"areas"`
+	Preferences Preferences `json:"preferences"`
+	Validation  *Validation `json:"validation"`
+	Conditions  []Condition `json:"conditions"`
+}
+
+// Option is a choice of a field.
+type Option struct {
+	UUID  string `json:"uuid"`
+	Value string `json:"value"`
+}
+
+// Area is a place on a page. Lengths are fractions of the page as it is shown,
+// from its left top corner; pages count from 0.
+type Area struct {
+	Document  string  `json:"attachment_uuid"`
+	Page      int     `json:"page"`
+	X         float64 `json:"x"`
+	Y         float64 `json:"y"`
+	W         float64 `json:"w"`
+	H         float64 `json:"h"`
+	CellWidth float64 `json:"cell_w"`
+	Option    string  `json:"option_uuid"`
+}
+
+// Preferences are looks and formats.
+type Preferences struct {
+	FontSize any    `json:"font_size"` // a number, or a text with one
+	Align    string `json:"align"`
+	Format   string `json:"format"`
+}
+
+// Validation is what a value has to obey.
+type Validation struct {
+	Pattern string `json:"pattern"`
+	Message string `json:"message"`
+	Min     any    `json:"min"`
+	Max     any    `json:"max"`
+}
+
+// Condition compares another field. Those of a field hold all, but where one has
+// the operation "or".
+type Condition struct {
+	Field     string `json:"field_uuid"`
+	Action    string `json:"action"`
+	Value     any    `json:"value"`
+	Operation string `json:"operation"`
+}
+
+// maxTemplate bounds the JSON of a template, maxFields its fields.
+const (
+	maxTemplate = 8 << 20
+	maxFields   = 2000
+)
+
+// Read reads a template.
+func Read(r io.Reader) (*Template, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxTemplate+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(b) > maxTemplate:
+		return nil, fmt.Errorf("the template has more than %d MB", maxTemplate>>20)
+	}
+	var t Template
+	if err := json.Unmarshal(b, &t); err != nil {
+		return nil, fmt.Errorf("this is not a template of DocuSeal, as GET /templates/{id} of its API gives it: %w", err)
+	}
+	switch {
+	case len(t.Submitters) == 0:
+		return nil, errors.New("this is not a template of DocuSeal: it has no submitters")
+	case len(t.Schema) == 0:
+		return nil, errors.New("this is not a template of DocuSeal: its schema names no documents")
+	case len(t.Fields) > maxFields:
+		return nil, fmt.Errorf("the template has more than %d fields", maxFields)
+	}
+	return &t, nil
+}
+
+// FileNames are those of the documents, in their order.
+func (t *Template) FileNames() []string {
+	names := make([]string, len(t.Schema))
+	for i, d := range t.Schema {
+		names[i] = d.Name
+		for _, f := range t.Documents {
+			if f.UUID == d.UUID && f.Filename != "" {
+				names[i] = f.Filename
+			}
+		}
+		if !strings.HasSuffix(strings.ToLower(names[i]), ".pdf") {
+			names[i] += ".pdf"
+		}
+	}
+	return names
+}
