@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -164,6 +165,7 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 		signer.Check(o.p, so.path)
 		signers = append(signers, signer)
 	}
+	models.ResolveWitnesses(o.p, signers, func(i int) string { return fmt.Sprintf("signers[%d].", i) })
 	known := signers // whom fields can be for
 	if o.badUnder("signers") {
 		known = nil
@@ -236,7 +238,12 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput,
 // signerInput reads a signer request.
 func (s *Server) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
-		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthEmailOTP,
+		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
+	}
+	in.AuthMethod = in.Kind.DefaultAuthMethod()
+	readRecipient(o, &in)
+	if in.WitnessFor != "" {
+		in.RoutingOrder = 0 // that of whom is witnessed
 	}
 	if n := o.optInt("routingOrder"); n != nil {
 		in.RoutingOrder = *n
@@ -244,8 +251,6 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 	if m := o.optStr("authMethod"); m != nil {
 		in.AuthMethod = models.AuthMethod(*m)
 	}
-	in.Role = o.text("role")
-	in.AllowDelegation = o.flag("allowDelegation", false)
 	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}

@@ -161,7 +161,7 @@ func (s *Server) patchSigner(c *gin.Context, app caller) error {
 	}
 	var made *models.Signer
 	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
-		was := e.Signer(id)
+		was := e.Recipient(id)
 		if was == nil {
 			return models.ErrNotFound
 		}
@@ -170,6 +170,9 @@ func (s *Server) patchSigner(c *gin.Context, app caller) error {
 			return err
 		}
 		in := s.signerInput(o)
+		if in.WitnessFor != "" && !edit.has("routingOrder") {
+			in.RoutingOrder = 0 // that of whom is witnessed
+		}
 		if err := o.err(); err != nil {
 			return err
 		}
@@ -189,7 +192,7 @@ func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uu
 	if err != nil {
 		return nil, id, err
 	}
-	if e.Signer(id) == nil && e.Field(id) == nil && e.Document(id) == nil {
+	if e.Recipient(id) == nil && e.Field(id) == nil && e.Document(id) == nil {
 		return nil, id, models.ErrNotFound
 	}
 	o, err := readObject(c, maxJSON, false)

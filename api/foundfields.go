@@ -183,14 +183,20 @@ func signerOfTag(e *models.Envelope, t prepare.FoundTag) (string, bool) {
 // only one, by a signer's role, by number (signer1, r1), or by e-mail address.
 func signerOfRole(e *models.Envelope, role string) (string, bool) {
 	if role == "" {
-		return "0", len(e.Signers) == 1
+		if len(e.Signers) == 1 {
+			return e.Signers[0].ID.String(), true
+		}
+		return "", false
 	}
 	if i := slices.IndexFunc(e.Signers, func(s *models.Signer) bool { return s.Role == role }); i >= 0 {
-		return strconv.Itoa(i), true
+		return e.Signers[i].ID.String(), true
 	}
 	if m := numberedRole.FindStringSubmatch(role); m != nil {
 		n, err := strconv.Atoi(m[1])
-		return strconv.Itoa(n - 1), err == nil && n <= len(e.Signers)
+		if err != nil || n < 1 || n > len(e.Signers) {
+			return "", false
+		}
+		return e.Signers[n-1].ID.String(), true
 	}
 	found := -1
 	for i, s := range e.Signers {
@@ -201,7 +207,10 @@ func signerOfRole(e *models.Envelope, role string) (string, bool) {
 			found = i
 		}
 	}
-	return strconv.Itoa(found), found >= 0
+	if found < 0 {
+		return "", false
+	}
+	return e.Signers[found].ID.String(), true
 }
 
 var numberedRole = regexp.MustCompile(`^(?i:r|signer)([1-9][0-9]?)$`)

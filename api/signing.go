@@ -22,10 +22,10 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	shown := models.DisclosureIn("en")
+	var shown *models.Disclosure // nil: the one that the signing context gives without being asked for a language
 	if version := o.optStr("version"); version != nil {
-		var ok bool
-		if shown, ok = models.DisclosureOf(*version); !ok {
+		named, ok := models.DisclosureOf(*version)
+		if shown = &named; !ok {
 			o.bad("version", "is not that of a text which the signing context gives")
 		}
 	}
@@ -34,7 +34,12 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		signer, err = e.Consent(s.signerContext(c, l), l.Link, shown)
+		text := shown
+		if text == nil {
+			own := models.DisclosureIn(e.LanguageOf(l.SignerID))
+			text = &own
+		}
+		signer, err = e.Consent(s.signerContext(c, l), l.Link, *text)
 		return err
 	}, func() (*store.StoredResponse, error) {
 		return inJSON(http.StatusOK, gin.H{"consentedAt": utcPtr(signer.ConsentAt)})

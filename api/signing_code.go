@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -59,7 +60,7 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	msg := templates.Code{
-		Language: chosen.LanguageOrDefault(), RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		if s.SMS == nil || signer.Phone == nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/http"
 	"time"
@@ -40,6 +41,7 @@ type contextView struct {
 	ReadBeforeCode          bool              `json:"readBeforeCode"`
 	ConditionValues         map[string]string `json:"conditionValues,omitempty"`
 	Attachments             []attachmentView  `json:"attachments,omitempty"`
+	contextRecipient
 }
 
 type contextDoc struct {
@@ -102,7 +104,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	shown := models.DisclosureIn(language)
+	shown := models.DisclosureIn(cmp.Or(language, signer.Language))
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
 		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),
@@ -110,6 +112,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{shown.Version, shown.Language, shown.Text},
 		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
+		contextRecipient: viewContextRecipient(e, signer, confirmed),
 	}
 	if confirmed {
 		if v.Filled, err = s.filledFields(c.Request.Context(), e); err != nil {
@@ -130,7 +133,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 			v.Attachments = append(v.Attachments, viewAttachment(a))
 		}
 	}
-	if v.OTPVerified {
+	if v.OTPVerified && signer.KeepsSignature() {
 		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)
 		if err != nil {
 			return err

@@ -24,6 +24,7 @@ type envelopeView struct {
 	VoidedAt             *time.Time     `json:"voidedAt"`
 	CreatedAt            time.Time      `json:"createdAt"`
 	Signers              []signerView   `json:"signers"`
+	Copies               []copyView     `json:"copies,omitempty"` // who gets the sealed files alone
 	Fields               []fieldView    `json:"fields"`
 	Documents            []documentView `json:"documents"`
 	UpdatedAt            time.Time      `json:"updatedAt"`
@@ -53,7 +54,7 @@ type signerView struct {
 	Status       models.SignerStatus `json:"status"`
 	AuthMethod   models.AuthMethod   `json:"authMethod"`
 	SignedAt     *time.Time          `json:"signedAt"`
-	Role         string              `json:"role,omitempty"`
+	recipientView
 	// These are there where there is something to tell.
 	AllowDelegation bool           `json:"allowDelegation,omitempty"`
 	Previous        []previousView `json:"previous,omitempty"`
@@ -113,6 +114,9 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 	for _, x := range e.Signers {
 		v.Signers = append(v.Signers, viewSigner(x))
 	}
+	for _, x := range e.Copies {
+		v.Copies = append(v.Copies, viewCopy(x))
+	}
 	extended := e.Extended()
 	for _, x := range e.Fields {
 		v.Fields = append(v.Fields, viewField(x, extended))
@@ -129,7 +133,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 func viewSigner(s *models.Signer) signerView {
 	v := signerView{
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
-		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), Role: s.Role, AllowDelegation: s.AllowDelegation,
+		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), recipientView: viewRecipient(s), AllowDelegation: s.AllowDelegation,
 	}
 	for _, p := range s.Previous() {
 		was := previousView{Name: p.Name, Email: p.Email, Until: p.Until.UTC()}

@@ -83,7 +83,7 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 		return nil, Refuse(KindConflict, "delegation_exhausted", "This signature was handed over once already.")
 	}
 	in.AuthMethod = s.AuthMethod
-	for _, other := range e.Signers {
+	for _, other := range e.Recipients() {
 		if EmailKey(other.Email) == EmailKey(in.Email) {
 			return nil, InvalidField("email", "must be the address of somebody who is not asked to sign this envelope")
 		}
@@ -103,10 +103,12 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 		in.AuthMethod = s.AuthMethod
 	}
 	p := Problems{}
-	made := SignerInput{
-		Name: in.Name, Email: in.Email, Phone: in.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: in.AuthMethod, AllowDelegation: s.AllowDelegation, Role: s.Role,
-	}
+	made := s.input()
+	made.Name, made.Email, made.Phone, made.AuthMethod = in.Name, in.Email, in.Phone, in.AuthMethod
 	made.Check(p, "")
+	if e.witnessedAddress(s, in.Email) {
+		p.Add("email", "must be another person's than that of whom is witnessed, or of the witness")
+	}
 	if in.Reason != nil {
 		CheckParagraph(p, "reason", *in.Reason, 0, 1000)
 	}
@@ -129,6 +131,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	made.apply(s)
 	s.PreviousJSON = &list
 	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
+	s.Opened = nil
 	if s.Awaited() {
 		s.Status = SignerSent
 		e.issueLink(act, s)
@@ -282,14 +285,15 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(e.Signers, func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) })
+	all := e.Recipients()
+	i := slices.IndexFunc(all, func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) })
 	if i < 0 {
 		return nil, InvalidField("email", "must be the address of a recipient of this envelope")
 	}
 	if slices.ContainsFunc(e.Sealed(), func(d *Document) bool { return d.PurgeStatus == PurgePurged }) {
 		return nil, ErrPurged
 	}
-	s := e.Signers[i]
+	s := all[i]
 	times, err := oneMore(s.Copies, act.At, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait.")
 	if err != nil {
 		return nil, err

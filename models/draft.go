@@ -70,7 +70,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 
 // EditSigner replaces what a signer of a draft was made from.
 func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (*Signer, error) {
-	s := e.Signer(id)
+	s := e.Recipient(id)
 	if s == nil {
 		return nil, ErrNotFound
 	}
@@ -79,8 +79,12 @@ func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (
 	}
 	p := Problems{}
 	in.Check(p, "")
-	if in.Role != "" && slices.ContainsFunc(e.Signers, func(other *Signer) bool { return other != s && other.Role == in.Role }) {
+	if in.Role != "" && slices.ContainsFunc(e.Recipients(), func(other *Signer) bool { return other != s && other.Role == in.Role }) {
 		p.Add("role", "is another signer's already")
+	}
+	e.checkOwnWitness(p, in)
+	if rules, ok := in.Kind.rules(); ok && !rules.takesFields && slices.ContainsFunc(e.Fields, func(f *Field) bool { return f.SignerID == id }) {
+		p.Add("kind", "has no fields, and there are fields for this recipient: remove them first")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -93,13 +97,14 @@ func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (
 
 // RemoveSigner takes a signer and the signer's fields out of a draft.
 func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
-	if e.Signer(id) == nil {
+	if e.Recipient(id) == nil {
 		return ErrNotFound
 	}
 	if err := e.check(ActionRemoveSigner); err != nil {
 		return err
 	}
 	e.Signers = slices.DeleteFunc(e.Signers, func(s *Signer) bool { return s.ID == id })
+	e.Copies = slices.DeleteFunc(e.Copies, func(s *Signer) bool { return s.ID == id })
 	e.renumberSigners()
 	e.removeFields(func(f *Field) bool { return f.SignerID == id })
 	e.edited(act)
@@ -108,12 +113,13 @@ func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
 
 // renumberSigners counts the signers of a draft, and their mailboxes, anew.
 func (e *Envelope) renumberSigners() {
-	all := e.Signers
-	e.Signers = nil
+	all := e.Recipients()
+	e.Signers, e.Copies = nil, nil
 	for i, s := range all {
 		s.Position, s.Mailbox = i, e.mailbox(s.Email, i)
-		e.Signers = append(e.Signers, s)
+		e.Place(s)
 	}
+	e.alignWitnesses()
 }
 
 // EditField replaces what a field of a draft was made from.
@@ -251,7 +257,7 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 		blobKeys = append(blobKeys, d.BlobKeys()...)
 	}
 	e.transition(ActionDelete)
-	e.Signers, e.Fields, e.Documents = nil, nil, nil
+	e.Signers, e.Copies, e.Fields, e.Documents = nil, nil, nil, nil
 	e.Subject, e.Message, e.ExternalID, e.Metadata, e.HashOriginal = nil, nil, nil, nil, nil
 	e.record(act, EventEnvelopeDeleted, uuid.Nil, nil)
 	return blobKeys, nil
@@ -277,7 +283,7 @@ func (e *Envelope) recordPreparation(act ActionContext) error {
 	}
 	e.record(act, EventDraftPrepared, uuid.Nil, Detail{
 		"editors": slices.Clone(e.Editors), "fieldsSha256": sum,
-		"counts": map[string]any{"documents": len(e.Originals()), "signers": len(e.Signers), "fields": len(e.Fields)},
+		"counts": map[string]any{"documents": len(e.Originals()), "signers": len(e.Recipients()), "fields": len(e.Fields)},
 	})
 	return nil
 }

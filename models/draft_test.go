@@ -107,7 +107,7 @@ func TestEditSigners(t *testing.T) {
 	s, err := e.EditSigner(act(start), ids[1], in)
 	require.NoError(t, err, "a signer keeps the role")
 	require.Equal(t, models.Signer{
-		ID: ids[1], EnvelopeID: e.ID, Position: 1, Mailbox: 0, Name: "Bea", Email: in.Email, Phone: in.Phone, RoutingOrder: 3, Role: "B",
+		ID: ids[1], EnvelopeID: e.ID, Position: 1, Mailbox: 0, Name: "Bea", Email: in.Email, Phone: in.Phone, RoutingOrder: 3, Role: "B", Kind: models.RecipientSigner,
 		Status: models.SignerPending, AuthMethod: models.AuthSMSOTP, AllowDelegation: true,
 	}, *s)
 	require.Equal(t, []string{models.ActorSystem}, e.Editors)

@@ -60,6 +60,7 @@ type Envelope struct {
 	Version          int64  // raised by every saved change
 
 	Signers   []*Signer   `gorm:"-"`
+	Copies    []*Signer   `gorm:"-"` // who gets the sealed files and nothing else
 	Fields    []*Field    `gorm:"-"`
 	Documents []*Document `gorm:"-"`
 

@@ -51,6 +51,7 @@ const (
 	EventSignerReplaced     EventName = "signer.replaced"
 	EventSignerDelegated    EventName = "signer.delegated"
 	EventLinkIssued         EventName = "link.issued"
+	EventCopyAnnounced      EventName = "copy.announced"
 	EventCopyRequested      EventName = "copy.requested"
 	EventCopySent           EventName = "copy.sent"
 )

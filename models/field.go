@@ -182,13 +182,17 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 		Source: in.Source,
 	}
 	f.Attributes.Named = in.Name != ""
+	member, missing := "signerId", noSuchSigner
+	if in.Role != "" {
+		member, missing = "role", noSuchRole
+	}
 	switch s := e.resolveSigner(in.Role, in.SignerRef); {
-	case s != nil:
-		f.SignerID = s.ID
-	case in.Role != "":
-		p.Add(path+"role", noSuchRole)
+	case s == nil:
+		p.Add(path+member, "%s", missing)
+	case !s.Kind.takesFields():
+		p.Add(path+member, noFields)
 	default:
-		p.Add(path+"signerId", noSuchSigner)
+		f.SignerID = s.ID
 	}
 	ok := in.check(p, path)
 	if in.Anchor != nil {

@@ -10,14 +10,17 @@ import (
 
 const (
 	noSuchSigner = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
+	noFields     = "is a recipient who has no fields, as viewers and those who get copies"
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
 // checkSigner notes if none of the signers of a request is the one that the field is for.
 func (in FieldInput) checkSigner(p Problems, path string, signers []SignerInput) {
 	if in.Role != "" {
-		if !slices.ContainsFunc(signers, func(s SignerInput) bool { return s.Role == in.Role }) {
+		if i := slices.IndexFunc(signers, func(s SignerInput) bool { return s.Role == in.Role }); i < 0 {
 			p.addFirst(path+"role", noSuchRole)
+		} else if !signers[i].Kind.takesFields() {
+			p.addFirst(path+"role", noFields)
 		}
 		return
 	}
@@ -25,29 +28,32 @@ func (in FieldInput) checkSigner(p Problems, path string, signers []SignerInput)
 	for _, s := range signers {
 		emails = append(emails, s.Email)
 	}
-	if signerIndex(in.SignerRef, emails) < 0 {
+	if i := signerIndex(in.SignerRef, emails); i < 0 {
 		p.addFirst(path+"signerId", noSuchSigner)
+	} else if !signers[i].Kind.takesFields() {
+		p.addFirst(path+"signerId", noFields)
 	}
 }
 
 // resolveSigner finds the signer of a role or, where that is "", the one that ref
 // means; nil if there is none.
 func (e *Envelope) resolveSigner(role, ref string) *Signer {
+	all := e.Recipients()
 	if role != "" {
-		if i := slices.IndexFunc(e.Signers, func(s *Signer) bool { return s.Role == role }); i >= 0 {
-			return e.Signers[i]
+		if i := slices.IndexFunc(all, func(s *Signer) bool { return s.Role == role }); i >= 0 {
+			return all[i]
 		}
 		return nil
 	}
 	if id, err := uuid.Parse(ref); err == nil {
-		return e.Signer(id)
+		return e.Recipient(id)
 	}
-	emails := make([]string, 0, len(e.Signers))
-	for _, s := range e.Signers {
+	emails := make([]string, 0, len(all))
+	for _, s := range all {
 		emails = append(emails, s.Email)
 	}
 	if i := signerIndex(ref, emails); i >= 0 {
-		return e.Signers[i]
+		return all[i]
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package models
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,7 +19,8 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	if len(e.Signers) == 0 {
 		p.Add("signers", "the envelope has no signers")
 	}
-	if len(e.Fields) == 0 {
+	e.checkWitnesses(p)
+	if len(e.Fields) == 0 && (len(e.Signers) == 0 || slices.ContainsFunc(e.Signers, func(s *Signer) bool { return s.rules().signs })) {
 		p.Add("fields", "the envelope has no fields")
 	}
 	if len(e.Originals()) == 0 {
@@ -39,7 +41,11 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	e.SentAt = &at
 	e.resetDeadline(at)
 	e.openGroup(act)
-	e.record(act, EventEnvelopeSent, uuid.Nil, Detail{"signers": len(e.Signers), "documents": len(e.Originals())})
+	detail := Detail{"signers": len(e.Signers), "documents": len(e.Originals())}
+	if len(e.Copies) > 0 {
+		detail["copies"] = len(e.Copies)
+	}
+	e.record(act, EventEnvelopeSent, uuid.Nil, detail)
 	return nil
 }
 
@@ -163,6 +169,9 @@ func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, m
 	if reminder {
 		name = EventReminderSent
 	}
+	if e.Signer(signer) == nil {
+		name = EventCopyAnnounced
+	}
 	e.record(act, name, signer, Detail{"signerId": signer.String()}).MailID = mailID
 	return nil
 }
@@ -257,7 +266,7 @@ func (e *Envelope) Downloaded(act ActionContext, recipient, document uuid.UUID) 
 	if d.PurgeStatus == PurgePurged {
 		return ErrPurged
 	}
-	if s := e.Signer(recipient); s != nil {
+	if s := e.Recipient(recipient); s != nil {
 		if act.At.Sub(s.Downloads[document]).Abs() < DownloadWindow {
 			return nil
 		}

@@ -19,7 +19,7 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 // last mail that asked them to sign. It is nil for a signer who gets no reminder.
 // mails are the envelope's.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
-	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.LinkIssuedAt == nil {
+	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil {
 		return nil
 	}
 	var last, since time.Time

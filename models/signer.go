@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"net/mail"
 	"regexp"
 	"slices"
@@ -46,8 +47,14 @@ type Signer struct {
 	Mailbox      int     // position of the first signer with the same address
 	RoutingOrder int     // from 1; signers sharing a value form one routing group
 	Role         string  // what the sender calls the part that they play; "": nothing
+	Kind         RecipientKind
+	Language     string // BCP 47, of what they read; "": the tenant's
+	Silent       bool   // the sender delivers the link: mails go out only where asked for, see InvitedByMail
+	WitnessFor   string // the role of the person whose signature this one witnesses; "": no witness
 	Status       SignerStatus
 	AuthMethod   AuthMethod
+	HostName     string  // see Host
+	HostEmail    *string // nil: there is no host
 
 	// The link: a token is good only while it names LinkID.
 	LinkID        *uuid.UUID
@@ -75,6 +82,8 @@ type Signer struct {
 	UserAgent      string
 	PageViews      int
 	LastViewed     string // "<document id>/<page>" of the newest page view
+	// Opened are the documents that were opened by who has to open them all.
+	Opened []uuid.UUID `gorm:"serializer:json"`
 
 	// PreviousJSON lists who was to sign before, see Previous; nil: nobody.
 	PreviousJSON *string `gorm:"column:previous"`
@@ -106,10 +115,18 @@ type SignerInput struct {
 	Role         string // unique in its envelope; "": none
 	// AllowDelegation lets the signer hand over to somebody else.
 	AllowDelegation bool
+	Kind            RecipientKind // "": signer
+	Language        string        // BCP 47; "": the tenant's
+	Silent          bool          // the sender delivers the link: the service sends no mail by itself
+	Host            *Host         // of an in-person signer
+	WitnessFor      string        // the role of whom is witnessed, whose routing order holds where RoutingOrder is 0
 }
 
 // maxRole bounds the name of a role, in characters.
 const maxRole = 64
+
+// languageTag is a tag of BCP 47 in form: a language, and what narrows it.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
@@ -120,7 +137,7 @@ func (in SignerInput) Check(p Problems, path string) {
 	if in.Phone != nil && !e164.MatchString(*in.Phone) {
 		p.Add(path+"phone", "must be a phone number in E.164 form, such as +4915112345678")
 	}
-	if in.RoutingOrder < 1 || in.RoutingOrder > 1000 {
+	if (in.RoutingOrder < 1 || in.RoutingOrder > 1000) && (in.RoutingOrder != 0 || in.WitnessFor == "") {
 		p.Add(path+"routingOrder", "must be between 1 and 1000")
 	}
 	CheckText(p, path+"role", in.Role, 0, maxRole)
@@ -133,12 +150,28 @@ func (in SignerInput) Check(p Problems, path string) {
 	default:
 		p.Add(path+"authMethod", "must be email_otp, sms_otp or none")
 	}
+	in.checkRecipient(p, path)
 }
 
 // apply sets what a signer is made from.
 func (in SignerInput) apply(s *Signer) {
 	s.Name, s.Email, s.Phone, s.RoutingOrder, s.AuthMethod = in.Name, in.Email, in.Phone, in.RoutingOrder, in.AuthMethod
 	s.Role, s.AllowDelegation = in.Role, in.AllowDelegation
+	s.Kind, s.Language, s.Silent, s.WitnessFor = cmp.Or(in.Kind, RecipientSigner), in.Language, in.Silent, in.WitnessFor
+	s.RoutingOrder = max(in.RoutingOrder, 1)
+	s.HostName, s.HostEmail = "", nil
+	if in.Host != nil {
+		email := in.Host.Email
+		s.HostName, s.HostEmail = in.Host.Name, &email
+	}
+}
+
+// input is what the signer could be made from again.
+func (s *Signer) input() SignerInput {
+	return SignerInput{
+		Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, Role: s.Role,
+		AllowDelegation: s.AllowDelegation, Kind: s.Kind, Language: s.Language, Silent: s.Silent, Host: s.Host(), WitnessFor: s.WitnessFor,
+	}
 }
 
 // AddSigner adds a signer to a draft.
@@ -148,30 +181,33 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 	}
 	p := Problems{}
 	in.Check(p, "")
-	if in.Role != "" && slices.ContainsFunc(e.Signers, func(s *Signer) bool { return s.Role == in.Role }) {
+	all := e.Recipients()
+	if in.Role != "" && slices.ContainsFunc(all, func(s *Signer) bool { return s.Role == in.Role }) {
 		p.Add("role", "is the role of another signer")
 	}
-	if len(e.Signers) >= MaxSigners {
+	e.checkOwnWitness(p, in)
+	if len(all) >= MaxSigners {
 		p.Add("signers", "an envelope can have at most %d signers", MaxSigners)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	s := &Signer{
-		ID: act.NewID(), EnvelopeID: e.ID, Position: len(e.Signers), Mailbox: e.mailbox(in.Email, len(e.Signers)), Status: SignerPending,
+		ID: act.NewID(), EnvelopeID: e.ID, Position: len(all), Mailbox: e.mailbox(in.Email, len(all)), Status: SignerPending,
 	}
 	in.apply(s)
-	e.Signers = append(e.Signers, s)
-	e.record(act, EventSignerAdded, s.ID, Detail{
+	e.Place(s)
+	e.alignWitnesses()
+	e.record(act, EventSignerAdded, s.ID, s.kindDetail(Detail{
 		"signerId": s.ID.String(), "routingOrder": s.RoutingOrder, "authMethod": string(s.AuthMethod),
-	})
+	}))
 	return s, nil
 }
 
 // mailbox is the position of the first signer with an address, or position if
 // no signer has it yet: people are counted without reading addresses.
 func (e *Envelope) mailbox(email string, position int) int {
-	for _, s := range e.Signers {
+	for _, s := range e.Recipients() {
 		if EmailKey(s.Email) == EmailKey(email) {
 			return s.Mailbox
 		}
@@ -206,13 +242,20 @@ func (s *Signer) MaskedPhone() string {
 	return "***" + (*s.Phone)[len(*s.Phone)-2:]
 }
 
-// openGroup issues links to the lowest routing group that has not signed.
+// openGroup issues links to the lowest routing group that has not signed; its witnesses
+// get theirs when whom they witness has signed. Who gets copies alone is reached with
+// the groups before and with the group itself.
 func (e *Envelope) openGroup(act ActionContext) {
-	group, _ := e.awaitedOrder() // 0 where all have signed: no group has that number
+	group, awaiting := e.awaitedOrder() // 0 where all have signed: no group has that number
 	for _, s := range e.Signers {
-		if s.RoutingOrder == group && s.Status == SignerPending {
+		if s.RoutingOrder == group && s.Status == SignerPending && !e.mustWait(s) {
 			s.Status = SignerSent
 			e.issueLink(act, s)
+		}
+	}
+	for _, s := range e.Copies {
+		if s.RoutingOrder <= group || !awaiting {
+			s.Status = SignerSent
 		}
 	}
 }
@@ -240,9 +283,9 @@ const LinkLifetime = 30 * 24 * time.Hour
 const RenewBefore = 3 * 24 * time.Hour
 
 // RenewLinkAt is when the link of an awaited signer is to be replaced; nil where
-// the deadline ends it.
+// the deadline ends it, and where the sender delivered it, who would not have the new one.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
-	if !e.Status.Open() || !s.Awaited() || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) {
+	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) {
 		return nil
 	}
 	at := s.LinkExpiresAt.Add(-RenewBefore)

@@ -3,6 +3,7 @@ package models
 import (
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -193,6 +194,9 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	e.transition(ActionViewPage)
 	s.PageViews++
 	s.LastViewed = fmt.Sprintf("%s/%d", document, page)
+	if s.ReadsAll() && !slices.Contains(s.Opened, document) {
+		s.Opened = append(slices.Clone(s.Opened), document)
+	}
 	e.record(act, EventPageViewed, s.ID, Detail{
 		"signerId": s.ID.String(), "documentId": document.String(), "page": page, "dwellMs": dwellMs,
 	})
@@ -204,6 +208,9 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, error) {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
+		return nil, err
+	}
+	if err := e.checkOpened(s); err != nil {
 		return nil, err
 	}
 	values, err := e.values(s, sub, act.At)
@@ -227,9 +234,11 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	e.rememberSignature(s, values, sub.FontLabel, at)
 	s.ValuesHash = valuesHash(values)
 	e.recordAttachments(act, s.ID)
-	e.record(act, EventSignerSigned, s.ID, s.shownDetail(Detail{
-		"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash,
-	}))
+	detail := s.kindDetail(s.shownDetail(Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash}))
+	if p := e.Principal(s); p != nil {
+		detail["witnessFor"] = p.ID.String()
+	}
+	e.record(act, EventSignerSigned, s.ID, detail)
 	e.openGroup(act)
 	return s, nil
 }

@@ -61,7 +61,7 @@ type SavedSignature struct {
 
 // rememberSignature remembers the signature for the person's next envelope.
 func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *string, at time.Time) {
-	if s.AuthMethod == AuthNone {
+	if !s.KeepsSignature() {
 		return
 	}
 	for _, f := range e.Fields {

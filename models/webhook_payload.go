@@ -53,6 +53,8 @@ type WebhookSigner struct {
 	Status       SignerStatus `json:"status"`
 	RoutingOrder int          `json:"routingOrder"`
 	SignedAt     *time.Time   `json:"signedAt"`
+	// Kind is there where the signer is not an ordinary one.
+	Kind RecipientKind `json:"kind,omitempty"`
 }
 
 // IsWebhookEvent reports whether webhooks hear of the event.
@@ -85,7 +87,7 @@ func (e *Envelope) webhookPayload(ev *Event, baseURL string, values *NamedValues
 		ExternalID: e.ExternalID, Metadata: e.Metadata, Values: values,
 	}
 	for _, s := range e.Signers {
-		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt}
+		n := WebhookSigner{ID: s.ID, Name: s.Name, Email: s.Email, Status: s.Status, RoutingOrder: s.RoutingOrder, SignedAt: s.SignedAt, Kind: s.ShownKind()}
 		d.Signers = append(d.Signers, n)
 		if s.ID == ev.SignerID {
 			d.Signer = &n

@@ -143,10 +143,10 @@ type loadedState struct {
 
 func newLoadedState(e *models.Envelope) *loadedState {
 	b := &loadedState{
-		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)),
+		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)+len(e.Copies)),
 		fields: make(map[uuid.UUID]models.Field, len(e.Fields)), documents: make(map[uuid.UUID]models.Document, len(e.Documents)),
 	}
-	for _, v := range e.Signers {
+	for _, v := range e.Recipients() {
 		b.signers[v.ID] = *v
 	}
 	for _, v := range e.Fields {
@@ -183,7 +183,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 		s.indexForSearch(&t.batch, e)
 	}
 	removeRows(&t.batch, e, b)
-	saveEncrypted(s, &t.batch, "signers", e.Signers, b.signers, signerColumns)
+	saveEncrypted(s, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
 	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
 	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
@@ -205,7 +205,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 // neither events nor values.
 func unchanged(e *models.Envelope, b *loadedState) bool {
 	return reflect.DeepEqual(*e, b.envelope) &&
-		same(e.Signers, b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
+		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
 }
 
 func same[T identified](rows []*T, old map[uuid.UUID]T) bool {

@@ -17,7 +17,7 @@ import (
 // deleted draft is not searched for either.
 func removeRows(b *batch, e *models.Envelope, was *loadedState) {
 	remove(b, "fields", e.Fields, was.fields) // first: they name their signer
-	remove(b, "signers", e.Signers, was.signers)
+	remove(b, "signers", e.Recipients(), was.signers)
 	remove(b, "documents", e.Documents, was.documents)
 	if e.Status == models.StatusDeleted {
 		b.exec("DELETE FROM envelope_search WHERE envelope_id = $1", e.ID)
@@ -59,10 +59,10 @@ func searchChanged(e *models.Envelope, was *loadedState) bool {
 	if e.Status == models.StatusDeleted {
 		return false
 	}
-	if !equalText(e.Subject, was.envelope.Subject) || len(e.Signers) != len(was.signers) {
+	if !equalText(e.Subject, was.envelope.Subject) || len(e.Recipients()) != len(was.signers) {
 		return true
 	}
-	return slices.ContainsFunc(e.Signers, func(s *models.Signer) bool {
+	return slices.ContainsFunc(e.Recipients(), func(s *models.Signer) bool {
 		old, ok := was.signers[s.ID]
 		return !ok || old.Name != s.Name || old.Email != s.Email
 	})

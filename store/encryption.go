@@ -39,7 +39,7 @@ func encryptedRowOf(row any) encryptedRow {
 		}}
 	case *models.Signer:
 		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
-			{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}, {name: "previous", text: ownCopy(&v.PreviousJSON)},
+			{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}, {name: "previous", text: ownCopy(&v.PreviousJSON)}, {name: "host_email", text: ownCopy(&v.HostEmail)},
 		}}
 	case *models.Field:
 		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}

@@ -88,6 +88,13 @@ func signerColumns(v *models.Signer) []column {
 		{"last_viewed", &v.LastViewed},
 		{"downloads", inJSON{value: &v.Downloads}},
 		{"role", &v.Role},
+		{"kind", &v.Kind},
+		{"language", &v.Language},
+		{"silent", &v.Silent},
+		{"host_name", &v.HostName},
+		{"host_email", &v.HostEmail},
+		{"witness_for", &v.WitnessFor},
+		{"opened", inJSON{value: &v.Opened}},
 	}
 }
 

@@ -146,7 +146,7 @@ func (l *loaded) assemble(s *Store) error {
 	}
 	for _, v := range l.signers {
 		e := byID[v.EnvelopeID]
-		e.Signers = append(e.Signers, v)
+		e.Place(v)
 	}
 	for _, v := range l.fields {
 		e := byID[v.EnvelopeID]

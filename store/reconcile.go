@@ -50,12 +50,12 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 // unnotified is true of a closed envelope whose copies, or the news of its end, have
 // not all gone out.
 const unnotified = `
-	status = 'completed' AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id)
+	status = 'completed' AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent)
 		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
 	OR status IN ('declined', 'voided', 'expired') AND (
 		EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed' AND m.sent_at IS NULL AND m.failed_at IS NULL)
 		OR NOT EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed')
-		AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.link_id IS NOT NULL AND s.status <> 'declined'))`
+		AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.link_id IS NOT NULL AND s.status <> 'declined' AND NOT s.silent))`
 
 func (s *Store) unfinishedEnvelopes(q *gorm.DB, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	var found []models.Envelope

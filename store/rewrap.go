@@ -225,7 +225,7 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	}
 	last = ids[len(ids)-1]
 	var signers []*models.Signer
-	if err := db.Select("id", "envelope_id", "email", "phone").Where("envelope_id IN ?", ids).Find(&signers).Error; err != nil {
+	if err := db.Select("id", "envelope_id", "email", "phone", "previous", "host_email").Where("envelope_id IN ?", ids).Find(&signers).Error; err != nil {
 		return last, 0, err
 	}
 	stale := make(map[uuid.UUID]bool)
@@ -252,9 +252,11 @@ func (s *Store) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
 		return err
 	}
 	for _, e := range l.envelopes {
-		for _, v := range e.Signers {
+		for _, v := range e.Recipients() {
 			row := encrypt(s, v)
-			t.update("signers", []column{{"id", &row.ID}}, []column{{"email", &row.Email}, {"phone", &row.Phone}})
+			t.update("signers", []column{{"id", &row.ID}}, []column{
+				{"email", &row.Email}, {"phone", &row.Phone}, {"previous", &row.PreviousJSON}, {"host_email", &row.HostEmail},
+			})
 		}
 		s.indexForSearch(&t.batch, e)
 	}

@@ -37,7 +37,7 @@ func (s *Store) searchRowOf(e *models.Envelope) searchRow {
 	if e.Subject != nil {
 		parts = append(parts, *e.Subject)
 	}
-	for _, v := range e.Signers {
+	for _, v := range e.Recipients() {
 		parts = append(parts, v.Name)
 		for _, text := range []string{v.Email, v.Email[strings.LastIndex(v.Email, "@")+1:]} {
 			if h := s.addressHashes(e.AppID, text)[0]; !slices.Contains(row.Addresses, h) {

@@ -203,7 +203,7 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 		}
 	}
 	if len(e.Editors) == 0 && e.Status != models.StatusDeleted {
-		want[models.EventSignerAdded], want[models.EventDocumentAdded] = len(e.Signers), len(e.Originals())
+		want[models.EventSignerAdded], want[models.EventDocumentAdded] = len(e.Recipients()), len(e.Originals())
 	} else if e.SentAt != nil {
 		checkPrepared(r, e, events)
 	}
@@ -228,7 +228,7 @@ func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 			continue
 		}
 		counts, _ := ev.Detail["counts"].(map[string]any)
-		for name, n := range map[string]int{"signers": len(e.Signers), "documents": len(e.Originals()), "fields": len(e.Fields)} {
+		for name, n := range map[string]int{"signers": len(e.Recipients()), "documents": len(e.Originals()), "fields": len(e.Fields)} {
 			if fmt.Sprint(counts[name]) != strconv.Itoa(n) {
 				r.add("the envelope has %d %s, but its chain says that %v were sent", n, name, counts[name])
 			}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+)
+
+// recipientView is what answers say of a recipient who is not an ordinary signer of
+// the interface; each member is there where there is something to tell.
+type recipientView struct {
+	Role       string               `json:"role,omitempty"`
+	Kind       models.RecipientKind `json:"kind,omitempty"`
+	Language   string               `json:"language,omitempty"`
+	Notify     *bool                `json:"notify,omitempty"` // false: the service sends no mail by itself
+	Host       *hostView            `json:"host,omitempty"`
+	WitnessFor string               `json:"witnessFor,omitempty"` // a role
+}
+
+// hostView is who gets an in-person signer's link.
+type hostView struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+func viewRecipient(s *models.Signer) recipientView {
+	v := recipientView{Role: s.Role, Kind: s.ShownKind(), Language: s.Language, WitnessFor: s.WitnessFor}
+	if s.Silent {
+		v.Notify = new(bool)
+	}
+	if h := s.Host(); h != nil {
+		v.Host = &hostView{h.Name, h.Email}
+	}
+	return v
+}
+
+// copyView is a recipient who gets the sealed files and signs nothing.
+type copyView struct {
+	ID           uuid.UUID           `json:"id"`
+	Name         string              `json:"name"`
+	Email        string              `json:"email"`
+	RoutingOrder int                 `json:"routingOrder"`
+	Status       models.SignerStatus `json:"status"` // pending, or sent where the routing order was reached
+	recipientView
+}
+
+func viewCopy(s *models.Signer) copyView {
+	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s)}
+}
+
+// readRecipient reads what a signer request says beyond the interface.
+func readRecipient(o *object, in *models.SignerInput) {
+	in.Role, in.AllowDelegation = o.text("role"), o.flag("allowDelegation", false)
+	in.Language, in.WitnessFor = strings.TrimSpace(o.text("language")), o.text("witnessFor")
+	in.Silent = !o.flag("notify", true)
+	if h := o.sub("host"); h != nil {
+		in.Host = &models.Host{Name: plaintext.Visible(h.str("name")), Email: strings.TrimSpace(h.str("email"))}
+	}
+}
+
+// recipientKind reads which kind of recipient is asked for.
+func recipientKind(o *object) models.RecipientKind {
+	if kind := o.optStr("kind"); kind != nil {
+		return models.RecipientKind(*kind)
+	}
+	return models.RecipientSigner
+}
+
+// contextRecipient is what a signer's page needs to know of the part that they play;
+// each member is there where there is something to tell.
+type contextRecipient struct {
+	Kind            models.RecipientKind `json:"kind,omitempty"`
+	Role            string               `json:"role,omitempty"`
+	Language        string               `json:"language,omitempty"`
+	Host            *contextHost         `json:"host,omitempty"`
+	WitnessFor      *witnessedView       `json:"witnessFor,omitempty"`
+	DocumentsToOpen *[]uuid.UUID         `json:"documentsToOpen,omitempty"`
+}
+
+type contextHost struct {
+	Name string `json:"name"`
+}
+
+// witnessedView is whose signature a witness is to confirm; names are for a confirmed client.
+type witnessedView struct {
+	SignerID uuid.UUID  `json:"signerId"`
+	Role     string     `json:"role"`
+	Name     *string    `json:"name"`
+	SignedAt *time.Time `json:"signedAt"`
+}
+
+func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) contextRecipient {
+	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language}
+	if h := s.Host(); h != nil {
+		v.Host = &contextHost{h.Name}
+	}
+	if p := e.Principal(s); p != nil {
+		v.WitnessFor = &witnessedView{SignerID: p.ID, Role: p.Role, SignedAt: utcPtr(p.SignedAt)}
+		if confirmed {
+			v.WitnessFor.Name = &p.Name
+		}
+	}
+	if s.ReadsAll() {
+		left := append([]uuid.UUID{}, e.Unopened(s)...)
+		v.DocumentsToOpen = &left
+	}
+	return v
+}

@@ -1,0 +1,205 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+)
+
+// everyKind is an envelope with a recipient of each kind, in the order in which their
+// turn comes, and a witness.
+func everyKind() object {
+	return object{
+		"tenantId": "acme", "subject": "Lease",
+		"signers": []object{
+			{"name": "Cora", "email": "cora@example.com", "kind": "copy", "language": "de"},
+			{"name": "Abe", "email": "abe@example.com", "kind": "approver", "authMethod": "none", "routingOrder": 2, "language": "fr-CA"},
+			{"name": "Vic", "email": "vic@example.com", "kind": "viewer", "authMethod": "none", "routingOrder": 3, "notify": false},
+			{"name": "Wilma", "email": "wilma@example.com", "authMethod": "email_otp", "witnessFor": "Tenant"},
+			{
+				"name": "Ida", "email": "ida@example.com", "kind": "in_person", "routingOrder": 4, "role": "Tenant",
+				"host": object{"name": "Hal", "email": "hal@example.com"},
+			},
+			{"name": "Carl", "email": "carl@example.com", "kind": "copy", "routingOrder": 5, "role": "Archive"},
+		},
+		"fields": []object{{"role": "Tenant", "type": "signature", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}},
+	}
+}
+
+// create sends a request for an envelope with its file.
+func (c *client) create(data object) *answer {
+	c.t.Helper()
+	b, err := json.Marshal(data)
+	require.NoError(c.t, err)
+	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, testkit.OnePage())
+	return c.send("POST", "/v1/envelopes", ct, body)
+}
+
+func (a *answer) copies() []any { c, _ := a.body["copies"].([]any); return c }
+
+// finishes lets the person of a link consent and sign, approve or say to have read.
+func (c *client) finishes(at string, fields ...object) *answer {
+	c.t.Helper()
+	c.get(at).want(200)
+	c.post(at+"/consent", nil).want(200)
+	if fields == nil {
+		fields = []object{}
+	}
+	return c.post(at+"/sign", object{"fields": fields})
+}
+
+// TestEveryKindOfRecipient: each does their part, in turn; copies are apart, and all are
+// told by what the interface has.
+func TestEveryKindOfRecipient(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e := c.create(everyKind()).want(201)
+		require.Len(t, e.body["signers"], 4)
+		require.Len(t, e.copies(), 2)
+		cora := e.copies()[0].(object)
+		require.Equal(t, object{
+			"id": cora["id"], "name": "Cora", "email": "cora@example.com", "routingOrder": 1.0, "status": "pending", "kind": "copy", "language": "de",
+		}, cora)
+		abe, vic, wilma, ida := e.signer(0), e.signer(1), e.signer(2), e.signer(3)
+		require.Equal(t, []any{"approver", "fr-CA", nil}, []any{abe["kind"], abe["language"], abe["notify"]})
+		require.Equal(t, []any{"viewer", false}, []any{vic["kind"], vic["notify"]})
+		require.Equal(t, []any{nil, "Tenant", 4.0}, []any{wilma["kind"], wilma["witnessFor"], wilma["routingOrder"]})
+		require.Equal(t, []any{"in_person", "none", object{"name": "Hal", "email": "hal@example.com"}}, []any{ida["kind"], ida["authMethod"], ida["host"]})
+
+		sent := c.post("/v1/envelopes/"+e.str("id")+"/send", nil).want(200)
+		require.Equal(t, "sent", sent.signer(0)["status"], "the group of copies is passed")
+		require.Equal(t, "sent", sent.copies()[0].(object)["status"])
+
+		at := s.link(t, e, 0)
+		ctx := nobody.get(at).want(200)
+		require.Equal(t, []any{"approver", "fr-CA", "fr"}, []any{ctx.body["kind"], ctx.body["language"], ctx.body["consent"].(object)["language"]})
+		require.Equal(t, "signed", nobody.finishes(at).want(200).str("status"))
+
+		at = s.link(t, e, 1)
+		doc := e.document(0)["id"]
+		ctx = nobody.get(at).want(200)
+		require.Equal(t, []any{doc}, ctx.body["documentsToOpen"])
+		refused := nobody.finishes(at).refused(409, "documents_not_opened")
+		require.Equal(t, object{"documentIds": []any{doc}}, refused.body["details"])
+		nobody.post(at+"/page-view", object{"documentId": doc, "page": 1, "dwellMs": 5}).want(204)
+		require.Equal(t, []any{}, nobody.get(at).want(200).body["documentsToOpen"])
+		nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
+
+		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
+		require.Equal(t, []any{"pending", "sent"}, []any{now.signer(2)["status"], now.signer(3)["status"]}, "the witness waits")
+		at = s.link(t, e, 3)
+		ctx = nobody.get(at).want(200)
+		require.Equal(t, []any{"in_person", object{"name": "Hal"}, "Tenant"}, []any{ctx.body["kind"], ctx.body["host"], ctx.body["role"]})
+		nobody.finishes(at, object{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}).want(200)
+
+		at = s.link(t, e, 2)
+		ctx = nobody.get(at).want(200)
+		require.Nil(t, ctx.body["witnessFor"].(object)["name"], "not told without the code")
+		code := nobody.code(at)
+		nobody.post(at+"/otp/verify", object{"code": code}).want(200)
+		witnessed := nobody.get(at).want(200).body["witnessFor"].(object)
+		require.Equal(t, []any{ida["id"], "Tenant", "Ida"}, []any{witnessed["signerId"], witnessed["role"], witnessed["name"]})
+		require.NotNil(t, witnessed["signedAt"])
+		nobody.post(at+"/consent", nil).want(200)
+		nobody.post(at+"/sign", object{"fields": []object{}}).want(200)
+
+		done := c.get("/v1/envelopes/" + e.str("id")).want(200)
+		for i := range 4 {
+			require.Equal(t, "signed", done.signer(i)["status"])
+			require.NotNil(t, done.signer(i)["signedAt"])
+		}
+		var kinds []any
+		for _, ev := range done.events("signer.signed") {
+			kinds = append(kinds, ev["kind"])
+		}
+		require.Equal(t, []any{"approver", "viewer", "in_person", nil}, kinds)
+		require.Equal(t, ida["id"], done.events("signer.signed")[3]["witnessFor"])
+		require.NotContains(t, string(done.raw), "hal@example.com\",\"ip", "the chain names nobody")
+		require.Len(t, done.events("signer.added"), 6)
+		require.Equal(t, 4, s.outbox(t, e.str("id"), models.OutboxSigned))
+
+		s.completes(t, e.str("id"), 0)
+		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "Carl@example.com"}).want(202)
+		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "hal@example.com"}).refused(400, "validation_error")
+		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=carl@example.com").want(200)
+		require.Len(t, found.body["data"], 1)
+		require.Len(t, found.body["data"].([]any)[0].(object)["copies"], 2)
+	})
+}
+
+// TestRecipientsThatCannotBe: each refusal names what is wrong.
+func TestRecipientsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	for name, tc := range map[string]struct {
+		member string
+		value  any
+		at     int
+		path   string
+	}{
+		"kind":                {"kind", "boss", 1, "signers[1].kind"},
+		"kind of a type":      {"kind", 7, 1, "signers[1].kind"},
+		"language":            {"language", "xx", 1, "signers[1].language"},
+		"notify":              {"notify", "no", 1, "signers[1].notify"},
+		"mailed code":         {"authMethod", "email_otp", 4, "signers[4].authMethod"},
+		"no host":             {"host", nil, 4, "signers[4].host"},
+		"host without a mail": {"host", object{"name": "Hal"}, 4, "signers[4].host.email"},
+		"host of themselves":  {"host", object{"name": "Hal", "email": "IDA@example.com"}, 4, "signers[4].host.email"},
+		"host of a viewer":    {"host", object{"name": "Hal", "email": "hal@example.com"}, 2, "signers[2].host"},
+		"witness of nobody":   {"witnessFor", "Landlord", 3, "signers[3].witnessFor"},
+		"witness of a copy":   {"witnessFor", "Archive", 3, "signers[3].witnessFor"},
+		"witness's order":     {"routingOrder", 2, 3, "signers[3].routingOrder"},
+		"witness's address":   {"email", "Ida@example.com", 3, "signers[3].email"},
+	} {
+		data := everyKind()
+		data["signers"].([]object)[tc.at][tc.member] = tc.value
+		require.Contains(t, c.create(data).refused(400, "validation_error").body["errors"], tc.path, name)
+	}
+	data := everyKind()
+	data["fields"].([]object)[0]["role"] = "Archive"
+	require.Contains(t, c.create(data).refused(400, "validation_error").body["errors"], "fields[0].role")
+
+	only := everyKind()
+	only["signers"], only["fields"] = only["signers"].([]object)[:1], []object{}
+	e := c.create(only).want(201)
+	require.Empty(t, e.body["signers"])
+	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/send", nil).refused(400, "validation_error").body["errors"], "signers")
+	c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.copies()[0].(object)["id"], "allowedOrigin": "https://app.example.com",
+	}).refused(404, "not_found")
+}
+
+// TestEditRecipients: PATCH changes what a recipient is.
+func TestEditRecipients(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e := c.create(everyKind()).want(201)
+		at := "/v1/envelopes/" + e.str("id") + "/signers/"
+		cora, abe, ida := e.copies()[0].(object)["id"].(string), e.signer(0)["id"].(string), e.signer(3)["id"].(string)
+		made := c.patch(at+cora, object{"kind": "approver", "routingOrder": 6, "notify": false}).want(200)
+		require.Equal(t, []any{"approver", false, "de", 6.0}, []any{made.str("kind"), made.body["notify"], made.str("language"), made.body["routingOrder"]})
+		require.Equal(t, "copy", c.patch(at+abe, object{"kind": "copy"}).want(200).str("kind"))
+		require.Equal(t, object{"name": "Hal", "email": "h2@example.com"}, c.patch(at+ida, object{"host": object{"email": "h2@example.com"}}).want(200).body["host"])
+		require.Contains(t, c.patch(at+ida, object{"kind": nil}).refused(400, "validation_error").body["errors"], "host")
+		require.Nil(t, c.patch(at+cora, object{"notify": nil, "language": nil}).want(200).body["language"])
+		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
+		require.Len(t, now.body["signers"], 4)
+		require.Equal(t, "Abe", now.copies()[0].(object)["name"])
+		c.patch(at+ida, object{"routingOrder": 7}).want(200)
+		require.EqualValues(t, 7, c.get("/v1/envelopes/" + e.str("id")).want(200).signer(2)["routingOrder"], "the witness stays with them")
+		witness := e.signer(2)["id"].(string)
+		require.Contains(t, c.patch(at+witness, object{"routingOrder": 2}).refused(400, "validation_error").body["errors"], "routingOrder")
+		c.del(at + abe).want(204)
+		require.Len(t, c.get("/v1/envelopes/"+e.str("id")).want(200).copies(), 1)
+		added := c.post("/v1/envelopes/"+e.str("id")+"/signers", object{"name": "Zoe", "email": "zoe@example.com", "kind": "copy"}).want(201)
+		require.Equal(t, []any{"copy", "pending"}, []any{added.str("kind"), added.str("status")})
+	})
+}

@@ -1,0 +1,341 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"countersign/locales"
+)
+
+// RecipientKind says what part a recipient plays.
+type RecipientKind string
+
+// The kinds. All but RecipientCopy are signers of the envelope: it is completed when
+// each of them has signed, approved or read.
+const (
+	RecipientSigner   RecipientKind = "signer"
+	RecipientApprover RecipientKind = "approver"
+	RecipientViewer   RecipientKind = "viewer"
+	RecipientCopy     RecipientKind = "copy"
+	RecipientInPerson RecipientKind = "in_person"
+)
+
+// recipientRules are what follows from a kind.
+type recipientRules struct {
+	counts        bool // completion waits for the recipient
+	signs         bool // an envelope that has such a recipient needs fields, and they can have witnesses
+	takesFields   bool // fields can be for the recipient
+	readsAll      bool // every document has to be opened before the end
+	hosted        bool // a host gets the link and hands the device over
+	mailsCodes    bool // a one-time code can go to the recipient's address
+	keepsDrawings bool // a signature can be kept for the recipient's next envelope
+	witnesses     bool // the recipient can be a witness
+}
+
+// rules are those of a kind; false where there is no such kind.
+func (k RecipientKind) rules() (recipientRules, bool) {
+	switch k {
+	case RecipientSigner, "":
+		return recipientRules{counts: true, signs: true, takesFields: true, mailsCodes: true, keepsDrawings: true, witnesses: true}, true
+	case RecipientApprover:
+		return recipientRules{counts: true, takesFields: true, mailsCodes: true, keepsDrawings: true}, true
+	case RecipientViewer:
+		return recipientRules{counts: true, readsAll: true, mailsCodes: true}, true
+	case RecipientCopy:
+		return recipientRules{mailsCodes: true}, true
+	case RecipientInPerson:
+		return recipientRules{counts: true, signs: true, takesFields: true, hosted: true}, true
+	}
+	return recipientRules{}, false
+}
+
+// takesFields reports whether fields can be for recipients of the kind.
+func (k RecipientKind) takesFields() bool {
+	r, ok := k.rules()
+	return r.takesFields || !ok // of what is no kind, that is said
+}
+
+func (s *Signer) rules() recipientRules {
+	r, _ := s.Kind.rules() // it was checked when the recipient was added
+	return r
+}
+
+// DefaultAuthMethod is that of a recipient for whom none is asked for.
+func (k RecipientKind) DefaultAuthMethod() AuthMethod {
+	if r, ok := k.rules(); ok && !r.mailsCodes {
+		return AuthNone
+	}
+	return AuthEmailOTP
+}
+
+// ShownKind is the kind as answers have it: "" of an ordinary signer.
+func (s *Signer) ShownKind() RecipientKind {
+	if s.Kind == RecipientSigner {
+		return ""
+	}
+	return s.Kind
+}
+
+// Host is who gets an in-person signer's link, and hands the device over.
+type Host struct{ Name, Email string }
+
+// Host is the signer's host; nil: the signer gets the link.
+func (s *Signer) Host() *Host {
+	if !s.rules().hosted || s.HostEmail == nil {
+		return nil
+	}
+	return &Host{s.HostName, *s.HostEmail}
+}
+
+// Invitee is who gets the link: the signer, or the host.
+func (s *Signer) Invitee() (name, email string) {
+	if h := s.Host(); h != nil {
+		return h.Name, h.Email
+	}
+	return s.Name, s.Email
+}
+
+// InvitedByMail reports whether the service sends the signer's present link: not
+// where the sender does, unless the sender asked for that link to be sent.
+func (s *Signer) InvitedByMail() bool {
+	if !s.Silent {
+		return true
+	}
+	n := len(s.Resends)
+	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
+}
+
+// KeepsSignature reports whether a signature is kept for the signer's next envelope,
+// and one that was kept is offered.
+func (s *Signer) KeepsSignature() bool { return s.rules().keepsDrawings && s.NeedsCode() }
+
+// Recipients are all who were named for the envelope, in the order of creation: its
+// signers, and those who get copies alone.
+func (e *Envelope) Recipients() []*Signer {
+	if len(e.Copies) == 0 {
+		return e.Signers
+	}
+	all := slices.Concat(e.Signers, e.Copies)
+	slices.SortStableFunc(all, func(a, b *Signer) int { return cmp.Compare(a.Position, b.Position) })
+	return all
+}
+
+// Recipient returns the signer or copy recipient with that id, or nil.
+func (e *Envelope) Recipient(id uuid.UUID) *Signer {
+	for _, s := range e.Copies {
+		if s.ID == id {
+			return s
+		}
+	}
+	return e.Signer(id)
+}
+
+// LanguageOf is the language that a recipient reads; "": the tenant's.
+func (e *Envelope) LanguageOf(recipient uuid.UUID) string {
+	if s := e.Recipient(recipient); s != nil {
+		return s.Language
+	}
+	return ""
+}
+
+// Place puts a recipient behind the envelope's others of the same sort.
+func (e *Envelope) Place(s *Signer) {
+	if s.rules().counts {
+		e.Signers = append(e.Signers, s)
+	} else {
+		e.Copies = append(e.Copies, s)
+	}
+}
+
+// Principal is the person whose signature s witnesses; nil: s is no witness.
+func (e *Envelope) Principal(s *Signer) *Signer {
+	if s.WitnessFor == "" {
+		return nil
+	}
+	for _, p := range e.Signers {
+		if p.Role == s.WitnessFor {
+			return p
+		}
+	}
+	return nil
+}
+
+// mustWait reports whether a signer whose routing group is open cannot act yet: a
+// witness waits for the signature to witness.
+func (e *Envelope) mustWait(s *Signer) bool {
+	p := e.Principal(s)
+	return p != nil && p.Status != SignerSigned
+}
+
+// alignWitnesses gives witnesses the routing order of the persons whom they witness.
+func (e *Envelope) alignWitnesses() {
+	for _, s := range e.Signers {
+		if p := e.Principal(s); p != nil {
+			s.RoutingOrder = p.RoutingOrder
+		}
+	}
+}
+
+// checkRecipient notes what is wrong with the kind of recipient that is asked for.
+func (in SignerInput) checkRecipient(p Problems, path string) {
+	rules, ok := in.Kind.rules()
+	if !ok {
+		p.Add(path+"kind", "must be signer, approver, viewer, copy or in_person")
+		return
+	}
+	if in.Language != "" && !Speaks(in.Language) {
+		p.Add(path+"language", "must be a language tag (BCP 47) of one of %s", strings.Join(SupportedLanguages, ", "))
+	}
+	if in.AuthMethod == AuthEmailOTP && !rules.mailsCodes {
+		p.Add(path+"authMethod", "must be none or sms_otp for kind %s: the host has the device, and reads no mail of the signer's", in.Kind)
+	}
+	switch {
+	case rules.hosted && in.Host == nil:
+		p.Add(path+"host", "is required for kind %s: who gets the link and hands the device over", in.Kind)
+	case in.Host != nil && !rules.hosted:
+		p.Add(path+"host", "is for kind in_person alone")
+	case in.Host != nil:
+		CheckText(p, path+"host.name", in.Host.Name, 1, 255)
+		CheckEmail(p, path+"host.email", in.Host.Email)
+		if EmailKey(in.Host.Email) == EmailKey(in.Email) {
+			p.Add(path+"host.email", "must be another person's than the signer's")
+		}
+	}
+	if in.AllowDelegation && !rules.counts {
+		p.Add(path+"allowDelegation", "is not for kind %s: there is nothing to hand over", in.Kind)
+	}
+	if in.WitnessFor != "" {
+		CheckText(p, path+"witnessFor", in.WitnessFor, 1, maxRole)
+		switch {
+		case !rules.witnesses:
+			p.Add(path+"witnessFor", "is for kind signer alone")
+		case in.WitnessFor == in.Role:
+			p.Add(path+"witnessFor", "is the recipient's own role")
+		}
+	}
+}
+
+// Speaks reports whether there are texts in the language of a tag of BCP 47.
+func Speaks(tag string) bool {
+	if !languageTag.MatchString(tag) {
+		return false
+	}
+	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	return locales.Match(tag) == base
+}
+
+// ResolveWitnesses gives the witnesses of a request the routing order of whom they
+// witness, and notes which cannot be witnessed. path gives the prefix of a signer's problems.
+func ResolveWitnesses(p Problems, signers []SignerInput, path func(i int) string) {
+	for i, in := range signers {
+		if in.WitnessFor == "" {
+			continue
+		}
+		at := slices.IndexFunc(signers, func(other SignerInput) bool { return other.Role == in.WitnessFor })
+		if at < 0 {
+			p.addFirst(path(i)+"witnessFor", "is the role of no signer of this envelope")
+			continue
+		}
+		principal, witness := &Signer{}, &Signer{}
+		signers[at].apply(principal)
+		in.apply(witness)
+		if member, text := witnessProblem(witness, principal, in.RoutingOrder); text != "" {
+			p.addFirst(path(i)+member, text)
+		}
+		signers[i].RoutingOrder = principal.RoutingOrder
+	}
+}
+
+// witnessProblem is what keeps one recipient from witnessing another, and the member
+// of the request that it is about; "": nothing. order is the witness's own routing
+// order, 0 where none was asked for.
+func witnessProblem(witness, principal *Signer, order int) (member, text string) {
+	switch {
+	case !principal.rules().signs || principal.WitnessFor != "":
+		return "witnessFor", "is the role of somebody who has no witnesses: only kinds signer and in_person have, unless they are witnesses themselves"
+	case EmailKey(witness.Email) == EmailKey(principal.Email):
+		return "email", "must be another person's than that of whom is witnessed"
+	case order != 0 && order != principal.RoutingOrder:
+		return "routingOrder", fmt.Sprintf("must be that of whom is witnessed (%d), or be left out", principal.RoutingOrder)
+	}
+	return "", ""
+}
+
+// checkWitnesses notes what is wrong with the witnesses of an envelope that is to be sent.
+func (e *Envelope) checkWitnesses(p Problems) {
+	for _, s := range e.Signers {
+		if s.WitnessFor == "" {
+			continue
+		}
+		principal := e.Principal(s)
+		if principal == nil {
+			p.addFirst("signers", "a witness is for the role "+s.WitnessFor+", which no signer has")
+		} else if _, text := witnessProblem(s, principal, 0); text != "" {
+			p.addFirst("signers", "the witness for the role "+s.WitnessFor+" "+text)
+		}
+	}
+}
+
+// checkOwnWitness is checkWitnesses for one recipient who is to be added or changed:
+// whom the envelope does not have yet can be added afterwards.
+func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
+	witness := &Signer{}
+	in.apply(witness)
+	if principal := e.Principal(witness); principal != nil {
+		if member, text := witnessProblem(witness, principal, in.RoutingOrder); text != "" {
+			p.addFirst(member, text)
+		}
+	}
+}
+
+// kindDetail adds to an event what the chain says of a recipient who is not an
+// ordinary signer.
+func (s *Signer) kindDetail(d Detail) Detail {
+	if kind := s.ShownKind(); kind != "" {
+		d["kind"] = string(kind)
+	}
+	return d
+}
+
+// witnessedAddress reports whether an address is that of whom s witnesses, or of a
+// witness of s: they have to be different people.
+func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
+	for _, other := range e.Signers {
+		if (e.Principal(s) == other || e.Principal(other) == s) && EmailKey(other.Email) == EmailKey(email) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadsAll reports whether the signer has to open every document.
+func (s *Signer) ReadsAll() bool { return s.rules().readsAll }
+
+// Unopened are the documents that a signer has to open, and has not: those of who has
+// to open them all.
+func (e *Envelope) Unopened(s *Signer) []uuid.UUID {
+	if !s.ReadsAll() {
+		return nil
+	}
+	var ids []uuid.UUID
+	for _, d := range e.Originals() {
+		if !slices.Contains(s.Opened, d.ID) {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+func (e *Envelope) checkOpened(s *Signer) error {
+	left := e.Unopened(s)
+	if len(left) == 0 {
+		return nil
+	}
+	refused := Refuse(KindConflict, "documents_not_opened", "Please open every document first.")
+	refused.Details = map[string]any{"documentIds": left}
+	return refused
+}
