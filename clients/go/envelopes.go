@@ -54,11 +54,25 @@ func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, erro
 // Upload adds a PDF to a draft. What cannot be read twice, such as a pipe, is sent
 // once and not repeated when it is lost; files and bytes are.
 func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
+	return c.UploadWith(ctx, id, pdf, UploadOptions{})
+}
+
+// UploadOptions say how a document is prepared before people read it.
+type UploadOptions = api.UploadADocumentParams
+
+// Values of UploadOptions: text tags, and the fields of a PDF form, become fields.
+const (
+	DetectTags = api.UploadADocumentParamsTagsDetect
+	ImportForm = api.UploadADocumentParamsFormImport
+)
+
+// UploadWith is Upload of a document that is prepared with options.
+func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o UploadOptions) (*Document, error) {
 	body, prepare, err := uploadBody(pdf)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.API.UploadADocumentWithBodyWithResponse(ctx, id, &api.UploadADocumentParams{}, "application/octet-stream", body, prepare)
+	res, err := c.API.UploadADocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,8 @@ type commands struct {
 	List       listCommand       `cmd:"" group:"Use a service" help:"List envelopes."`
 	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Send everyone whose turn it is a new link."`
 	Void       voidCommand       `cmd:"" group:"Use a service" help:"End an envelope."`
+	Extend     extendCommand     `cmd:"" group:"Use a service" help:"Move the deadline of an envelope."`
+	Replace    replaceCommand    `cmd:"" group:"Use a service" help:"Put another person in the place of a signer."`
 	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
 	Import     importCommand     `cmd:"" group:"Use a service" help:"Take over what another service has."`
 	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`

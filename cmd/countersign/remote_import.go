@@ -143,12 +143,14 @@ func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequest, error) {
 	people := make(map[string]*mail.Address)
 	for _, to := range i.To {
-		role, who, ok := strings.Cut(to, "=")
-		a, err := mail.ParseAddress(who)
-		if !ok || err != nil || a.Name == "" {
-			return nil, fmt.Errorf("--to %q: write it as \"First Party=Ada Lovelace <ada@example.com>\"", to)
+		role, a, err := parsePerson("--to", to)
+		if err != nil {
+			return nil, err
 		}
-		people[strings.TrimSpace(role)] = a
+		if role == "" {
+			return nil, fmt.Errorf("--to %q: write it as \"Client=Ada Lovelace <ada@example.com>\", with the role", to)
+		}
+		people[role] = a
 	}
 	signers := make([]countersign.SignerRequest, 0, len(roles))
 	var missing []string

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/mail"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,13 +22,15 @@ type sendCommand struct {
 	remote
 
 	Files   []string      `arg:"" help:"PDFs, in their order." type:"existingfile" name:"file"`
-	To      []string      `help:"Signer, as \"Ada Lovelace <ada@example.com>\"; may be repeated." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
+	To      []string      `help:"Signer, as \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
 	InOrder bool          `help:"Signers sign one after the other."`
 	NoCode  bool          `help:"Signers need no one-time code."`
 	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each at the bottom of the last page of the first file." placeholder:"FIELD"`
 	Subject string        `help:"Subject; the first file's name unless given."`
 	Message string        `help:"Message in the invitation."`
 	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`
+	Tags    bool          `help:"Text tags such as {{signature;role=Client}} become fields; name the role as in --to \"Client=Ada <ada@example.com>\"."`
+	Form    bool          `help:"The fields of a PDF form become fields."`
 	Draft   bool          `help:"Leave it a draft."`
 	Wait    bool          `help:"Wait until all have signed." xor:"wait"`
 	Timeout time.Duration `help:"How long to wait." default:"24h"`
@@ -54,19 +56,18 @@ func (s sendCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return coded(err)
 	}
+	var first *countersign.Document
 	for i, path := range s.Files {
-		doc, err := upload(ctx, c, e.ID, path)
+		doc, err := s.upload(ctx, c, e.ID, path)
 		if err != nil {
 			return fmt.Errorf("%s (the envelope %s stays a draft): %w", path, e.ID, coded(err))
 		}
-		if i > 0 || len(s.Field) > 0 {
-			continue
+		if i == 0 {
+			first = doc
 		}
-		for n := range s.To {
-			if err := addSignature(ctx, c, e.ID, doc, n); err != nil {
-				return coded(err)
-			}
-		}
+	}
+	if err := s.addSignatures(ctx, c, e.ID, first); err != nil {
+		return coded(err)
 	}
 	if !s.Draft {
 		if e, err = c.Send(ctx, e.ID, s.Message); err != nil {
@@ -119,11 +120,14 @@ func (s sendCommand) request(l login) (*countersign.EnvelopeRequest, error) {
 		req.ExpiresInDays = &s.Days
 	}
 	for i, to := range s.To {
-		a, err := mail.ParseAddress(to)
-		if err != nil || a.Name == "" {
-			return nil, fmt.Errorf("--to %q: write it as \"Ada Lovelace <ada@example.com>\"", to)
+		role, a, err := parsePerson("--to", to)
+		if err != nil {
+			return nil, err
 		}
 		signer := countersign.SignerRequest{Name: a.Name, Email: a.Address}
+		if role != "" {
+			signer.Role = &role
+		}
 		if s.InOrder {
 			signer.RoutingOrder = countersign.Ptr(i + 1)
 		}
@@ -165,6 +169,27 @@ func parseField(text string) (countersign.FieldRequest, error) {
 	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
 }
 
+// addSignatures gives each signer a signature in the first document, but where the
+// user said where fields are, and signers who got fields by tags or a form.
+func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
+	if len(s.Field) > 0 {
+		return nil
+	}
+	e, err := c.Envelope(ctx, id)
+	if err != nil {
+		return err
+	}
+	for n, signer := range e.Signers {
+		if slices.ContainsFunc(e.Fields, func(f api.Field) bool { return f.SignerID == signer.ID }) {
+			continue
+		}
+		if err := addSignature(ctx, c, id, first, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addSignature places a signature at the bottom of the last page: three in a row,
 // the rows one above the other.
 func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc *countersign.Document, n int) error {
@@ -198,7 +223,7 @@ func checkPDF(path string) error {
 }
 
 // upload uploads a file; a terminal shows how far it is.
-func upload(ctx context.Context, c *countersign.Client, id uuid.UUID, path string) (*countersign.Document, error) {
+func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.UUID, path string) (*countersign.Document, error) {
 	f, err := os.Open(path) //nolint:gosec // the user's own choice
 	if err != nil {
 		return nil, err
@@ -209,7 +234,14 @@ func upload(ctx context.Context, c *countersign.Client, id uuid.UUID, path strin
 		return nil, err
 	}
 	p := &progress{File: f, size: st.Size(), shown: isTerminal(os.Stderr) && st.Size() > 1<<20}
-	doc, err := c.Upload(ctx, id, p)
+	var o countersign.UploadOptions
+	if s.Tags {
+		o.Tags = countersign.Ptr(countersign.DetectTags)
+	}
+	if s.Form {
+		o.Form = countersign.Ptr(countersign.ImportForm)
+	}
+	doc, err := c.UploadWith(ctx, id, p, o)
 	p.end()
 	return doc, err
 }

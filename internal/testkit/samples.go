@@ -9,8 +9,11 @@ import (
 )
 
 // OnePage is a small valid PDF of one A4 page (595 × 842 points) with the word Contract on it.
-func OnePage() []byte {
-	const text = "BT /F1 24 Tf 72 760 Td (Contract) Tj ET"
+func OnePage() []byte { return OnePageWith("Contract") }
+
+// OnePageWith is a page with this text, which has no brackets.
+func OnePageWith(content string) []byte {
+	text := "BT /F1 24 Tf 72 760 Td (" + content + ") Tj ET"
 	var b bytes.Buffer
 	var at []int
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")

@@ -30,6 +30,9 @@ export type CallInit<M extends Method, P extends keyof paths> = CallOptions & {
   body?: JsonBody<Operation<M, P>>;
 };
 
+/** How a document is prepared before people read it. */
+export type UploadOptions = CallOptions & Schemas["DocumentOptions"];
+
 export interface EventOptions extends CallOptions {
   /** Those that follow the event of this id. */
   after?: string;
@@ -78,8 +81,12 @@ export class Countersign {
   }
 
   /** Adds a PDF to a draft. A stream is sent once and not repeated when it is lost; bytes and blobs are. */
-  async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: CallOptions = {}): Promise<Document> {
-    const res = await this.send("post", "/v1/envelopes/{id}/document", { ...options, path: { id } }, { "Content-Type": "application/octet-stream" }, pdf as Body);
+  async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: UploadOptions = {}): Promise<Document> {
+    const { tags, form, formRole, activeContent, password, ...call } = options;
+    const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent }).filter(([, value]) => value != null));
+    const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
+    if (password != null) headers["X-Document-Password"] = password;
+    const res = await this.send("post", "/v1/envelopes/{id}/document", { ...call, path: { id }, query }, headers, pdf as Body);
     return (await res.json()) as Document;
   }
 

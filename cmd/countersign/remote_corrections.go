@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// parsePerson reads "Ada Lovelace <ada@example.com>", or "Client=Ada Lovelace
+// <ada@example.com>" with the role that she has.
+func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
+	who := text
+	if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "<") {
+		role, who = strings.TrimSpace(before), after
+	}
+	a, err = mail.ParseAddress(who)
+	if err != nil || a.Name == "" {
+		return "", nil, fmt.Errorf("%s %q: write it as \"Ada Lovelace <ada@example.com>\", or \"Client=Ada Lovelace <ada@example.com>\" with a role", flag, text)
+	}
+	return role, a, nil
+}
+
+type extendCommand struct {
+	remote
+
+	ID    uuid.UUID `arg:"" help:"Id of the envelope."`
+	Days  int       `help:"Open for so many days from now." placeholder:"N" xor:"when" required:""`
+	Until string    `help:"Open until this day (in UTC, to its end) or time, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
+	Never bool      `help:"Without a deadline." xor:"when" required:""`
+}
+
+// Help is shown with the command.
+func (extendCommand) Help() string {
+	return "The new deadline may be later or earlier. Links that were mailed go on with it."
+}
+
+// Run moves the deadline of an envelope that was sent.
+func (x extendCommand) Run(ctx context.Context) error {
+	c, _, err := x.client()
+	if err != nil {
+		return err
+	}
+	at, err := x.deadline(now())
+	if err != nil {
+		return err
+	}
+	body := `{"expiresAt": null}`
+	if !at.IsZero() {
+		body = fmt.Sprintf(`{"expiresAt": %q}`, at.UTC().Format(time.RFC3339))
+	}
+	res, err := c.API.EditADraftWithBodyWithResponse(ctx, x.ID, nil, "application/json", strings.NewReader(body))
+	if err != nil {
+		return coded(err)
+	}
+	e := res.JSON200
+	if e == nil {
+		return errors.New("the answer is not JSON")
+	}
+	if x.JSON {
+		return printJSON(e)
+	}
+	if e.ExpiresAt == nil {
+		return say("%s  %s  without a deadline", e.ID, e.Status)
+	}
+	return say("%s  %s  until %s", e.ID, e.Status, e.ExpiresAt.UTC().Format(time.DateTime))
+}
+
+// deadline is the time that the flags name; zero: none.
+func (x extendCommand) deadline(now time.Time) (time.Time, error) {
+	switch {
+	case x.Never:
+		return time.Time{}, nil
+	case x.Until == "" && x.Days <= 0:
+		return time.Time{}, errors.New("--days must be at least 1")
+	case x.Until == "":
+		return now.AddDate(0, 0, x.Days), nil
+	}
+	if day, err := time.Parse(time.DateOnly, x.Until); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Second), nil
+	}
+	at, err := time.Parse(time.RFC3339, x.Until)
+	if err != nil {
+		return at, fmt.Errorf("--until %q: write it as 2026-12-31 or 2026-12-31T12:00:00Z", x.Until)
+	}
+	return at, nil
+}
+
+type replaceCommand struct {
+	remote
+
+	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
+	Signer string    `arg:"" help:"Id, address or role of the signer who is replaced."`
+	With   string    `help:"Who takes the place, such as \"Grace Hopper <grace@example.com>\"." placeholder:"NAME <ADDRESS>" required:""`
+	Phone  string    `help:"Telephone number of the new person, for codes by text message." placeholder:"NUMBER"`
+	Reason string    `help:"Why; it is kept with the envelope."`
+}
+
+// Run puts another person in the place of a signer.
+func (r replaceCommand) Run(ctx context.Context) error {
+	_, person, err := parsePerson("--with", r.With)
+	if err != nil {
+		return err
+	}
+	c, _, err := r.client()
+	if err != nil {
+		return err
+	}
+	e, err := c.Envelope(ctx, r.ID)
+	if err != nil {
+		return coded(err)
+	}
+	signer, err := findSigner(e, r.Signer)
+	if err != nil {
+		return err
+	}
+	body := api.Replacement{Name: person.Name, Email: person.Address}
+	if r.Phone != "" {
+		body.Phone = &r.Phone
+	}
+	if r.Reason != "" {
+		body.Reason = &r.Reason
+	}
+	res, err := c.API.ReplaceASignerWithResponse(ctx, e.ID, signer, nil, body)
+	if err != nil {
+		return coded(err)
+	}
+	if res.JSON200 == nil {
+		return errors.New("the answer is not JSON")
+	}
+	if r.JSON {
+		return printJSON(res.JSON200)
+	}
+	return say("%s  %s  %s", res.JSON200.Status, plain(&res.JSON200.Name), plain(&res.JSON200.Email))
+}
+
+// findSigner is the signer with this id, address or role.
+func findSigner(e *countersign.Envelope, name string) (uuid.UUID, error) {
+	var found []uuid.UUID
+	for _, s := range e.Signers {
+		if s.ID.String() == strings.ToLower(name) || strings.EqualFold(s.Email, name) || s.Role != nil && *s.Role == name {
+			found = append(found, s.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return uuid.Nil, codedError{fmt.Errorf("the envelope has no signer %q", name), exitNotFound}
+	}
+	return uuid.Nil, codedError{fmt.Errorf("the envelope has several signers %q: name one by id", name), exitRefused}
+}
