@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/manifest"
 	"countersign/seal/refusal"
@@ -173,6 +175,27 @@ func prepared(j *seal.Job, change func(p *seal.Prepared)) *seal.Prepared {
 	p.SHA256, p.Size = j.OriginalSHA256, j.Size
 	change(p)
 	return p
+}
+
+// TestOriginalsThatAreAttached: one of a rewritten file may be as large as an upload.
+func TestOriginalsThatAreAttached(t *testing.T) {
+	t.Parallel()
+	original := openEndedContents()
+	s := newSealerFixture(t).sealer(t)
+	for size, want := range map[int64]string{
+		100 << 20:     "the sealed file does not verify", // it was read
+		100<<20 + 1:   "original of 104857601 bytes",
+		math.MaxInt64: "original of 9223372036854775807 bytes",
+	} {
+		p := manifest.Prepared{As: manifest.Rewritten, Changes: []prepare.Change{{Kind: "password_removed", Count: 1}}}
+		j := preparedJob(t, original, original, p)
+		j.Prepared.Upload, j.Prepared.UploadSize = zeros{}, size
+		out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
+		require.NoError(t, err)
+		_, err = s.Seal(t.Context(), out, j)
+		require.ErrorContains(t, err, want)
+		require.NoError(t, out.Close())
+	}
 }
 
 // TestJobsThatCannotBeSealed are refused before anything is written.

@@ -132,4 +132,17 @@ func TestFactsAreSmall(t *testing.T) {
 	require.Less(t, len(keptFacts(t, openEndedContents())), 200)
 	var none *seal.Facts
 	require.Empty(t, none.Encode())
+
+	const most = 4096 // bytes
+	for size, kept := range map[int]bool{most: true, most + 1: false} {
+		text := `{"v":1,"highest":5004}`
+		require.Equal(t, kept, seal.DecodeFacts(text+strings.Repeat(" ", size-len(text))) != nil)
+		// [7] is read as [7,0], which takes more room than it did.
+		text = `{"v":1,"undefined":[],"highest":1,"plain":true}`
+		n := (size - len(text)) / len("[7,0],")
+		list := strings.Repeat("[7],", n-1) + "[" + strings.Repeat("7", size-len(text)-n*len("[7,0],")+2) + "]"
+		f := seal.DecodeFacts(strings.Replace(text, "[]", "["+list+"]", 1))
+		require.NotNil(t, f)
+		require.Len(t, f.Encode(), map[bool]int{true: size, false: 0}[kept])
+	}
 }

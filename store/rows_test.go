@@ -203,9 +203,9 @@ func TestAReplacedSecretConfirmsNothing(t *testing.T) {
 	defer func() { _ = tx.Rollback() }() // it is over by then
 	_, err = tx.ExecContext(ctx, "UPDATE console_factors SET secret = secret || 'x'::bytea WHERE id = $1", ada.ID)
 	require.NoError(t, err)
-	confirmed := make(chan error, 1)
+	confirmed, code := make(chan error, 1), codeAt(t, former.Text, clock.Now())
 	go func() {
-		confirmed <- must2(s.ConfirmFactor(ctx, ada.ID, codeAt(t, former.Text, clock.Now()), uuid.Nil))
+		confirmed <- must2(s.ConfirmFactor(ctx, ada.ID, code, uuid.Nil))
 	}()
 	require.Eventually(t, func() bool {
 		var waiting bool

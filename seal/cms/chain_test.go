@@ -67,6 +67,8 @@ func TestTheChainOfASignature(t *testing.T) {
 	s, err := with(full...)
 	require.NoError(t, err)
 	require.Equal(t, full, s.Chain())
+	turned, _ := with(middle.cert, root.cert, c)
+	require.Equal(t, full, turned.Chain(), "in whatever order they are carried")
 	at := c.NotBefore.Add(time.Hour)
 	roots := x509.NewCertPool()
 	roots.AddCert(root.cert)

@@ -144,6 +144,10 @@ func TestWhatASealSigns(t *testing.T) {
 	own := read(forged().sign(t))
 	require.True(t, own.IsPAdES())
 	require.NoError(t, own.Verify(contentDigest[:]))
+	unsorted := forged()
+	unsorted.sign(t)
+	slices.Reverse(unsorted.attributes().children)
+	require.NoError(t, read(unsorted.root.write(t)).Verify(contentDigest[:]), "what is signed is the attributes in the order of DER")
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for name, f := range map[string]*forger{
 		"one more":                  forged().set(t, idSigningTime, at),

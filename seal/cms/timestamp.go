@@ -164,7 +164,7 @@ func parseToken(der []byte, parse func([]byte) (*Signed, error)) (*Token, error)
 	if err != nil {
 		return nil, err
 	}
-	if !s.contentType.Equal(oidTSTInfo) || s.content == nil {
+	if !s.contentType.Equal(oidTSTInfo) {
 		return nil, malformed("not a time-stamp token")
 	}
 	var info tstInfo

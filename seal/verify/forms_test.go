@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -215,6 +216,9 @@ func TestOtherSignatures(t *testing.T) {
 	require.Len(t, all, maxOthers)
 	require.Equal(t, "31", all[31].Field)
 	require.Empty(t, otherSignatures(t.Context(), strings.NewReader("no PDF"), 6))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "nobody waits for them any more")
 }
 
 // TestTimesOfSignatures: dates with and without a zone, and what is none.

@@ -21,7 +21,7 @@ func otherSignatures(ctx context.Context, r io.ReaderAt, size int64) []OtherSign
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 4 << 20
 	f, err := pdf.Open(r, size, lim)
-	if err != nil || ctx.Err() != nil {
+	if err != nil {
 		return nil
 	}
 	fields, err := signatureFields(f)

@@ -1,0 +1,53 @@
+package seal_test
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal"
+)
+
+// TestSelfSigned: the certificates of a development service may do what sealing asks of
+// them, and nothing else.
+func TestSelfSigned(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	ca, leaf, key, err := seal.SelfSigned("Acme", now, rand.Reader)
+	require.NoError(t, err)
+	parse := func(text []byte) *x509.Certificate {
+		block, rest := pem.Decode(text)
+		require.Empty(t, rest)
+		c, err := x509.ParseCertificate(block.Bytes)
+		require.NoError(t, err)
+		return c
+	}
+	above, own := parse(ca), parse(leaf)
+	require.True(t, above.IsCA)
+	require.True(t, above.MaxPathLenZero)
+	require.Equal(t, x509.KeyUsageCertSign|x509.KeyUsageCRLSign, above.KeyUsage)
+	require.False(t, own.IsCA)
+	require.Equal(t, x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment, own.KeyUsage)
+	require.Equal(t, []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}, own.ExtKeyUsage)
+	require.Equal(t, "1.3.6.1.5.5.7.3.36", own.UnknownExtKeyUsage[0].String(), "document signing")
+	require.Equal(t, "Acme", own.Subject.CommonName)
+	require.Equal(t, "Acme development authority", above.Subject.CommonName)
+	require.NotZero(t, own.SerialNumber.Cmp(above.SerialNumber))
+	for _, c := range []*x509.Certificate{above, own} {
+		require.False(t, c.NotBefore.After(now))
+		require.True(t, c.NotAfter.After(now.AddDate(1, 0, 0)))
+	}
+	require.True(t, above.NotAfter.After(own.NotAfter) || above.NotAfter.Equal(own.NotAfter))
+	roots := x509.NewCertPool()
+	roots.AddCert(above)
+	_, err = own.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	require.NoError(t, err)
+	signer, chain, err := seal.LoadPEM(leaf, key)
+	require.NoError(t, err)
+	require.Equal(t, own.PublicKey, signer.Public())
+	require.Len(t, chain, 1)
+}
