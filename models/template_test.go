@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -171,4 +172,19 @@ func TestTemplateRoles(t *testing.T) {
 		(&models.Template{Name: name, ExternalID: ptr(strings.Repeat("e", 200))}).Check(p)
 		assert.Equal(t, ok, len(p) == 0, "%q", name)
 	}
+}
+
+// TestNewTemplates: whoever makes one decides its name, and the service the rest.
+func TestNewTemplates(t *testing.T) {
+	t.Parallel()
+	for days, ok := range map[int]bool{-1: false, 0: true, 1: true, 3650: true, 3651: false} {
+		p := models.Problems{}
+		(&models.TemplateContent{ExpiresInDays: &days}).Check(p)
+		assert.Equal(t, ok, len(p["expiresInDays"]) == 0, days)
+	}
+	act := models.ActionContext{At: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), NewID: uuid.New}
+	made := models.NewTemplate(act, models.Template{Name: "Lease", Version: 7, ArchivedAt: &act.At})
+	assert.NotEqual(t, uuid.Nil, made.ID)
+	assert.Equal(t, []any{"Lease", 0, act.At, act.At}, []any{made.Name, made.Version, made.CreatedAt, made.UpdatedAt})
+	assert.Nil(t, made.ArchivedAt)
 }

@@ -103,3 +103,22 @@ func TestDeliverySettles(t *testing.T) {
 	d.Run = models.MaxRuns
 	require.ErrorContains(t, d.Resend(w), "delivery_exhausted")
 }
+
+// TestWhoGetsValues: an endpoint that asked for what signers entered is told with a
+// signature and with the end, and with no other event; any other endpoint never.
+func TestWhoGetsValues(t *testing.T) {
+	t.Parallel()
+	asked, plain := &models.Webhook{Include: []models.WebhookInclude{models.IncludeValues}}, &models.Webhook{Include: []models.WebhookInclude{"something"}}
+	for _, name := range models.WebhookEvents {
+		want := name == models.EventSignerSigned || name == models.EventEnvelopeCompleted
+		assert.Equal(t, want, name.HasValues(), name)
+		assert.Equal(t, want, asked.GetsValues(name), name)
+		assert.False(t, plain.GetsValues(name), name)
+		assert.False(t, new(models.Webhook).GetsValues(name), name)
+		ev := &models.WebhookEvent{Name: name, Body: []byte("plain"), ValuesBody: []byte("values")}
+		assert.Equal(t, map[bool]string{true: "values", false: "plain"}[want], string(ev.BodyFor(asked)), name)
+		assert.Equal(t, "plain", string(ev.BodyFor(plain)), name)
+		ev.ValuesBody = nil // it was made before the endpoint asked
+		assert.Equal(t, "plain", string(ev.BodyFor(asked)), name)
+	}
+}
