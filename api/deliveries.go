@@ -130,6 +130,9 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 		Payload     json.RawMessage `json:"payload"`
 		AttemptList []attemptView   `json:"attemptLog"`
 	}{viewDelivery(d).in(names), ev.Body, []attemptView{}}
+	if len(ev.Body) == 0 { // purged with its envelope
+		out.Payload = nil
+	}
 	for _, a := range attempts {
 		v := attemptView{Number: a.Number, At: a.At.UTC(), LatencyMS: a.LatencyMS, Error: a.Error, Body: printable(a.Body)}
 		if a.Status != 0 {

@@ -92,9 +92,19 @@ func TestWebhookValues(t *testing.T) {
 		c = s.client(t)
 		_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 		require.NoError(t, err)
-		require.Zero(t, s.valuesAtRest(t, secret))
-		for _, data := range append(delivered(asked, "signer.signed"), delivered(asked, "envelope.completed")...) {
-			require.NotContains(t, data, "values", "they went with the documents")
+		require.Zero(t, s.valuesAtRest(t, secret), "they went with the documents")
+		for _, name := range []string{"signer.signed", "envelope.completed"} {
+			for _, d := range c.get("/v1/console/webhook-deliveries?event=" + name + "&webhookId=" + asked.str("id")).want(200).body["data"].([]any) {
+				at := "/v1/console/webhook-deliveries/" + d.(object)["id"].(string)
+				require.Nil(t, c.get(at).want(200).body["payload"])
+				c.post(at+"/resend", nil).refused(410, "payload_purged")
+			}
+		}
+		for name, value := range c.get("/v1/envelopes/" + e.str("id") + "/values").want(200).body {
+			require.Nil(t, value, name)
+		}
+		for _, f := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["fields"].([]any) {
+			require.Nil(t, f.(object)["value"])
 		}
 	})
 }

@@ -233,8 +233,9 @@ func (e *Envelope) RetainedUntil() *time.Time {
 	return nil
 }
 
-// Purge notes that the files are not kept any more. The envelope's record and
-// audit chain stay. Purging again changes nothing.
+// Purge notes that the files are not kept any more, nor the values that the sender
+// prefilled; those that signers entered go with the change. The envelope's record
+// and audit chain stay. Purging again changes nothing.
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
@@ -247,7 +248,15 @@ func (e *Envelope) Purge(act ActionContext) error {
 		d.PurgeStatus = PurgePurged
 		e.record(act, EventDocumentPurged, uuid.Nil, Detail{"documentId": d.ID.String(), "kind": string(d.Kind), "sha256": d.SHA256})
 	}
+	for _, f := range e.Fields {
+		f.DefaultValue = ""
+	}
 	return nil
+}
+
+// Purged reports whether the files, and all that was entered, are gone.
+func (e *Envelope) Purged() bool {
+	return slices.ContainsFunc(e.Documents, func(d *Document) bool { return d.PurgeStatus == PurgePurged })
 }
 
 // ErrPurged is the answer to who asks for a document that is not kept any more.

@@ -34,7 +34,7 @@ func newFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *fixture {
 }
 
 func (f *fixture) act() models.ActionContext {
-	return models.ActionContext{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
+	return models.ActionContext{At: f.clock.Now(), Actor: models.ActorSystem, IP: "192.0.2.1", UserAgent: "test", NewID: newID}
 }
 
 // sent stores an envelope that waits for n signers of one group.

@@ -97,6 +97,13 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 		if err := d.Resend(w); err != nil {
 			return err
 		}
+		has, err := hasBody(tx, d.EventID)
+		if err != nil {
+			return err
+		}
+		if !has {
+			return ErrPayloadPurged
+		}
 		return s.requeueDeliveries(t, tx, []*models.Delivery{d})
 	})
 	if err != nil {
@@ -133,9 +140,10 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := hook.CanDeliver(); err != nil {
 			return err
 		}
-		q := s.locked(tx).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?", webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns)
+		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
+		which := []any{webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns}
 		var failed []*models.Delivery
-		if err := q.Order("id").Limit(resendLimit).Find(&failed).Error; err != nil {
+		if err := s.locked(tx).Where(resendable, which...).Order("id").Limit(resendLimit).Find(&failed).Error; err != nil {
 			return err
 		}
 		out.Resent = len(failed)
@@ -147,8 +155,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := s.requeueDeliveries(t, tx, failed); err != nil {
 			return err
 		}
-		return tx.Model(&models.Delivery{}).Where("webhook_id = ? AND status = ? AND created_at >= ? AND run < ?",
-			webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns).Count(&out.Remaining).Error
+		return tx.Model(&models.Delivery{}).Where(resendable, which...).Count(&out.Remaining).Error
 	})
 	if err != nil {
 		return nil, fmt.Errorf("resend deliveries of webhook %s: %w", webhook, err)
@@ -326,6 +333,15 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 		var d models.Delivery
 		if err := s.locked(tx).Take(&d, "id = ?", a.DeliveryID).Error; err != nil {
 			return mapNotFound(err)
+		}
+		if d.Status != models.DeliveryPending { // it was settled during the attempt, perhaps by a purge
+			has, err := hasBody(tx, d.EventID)
+			if err != nil {
+				return err
+			}
+			if !has {
+				a.Body = nil // it may repeat what was purged
+			}
 		}
 		d.Record(&a, o)
 		if err := tx.Model(&d).Select("attempts", "run_attempts", "status", "delivered_at", "failed_at").Updates(&d).Error; err != nil {

@@ -10,10 +10,11 @@ import (
 
 // recordEffects adds, from the recorded events alone, what others are to learn of
 // them: webhook events with a delivery per subscribed endpoint, outbox rows for
-// the workflows, the mails that went out, and the month's usage; and ends what a person
-// who was replaced was given.
+// the workflows, the mails that went out, and the month's usage; it ends what a person
+// who was replaced was given, and removes what a purged envelope holds.
 func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
+	purged := false
 	for i := range e.Events {
 		ev := &e.Events[i]
 		if kind, ok := outboxKind(e, ev); ok {
@@ -21,14 +22,18 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 			if ev.SignerID != uuid.Nil {
 				refs.SignerID = &ev.SignerID
 			}
+			if signer := e.Signer(ev.SignerID); kind == models.OutboxReinvite && signer != nil {
+				refs.LinkID = signer.LinkID
+			}
 			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
 		}
 		if ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated {
 			withdrawAttachments(&t.batch, ev.SignerID)
 			revokeEmbeddedSessions(&t.batch, ev.SignerID, ev.Timestamp)
 		}
-		if ev.Name == models.EventDocumentPurged {
-			t.exec("UPDATE webhook_events SET values_body = NULL WHERE envelope_id = $1 AND values_body IS NOT NULL", e.ID)
+		if ev.Name == models.EventDocumentPurged && !purged {
+			purgeContents(&t.batch, e.ID, ev.Timestamp) // once: an envelope's documents are purged together
+			purged = true
 		}
 		if ev.MailID != "" {
 			markMailSent(&t.batch, ev.MailID, ev.Timestamp)

@@ -30,6 +30,7 @@ const (
 	WorkflowRetention = "Retention"
 	WorkflowTimestamp = "Timestamp"
 	WorkflowAnchor    = "Anchor"
+	WorkflowCleanup   = "Cleanup"
 )
 
 // Signals and queries of the envelope workflow.
@@ -85,6 +86,10 @@ func TimestampWorkflowID(envelope uuid.UUID) string { return "timestamp/" + enve
 // ScheduleAnchor is the id of the schedule that has the audit trail anchored, and
 // begins the ids of its workflows.
 const ScheduleAnchor = "audit-anchor"
+
+// ScheduleCleanup is the id of the schedule that has removed what is older than it is
+// to be kept, and begins the ids of its workflows.
+const ScheduleCleanup = "cleanup"
 
 // EnvelopeInput starts an envelope's workflow.
 type EnvelopeInput struct {
@@ -158,6 +163,9 @@ type ReinviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
+	// LinkID is the link that is sent, unless another has taken its place; nil: the
+	// signer's link, whichever it is.
+	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 
 // CopiesInput starts the sending of sealed files to a signer who asked for them again.

@@ -1439,26 +1439,28 @@ type DeliveryAttempt struct {
 
 // DeliveryDetail defines model for DeliveryDetail.
 type DeliveryDetail struct {
-	AttemptLog      []DeliveryAttempt      `json:"attemptLog"`
-	Attempts        int                    `json:"attempts"`
-	CreatedAt       time.Time              `json:"createdAt"`
-	DeliveredAt     *time.Time             `json:"deliveredAt"`
-	EnvelopeID      *openapi_types.UUID    `json:"envelopeId"`
-	EnvelopeSubject *string                `json:"envelopeSubject,omitempty"`
-	Event           string                 `json:"event"`
-	EventID         openapi_types.UUID     `json:"eventId"`
-	FailedAt        *time.Time             `json:"failedAt"`
-	ID              openapi_types.UUID     `json:"id"`
-	Payload         DeliveryDetail_Payload `json:"payload"`
-	Resends         int                    `json:"resends"`
-	Status          DeliveryStatus         `json:"status"`
-	WebhookID       openapi_types.UUID     `json:"webhookId"`
+	AttemptLog      []DeliveryAttempt   `json:"attemptLog"`
+	Attempts        int                 `json:"attempts"`
+	CreatedAt       time.Time           `json:"createdAt"`
+	DeliveredAt     *time.Time          `json:"deliveredAt"`
+	EnvelopeID      *openapi_types.UUID `json:"envelopeId"`
+	EnvelopeSubject *string             `json:"envelopeSubject,omitempty"`
+	Event           string              `json:"event"`
+	EventID         openapi_types.UUID  `json:"eventId"`
+	FailedAt        *time.Time          `json:"failedAt"`
+	ID              openapi_types.UUID  `json:"id"`
+
+	// Payload What is sent; null once the envelope was purged.
+	Payload   *DeliveryDetail_Payload `json:"payload"`
+	Resends   int                     `json:"resends"`
+	Status    DeliveryStatus          `json:"status"`
+	WebhookID openapi_types.UUID      `json:"webhookId"`
 
 	// WebhookURL Absent where the endpoint was deleted.
 	WebhookURL *string `json:"webhookUrl,omitempty"`
 }
 
-// DeliveryDetail_Payload defines model for DeliveryDetail.Payload.
+// DeliveryDetail_Payload What is sent; null once the envelope was purged.
 type DeliveryDetail_Payload struct {
 	union json.RawMessage
 }
@@ -4048,7 +4050,7 @@ type ClientInterface interface {
 
 	// ListEvents Read events
 	//
-	// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
 	//
 	// Corresponds with GET /v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5623,7 +5625,7 @@ func (c *Client) VoidAnEnvelope(ctx context.Context, id openapi_types.UUID, para
 
 // ListEvents Read events
 //
-// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
 //
 // Corresponds with GET /v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10692,7 +10694,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse Read events
 	//
-	// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15239,7 +15241,7 @@ func (c *ClientWithResponses) VoidAnEnvelopeWithResponse(ctx context.Context, id
 
 // ListEventsWithResponse Read events
 //
-// The events that webhooks can be told, subscribed to or not, oldest first, for 30 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// sealed completes an envelope, whose files are kept for a day.
+func (f *fixture) sealed(e *models.Envelope) {
+	f.t.Helper()
+	for i := range e.Signers {
+		require.NoError(f.t, f.sign(e, i))
+	}
+	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
+		for _, v := range e.Fields {
+			v.DefaultValue = "prefilled"
+		}
+		err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Originals()[0].ID, SHA256: e.Originals()[0].SHA256, Size: 9, PageCount: 2, BlobKey: "sealed"}})
+		e.SetRetention(1)
+		return err
+	}))
+}
+
+// rows counts the rows of an envelope for which a condition holds.
+func (f *fixture) rows(query string, args ...any) (n int) {
+	f.t.Helper()
+	db, err := f.DB()
+	require.NoError(f.t, err)
+	require.NoError(f.t, db.QueryRowContext(f.t.Context(), "SELECT count(*) FROM "+query, args...).Scan(&n))
+	return n
+}
+
+// TestAPurgeRemovesContents: what signers entered and the sender prefilled, what webhooks
+// were sent and what endpoints answered. The record, the deliveries' states, the chain
+// and other envelopes stay.
+func TestAPurgeRemovesContents(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p := newEndpoint(f)
+		_, err := s.UpdateWebhook(ctx, f.app.ID, p.hook.ID, models.WebhookChange{Include: []models.WebhookInclude{models.IncludeValues}})
+		require.NoError(t, err)
+		e, other := f.sent(1, nil), f.sent(1, nil)
+		f.sealed(e)
+		f.sealed(other)
+		deliveries, _, err := s.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Envelope: e.ID, Page: 1, Size: 100})
+		require.NoError(t, err)
+		require.NotEmpty(t, deliveries)
+		answered := deliveries[0].ID
+		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: answered, At: clock.Now(), Status: 200, Body: []byte("thanks for: yes")}, models.DeliveryOutcome{WebhookID: p.hook.ID, Delivered: true})
+		require.NoError(t, err)
+		const values, bodies, withValues = "field_values WHERE envelope_id = $1", "webhook_events WHERE length(body) > 0 AND envelope_id = $1", "webhook_events WHERE values_body IS NOT NULL AND envelope_id = $1"
+		for _, id := range []any{e.ID, other.ID} {
+			require.Equal(t, []int{1, 2}, []int{f.rows(values, id), f.rows(withValues, id)})
+			require.Positive(t, f.rows(bodies, id))
+		}
+		kept := f.rows(bodies, other.ID)
+
+		purge := func(e *models.Envelope) error { return e.Purge(f.act()) }
+		assert.Equal(t, "retention_not_due", refusalOf(t, change(ctx, f, e.ID, purge)))
+		require.Equal(t, 1, f.rows(values, e.ID))
+		clock.Add(25 * time.Hour)
+		require.NoError(t, change(ctx, f, e.ID, purge))
+		for range 2 {
+			assert.Zero(t, f.rows(values, e.ID))
+			assert.Zero(t, f.rows(withValues, e.ID))
+			assert.Equal(t, 2, f.rows(bodies, e.ID), "what is told of the purge itself, for each document")
+			assert.Equal(t, []int{1, 2, kept}, []int{f.rows(values, other.ID), f.rows(withValues, other.ID), f.rows(bodies, other.ID)}, "another envelope's")
+			require.NoError(t, change(ctx, f, e.ID, purge))
+		}
+		purged, _ := f.check(e.ID)
+		assert.True(t, purged.Purged())
+		assert.Empty(t, purged.Fields[0].DefaultValue)
+		stays, _ := f.check(other.ID)
+		assert.False(t, stays.Purged())
+		assert.Equal(t, "prefilled", stays.Fields[0].DefaultValue)
+
+		d, ev, attempts, err := s.Delivery(ctx, f.app.ID, answered)
+		require.NoError(t, err)
+		assert.Equal(t, []any{models.DeliveryDelivered, 1, 200}, []any{d.Status, d.Attempts, attempts[0].Status})
+		assert.Empty(t, ev.Body)
+		assert.Empty(t, attempts[0].Body)
+		assert.Equal(t, "payload_purged", refusalOf(t, must2(s.Resend(ctx, f.app.ID, answered))))
+		// What was on its way has failed: there is nothing to send.
+		onItsWay := deliveries[1].ID
+		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
+		_, err = s.DeliveryJob(ctx, onItsWay)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		// The answer to an attempt that was on its way is not kept either.
+		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: onItsWay, At: clock.Now(), Status: 500, Body: []byte("cannot take: yes")}, models.DeliveryOutcome{WebhookID: p.hook.ID, Last: true})
+		require.NoError(t, err)
+		_, _, attempts, err = s.Delivery(ctx, f.app.ID, onItsWay)
+		require.NoError(t, err)
+		require.Len(t, attempts, 1)
+		assert.Empty(t, attempts[0].Body)
+
+		// Who sends failed deliveries again sends those that can be, and is not told that others remain.
+		again, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, time.Time{})
+		require.NoError(t, err)
+		assert.Equal(t, store.ResendResult{}, *again)
+		// Readers of events go on over what was removed.
+		page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
+		require.NoError(t, err)
+		told := map[models.EventName]int{}
+		for _, ev := range page.Events {
+			assert.NotEmpty(t, ev.Body)
+			if ev.EnvelopeID == e.ID {
+				told[ev.Name]++
+			}
+		}
+		assert.Equal(t, map[models.EventName]int{models.EventDocumentPurged: 2}, told)
+	})
+}
