@@ -23,10 +23,13 @@ type SignerInput struct {
 	temporal.EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
+	// LinkID is the link to send; nil: the signer's, whichever it is.
+	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 
 // Invite sends a signer the link, by mail and, where there is a phone, by SMS.
-// A signer who is not awaited any more gets nothing. An address that is refused
+// A signer who is not awaited any more gets nothing, and a link that another has
+// replaced is not sent: whoever renewed it again has that one sent. An address that is refused
 // for good is recorded in the audit trail and is no error.
 func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
@@ -35,6 +38,9 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	}
 	s := e.Signer(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
+		return nil
+	}
+	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
 		return nil
 	}
 	msg, err := a.invitation(e, s, v)

@@ -147,7 +147,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 	case models.OutboxDeliver:
 		return d.startDelivery(ctx, row)
 	case models.OutboxReinvite:
-		in := ReinviteInput{EnvelopeInput: envelopeInput(row)}
+		in := ReinviteInput{EnvelopeInput: envelopeInput(row), LinkID: row.Refs.LinkID}
 		if row.Refs.SignerID != nil {
 			in.SignerID = *row.Refs.SignerID
 		}

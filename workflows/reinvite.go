@@ -13,5 +13,5 @@ import (
 func Reinvite(ctx workflow.Context, in temporal.ReinviteInput) error {
 	workflow.SetCurrentDetails(ctx, "Sending a renewed link; if this stays, see the pending activity's last failure: the mail server does not take it.")
 	opts := activityOptions("Invite signer "+in.SignerID.String()+" again", time.Minute)
-	return runReportingStuck(ctx, stuckInvitation, opts, acts.Invite, activities.SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: in.SignerID})
+	return runReportingStuck(ctx, stuckInvitation, opts, acts.Invite, activities.SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: in.SignerID, LinkID: in.LinkID})
 }

@@ -211,8 +211,8 @@ func TestLinearizableCorrections(t *testing.T) {
 		wg.Wait()
 		for i, h := range histories {
 			for _, op := range h {
-				// Of links that are renewed in the same moment each sending mails the newest, so that one mail may
-				// come as often as links were renewed, always under its Message-ID.
+				// A first invitation that is still to go out mails the link that there is by then, as its own sending
+				// does, so that this mail may come twice, under its Message-ID.
 				if c := op.Input.(correction).what; (c == "replace" || c == "delegate") && op.Output.(corrected).code < 300 {
 					w.cutOff++
 				}

@@ -1,0 +1,66 @@
+package activities_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/models"
+)
+
+// TestALinkRenewedTwiceInAMoment: each sending is for its own link, so that the newest one
+// is mailed once, whoever comes first, and one that has ended to nobody.
+func TestALinkRenewedTwiceInAMoment(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		e, in := env.sent("ada@example.com")
+		signer := e.Signers[0].ID
+		rows := func() (out []models.OutboxRow) {
+			for {
+				taken, err := env.Store.ClaimOutbox(ctx, 100, time.Minute)
+				require.NoError(env.t, err)
+				if len(taken) == 0 {
+					return out
+				}
+				for _, r := range taken {
+					require.NoError(env.t, env.Store.FinishOutbox(ctx, r.Seq))
+				}
+				out = append(out, taken...)
+			}
+		}
+		rows()
+		for range 2 {
+			env.change(e, func(e *models.Envelope) error { return e.Reinvite(env.act(), signer) })
+		}
+		var links []*uuid.UUID
+		for _, r := range rows() {
+			require.Equal(env.t, models.OutboxReinvite, r.Kind)
+			links = append(links, r.Refs.LinkID)
+		}
+		require.Len(env.t, links, 2)
+		now, err := env.Store.Envelope(ctx, env.app.ID, e.ID)
+		require.NoError(env.t, err)
+		require.Equal(env.t, now.Signers[0].LinkID, links[1])
+		require.NotEqual(env.t, links[0], links[1])
+
+		var running sync.WaitGroup
+		failed := make([]error, len(links))
+		for i, link := range links {
+			running.Go(func() {
+				failed[i] = env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: signer, LinkID: link})
+			})
+		}
+		running.Wait()
+		assert.Equal(env.t, make([]error, 2), failed)
+		require.Len(env.t, env.mails.mails, 1)
+		assert.Equal(env.t, env.Mail.MessageID("invitation", links[1].String()), env.mails.mails[0].MessageID)
+		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: signer}), "as workflows from before have it")
+		assert.Len(env.t, env.mails.mails, 1)
+	})
+}
