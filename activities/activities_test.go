@@ -130,7 +130,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
 		env.Activities = &activities.Activities{
 			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
-			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: uuid.New,
+			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID,
 		}
 		var suite testsuite.WorkflowTestSuite
 		env.env = suite.NewTestActivityEnvironment()
@@ -140,7 +140,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 }
 
 func (env *fakeEnv) act() models.ActionContext {
-	return models.ActionContext{At: env.clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+	return models.ActionContext{At: env.clock.Now(), Actor: models.ActorSystem, NewID: newID}
 }
 
 // emptyHash is the SHA-256 of a file without content.
@@ -520,3 +520,6 @@ func TestExpireIsNoRace(t *testing.T) {
 		assert.Equal(env.t, 1, env.events(e, models.EventEnvelopeExpired))
 	})
 }
+
+// newID is an id as the service makes them: they begin with the time.
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

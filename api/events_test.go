@@ -181,7 +181,7 @@ func TestOldEvents(t *testing.T) {
 		old, last := readAll(c, "", 100, "")
 		require.Len(t, old, 2)
 		const day = 24 * time.Hour
-		s.clock.advance(32 * day)
+		s.clock.advance(92 * day)
 		c = s.client(t)
 		none, cursor := readAll(c, last, 100, "")
 		require.Empty(t, none)
@@ -194,7 +194,7 @@ func TestOldEvents(t *testing.T) {
 		c.sent(contract())
 		fresh, _ := readAll(c, last, 100, "")
 		require.Len(t, fresh, 2)
-		s.clock.advance(32 * day)
+		s.clock.advance(92 * day)
 		require.NoError(t, s.store.DeleteExpired(t.Context()))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
@@ -213,7 +213,7 @@ func TestOldEventsThatNobodyRead(t *testing.T) {
 		c.sent(contract())
 		_, last := readAll(c, "", 100, "")
 		c.sent(contract()) // not read
-		s.clock.advance(32 * 24 * time.Hour)
+		s.clock.advance(92 * 24 * time.Hour)
 		require.NoError(t, s.store.DeleteExpired(t.Context()))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")

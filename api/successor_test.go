@@ -82,7 +82,8 @@ func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
 			// The files of the one before count for no bound, and are gone with the next sweep.
 			own := successor.attach(fresh, required, "grace.pdf", testkit.OnePage()).want(201).str("attachmentId")
 			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
-			require.NoError(t, sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now()))
+			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())
+			require.NoError(t, err)
 			prefix := "envelopes/" + e.str("id") + "/attachments/"
 			kept, err := s.cfg.Blobs.List(t.Context(), prefix)
 			require.NoError(t, err)

@@ -80,7 +80,7 @@ type Config struct {
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
 	// DefaultExpiryDays is the deadline where an envelope names none.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
-	// HistoryDays is for how long events can be read.
+	// HistoryDays is for how long events, deliveries and the records of mails are kept.
 	HistoryDays int `env:"HISTORY_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
@@ -178,7 +178,7 @@ func Default() Config {
 		Listen: "127.0.0.1:8080", DataDir: "./data", TemporalAddress: "127.0.0.1:7233", TemporalNamespace: "default",
 		MailFrom:        "Countersign <no-reply@localhost>",
 		WebhookSchedule: webhook.Schedule{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
-		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30, HistoryDays: 30,
+		RateLimit:       600, EmailAttachmentLimit: 10 << 20, UploadLimit: 25 << 20, DefaultExpiryDays: 30, HistoryDays: 90,
 		ConsoleIdle: 30 * time.Minute, ConsoleTOTP: models.SecondFactorOptional, ReadBeforeCode: true,
 		ReminderInterval: 72 * time.Hour, LogLevel: slog.LevelInfo,
 	}

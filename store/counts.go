@@ -122,6 +122,17 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 	return n, nil
 }
 
+// CompactAllCounts adds all changes to the counts.
+func (s *Store) CompactAllCounts(ctx context.Context) error {
+	for n := compactBatch; n == compactBatch; {
+		var err error
+		if n, err = s.CompactCounts(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // countLimit is where counting for a page's total ends.
 const countLimit = 10_000
 

@@ -63,7 +63,7 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 	if err != nil {
 		return nil, err
 	}
-	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", q.App, from, last, s.historyStart())
+	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, last, s.historyStart())
 	if q.Name != "" {
 		sel = sel.Where("name = ?", q.Name)
 	}
@@ -173,25 +173,19 @@ func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, 
 // historyStart is since when events are read.
 func (s *Store) historyStart() time.Time { return s.now().Add(-s.history).UTC() }
 
-// eventsDeleted bounds one round of deletions.
-const eventsDeleted = 5000
-
-// deleteOldEvents removes events a day after they can be read no more, except those
+// removeOldEvents removes events a day after they can be read no more, except those
 // of deliveries and the newest of each app, whose id readers hold until the next.
-func (s *Store) deleteOldEvents(ctx context.Context) error {
+func (s *Store) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-24 * time.Hour)
 	order := "seq"
 	if !s.postgres {
 		order = "rowid"
 	}
-	err := s.db.WithContext(ctx).Exec(`DELETE FROM webhook_events WHERE id IN (
-		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.name <> 'ping'
+	done := db.Exec(`DELETE FROM webhook_events WHERE id IN (
+		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)
-			AND EXISTS (SELECT 1 FROM webhook_events AS later WHERE later.app_id = o.app_id AND later.created_at < ? AND later.name <> 'ping'
-				AND (later.position > o.position OR later.position IS NULL AND (o.position IS NOT NULL OR later.`+order+` > o.`+order+`)))
-		LIMIT ?)`, before, before, eventsDeleted).Error
-	if err != nil {
-		return fmt.Errorf("delete old events: %w", err)
-	}
-	return nil
+			AND (o.name = 'ping' OR EXISTS (SELECT 1 FROM webhook_events AS later WHERE later.app_id = o.app_id AND later.created_at < ? AND later.name <> 'ping'
+				AND (later.position > o.position OR later.position IS NULL AND (o.position IS NOT NULL OR later.`+order+` > o.`+order+`))))
+		LIMIT ?)`, before, before, CleanupBatch)
+	return done.RowsAffected, done.Error
 }

@@ -105,8 +105,8 @@ func TestEventsOfAnApp(t *testing.T) {
 		assert.Equal(t, []models.EventName{models.EventEnvelopeVoided}, names)
 		last := after.Cursor
 
-		// Events are read for 30 days; a reader goes on as long as nothing that followed is gone.
-		clock.Add(later.Add(30 * 24 * time.Hour).Sub(clock.Now()))
+		// Events are read for 90 days; a reader goes on as long as nothing that followed is gone.
+		clock.Add(later.Add(90 * 24 * time.Hour).Sub(clock.Now()))
 		names, _ = read(store.EventQuery{})
 		assert.Len(t, names, 2, "those of the first moment are too old")
 		names, _ = read(store.EventQuery{After: page.Events[1].ID})
@@ -129,6 +129,6 @@ func TestEventsOfAnApp(t *testing.T) {
 		assert.Equal(t, last, page.Cursor)
 		theirs, page = read(store.EventQuery{App: other.app.ID})
 		assert.Empty(t, theirs)
-		assert.Equal(t, foreignPage.Cursor, page.Cursor, "what was delivered is kept")
+		assert.Equal(t, foreignPage.Cursor, page.Cursor, "the newest is kept")
 	})
 }

@@ -58,29 +58,6 @@ func (s *Store) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, er
 	return out, nil
 }
 
-// DeleteExpired removes what has run out: answers kept for repeated requests, counts
-// of requests, sessions, and old events.
-func (s *Store) DeleteExpired(ctx context.Context) error {
-	now := s.now()
-	db := s.db.WithContext(ctx)
-	for table, before := range map[string]time.Time{
-		"idempotency_keys": now, "rate_windows": now, "console_sessions": now, "embedded_sessions": now.Add(-30 * 24 * time.Hour),
-	} {
-		if err := db.Exec("DELETE FROM "+table+" WHERE expires_at < ?", before).Error; err != nil { // the names are the ones above
-			return fmt.Errorf("clean %s: %w", table, err)
-		}
-	}
-	if err := s.deleteOldEvents(ctx); err != nil {
-		return err
-	}
-	for {
-		n, err := s.CompactCounts(ctx)
-		if err != nil || n < compactBatch {
-			return err
-		}
-	}
-}
-
 // Unsealed is an envelope that all have signed and whose documents cannot be sealed.
 type Unsealed struct {
 	ID               uuid.UUID

@@ -24,8 +24,9 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	)
 	switch kind { //nolint:exhaustive // the others are signals, which carry no more than the database says
 	case models.OutboxStart:
+		began := s.historyStart() // of what ended before, the records of mails are removed
 		rows, err = s.unfinishedEnvelopes(db.Where(`status IN ? OR sent_at IS NOT NULL AND (`+unnotified+`)`,
-			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}), kind, after, n)
+			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}, began, began, began, began), kind, after, n)
 	case models.OutboxRetention:
 		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
@@ -47,12 +48,13 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	return rows, nil
 }
 
-// unnotified is true of a closed envelope whose copies, or the news of its end, have
-// not all gone out.
+// unnotified is true of an envelope that was closed since a time, which is given four
+// times, and whose copies, or the news of its end, have not all gone out.
 const unnotified = `
-	status = 'completed' AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent)
+	status = 'completed' AND completed_at >= ? AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent)
 		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
-	OR status IN ('declined', 'voided', 'expired') AND (
+	OR (status = 'voided' AND voided_at >= ? OR status = 'expired' AND expires_at >= ?
+		OR status = 'declined' AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.declined_at >= ?)) AND (
 		EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed' AND m.sent_at IS NULL AND m.failed_at IS NULL)
 		OR NOT EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed')
 		AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.link_id IS NOT NULL AND s.status <> 'declined' AND NOT s.silent))`

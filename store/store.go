@@ -40,7 +40,7 @@ type Config struct {
 	LeakedPasswords string
 	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
 	Plans models.Plans
-	// History is how long events can be read; 0: 30 days.
+	// History is how long events, deliveries and the records of mails are kept; 0: 90 days.
 	History time.Duration
 	Vault   *vault.Vault
 	Now     func() time.Time
@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), leaked: cfg.LeakedPasswords,
-		plans: cmp.Or(cfg.Plans, models.DefaultPlans()), history: cmp.Or(cfg.History, 30*24*time.Hour),
+		plans: cmp.Or(cfg.Plans, models.DefaultPlans()), history: cmp.Or(cfg.History, 90*24*time.Hour),
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {

@@ -48,3 +48,25 @@ func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	}
 	return nil
 }
+
+// cleanupEvery is how often it is looked for what is older than it is to be kept.
+const cleanupEvery = 10 * time.Minute
+
+// EnsureCleanupSchedule has old rows removed at once and then every ten minutes, by a
+// schedule that it makes if there is none. A run that takes longer is not joined by
+// another.
+func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
+	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID:   ScheduleCleanup,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: cleanupEvery}}},
+		Action: &client.ScheduleWorkflowAction{
+			ID: ScheduleCleanup, Workflow: WorkflowCleanup, TaskQueue: QueueMain, StaticSummary: "What is older than it is to be kept",
+		},
+		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: cleanupEvery, TriggerImmediately: true,
+		Note: "COUNTERSIGN_HISTORY_DAYS",
+	})
+	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return fmt.Errorf("schedule the cleanup: %w", err)
+	}
+	return nil
+}

@@ -96,6 +96,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: temporal.WorkflowRetention})
 	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowTimestamp})
 	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
+	r.RegisterWorkflowWithOptions(workflows.Cleanup, workflow.RegisterOptions{Name: temporal.WorkflowCleanup})
 	r.RegisterActivity(a)
 }
 

@@ -107,9 +107,9 @@ type scenario struct {
 	remindDays []int
 	stampFails int32
 
-	sealed, mailed, stamped atomic.Int32 // attempts
-	mu                      sync.Mutex
-	done                    map[string]int // activities
+	sealed, mailed, stamped, cleaned atomic.Int32 // attempts
+	mu                               sync.Mutex
+	done                             map[string]int // activities
 }
 
 func (s *scenario) note(activity string) {
@@ -164,6 +164,10 @@ func (s *scenario) register(r sdkworker.Registry) {
 			return activities.AnchorResult{}, errors.New("time-stamp authority answered 503")
 		}
 		return activities.AnchorResult{Number: 1, Entries: 2}, nil
+	})
+	register("Cleanup", func(context.Context) (activities.CleanupRound, error) {
+		round := activities.CleanupRound{Removed: []activities.RemovedRows{{Kind: "mails", Rows: 2}}, More: s.cleaned.Add(1) == 1}
+		return round, nil
 	})
 	register("AbandonDelivery", func(context.Context, uuid.UUID) error { return nil })
 	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
@@ -256,7 +260,8 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"delivered":        {workflow: temporal.WorkflowDelivery, input: delivery, delivers: true},
 		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
 		"anchored":         {workflow: temporal.WorkflowAnchor},
-		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New()}},
+		"cleaned":          {workflow: temporal.WorkflowCleanup},
+		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
 		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
 		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
 		"timestamped":      {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
@@ -317,7 +322,7 @@ func (s *scenario) play(t *testing.T, name string) *historypb.History {
 
 // start is the workflow's type and its arguments.
 func (s *scenario) start() (kind string, args []any) {
-	if s.workflow == temporal.WorkflowAnchor {
+	if s.workflow == temporal.WorkflowAnchor || s.workflow == temporal.WorkflowCleanup {
 		return s.workflow, nil
 	}
 	if s.workflow != "" {

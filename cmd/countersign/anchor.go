@@ -37,6 +37,14 @@ func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
 	return last.At, nil
 }
 
+// ensureSchedules has Temporal run what is done at certain times.
+func (a *app) ensureSchedules(ctx context.Context) error {
+	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
+		return err
+	}
+	return a.scheduleAnchors(ctx)
+}
+
 // scheduleAnchors has Temporal run it every day, or no longer.
 func (a *app) scheduleAnchors(ctx context.Context) error {
 	if a.cfg.TSAAnchor {

@@ -36,6 +36,5 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { a.deleteExpired(ctx) })
 	return serve(ctx, l, h)
 }

@@ -24,7 +24,6 @@ import (
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
-	"countersign/operate/sweep"
 	"countersign/seal/admission"
 	"countersign/seal/sandbox"
 	"countersign/store"
@@ -169,25 +168,6 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		Development: a.cfg.WebhookAllowPrivate, TrustedProxies: a.cfg.TrustedProxies, Trust: others,
 		Stopping: ctx.Done(), Version: version, Observe: a.metrics.Request, FileMissing: a.metrics.FileMissing, Tracer: a.tracer, Log: a.log, Now: now, NewID: newID,
 	})
-}
-
-// deleteExpired removes what has run out, and attachments that nobody has signed with, every minute, until ctx ends.
-func (a *app) deleteExpired(ctx context.Context) {
-	ticker := time.NewTicker(time.Minute)
-	defer ticker.Stop()
-	for {
-		if err := a.store.DeleteExpired(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "expired rows not deleted", "error", err)
-		}
-		if err := sweep.Unused(ctx, a.store, a.blobs, now()); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "unused attachments not removed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // newWorkers puts the Temporal workers together. The seal makes a trial signature

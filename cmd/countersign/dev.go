@@ -97,11 +97,10 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
-	if err := a.scheduleAnchors(ctx); err != nil {
+	if err := a.ensureSchedules(ctx); err != nil {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { a.deleteExpired(ctx) })
 	wg.Go(func() { a.watchCertificate(ctx) })
 	if err := a.observe(ctx, &wg); err != nil {
 		return err

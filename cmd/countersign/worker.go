@@ -44,7 +44,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
-	if err := a.scheduleAnchors(ctx); err != nil {
+	if err := a.ensureSchedules(ctx); err != nil {
 		return err
 	}
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)

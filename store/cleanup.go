@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// ExpiredRows are rows that are removed when their time is over.
+type ExpiredRows string
+
+// What is removed, as operators read it. The audit trail is never.
+const (
+	ExpiredKeys             ExpiredRows = "idempotency keys"
+	ExpiredRateWindows      ExpiredRows = "rate windows"
+	ExpiredConsoleSessions  ExpiredRows = "console sessions"
+	ExpiredEmbeddedSessions ExpiredRows = "embedded sessions"
+	ExpiredDeliveries       ExpiredRows = "deliveries" // with their attempts
+	ExpiredEvents           ExpiredRows = "events"
+	ExpiredMails            ExpiredRows = "mails"
+)
+
+// AllExpiredRows are in the order of their removal: an event stays as long as a
+// delivery refers to it.
+var AllExpiredRows = []ExpiredRows{
+	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredEmbeddedSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
+}
+
+// CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
+// short transaction.
+const CleanupBatch = 1000
+
+// embeddedSessionsKept is how long an embedded session is remembered after its end.
+const embeddedSessionsKept = 30 * 24 * time.Hour
+
+// RemoveExpired removes a batch of rows whose time is over, the oldest first. It
+// returns how many: fewer than CleanupBatch where no more are left.
+func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
+	db, now := s.db.WithContext(ctx), s.now().UTC()
+	var (
+		n   int64
+		err error
+	)
+	switch rows {
+	case ExpiredKeys:
+		n, err = removeBatch(db, "idempotency_keys", "id", now)
+	case ExpiredRateWindows:
+		n, err = removeBatch(db, "rate_windows", "key, starts_at", now)
+	case ExpiredConsoleSessions:
+		n, err = removeBatch(db, "console_sessions", "id", now)
+	case ExpiredEmbeddedSessions:
+		n, err = removeBatch(db, "embedded_sessions", "id", now.Add(-embeddedSessionsKept))
+	case ExpiredDeliveries:
+		n, err = s.removeOldDeliveries(ctx)
+	case ExpiredEvents:
+		n, err = s.removeOldEvents(db)
+	case ExpiredMails:
+		n, err = s.removeOldMails(db)
+	default:
+		return 0, fmt.Errorf("remove expired rows: there are no %q", rows)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("remove expired %s: %w", rows, err)
+	}
+	return int(n), nil
+}
+
+// removeBatch removes rows of a table that ended before a time. key is its primary key.
+func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
+	done := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
+	return done.RowsAffected, done.Error
+}
+
+// removeOldDeliveries removes deliveries that were settled before the history begins,
+// with their attempts. Ids begin with the time of their making, so that the primary
+// key finds the oldest.
+func (s *Store) removeOldDeliveries(ctx context.Context) (int64, error) {
+	before := s.historyStart()
+	var ids []uuid.UUID
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		err := s.locked(tx).Model(&models.Delivery{}).
+			Where("id < ? AND created_at < ? AND status <> ? AND coalesce(delivered_at, failed_at, created_at) < ?", firstID(before), before, models.DeliveryPending, before).
+			Order("id").Limit(CleanupBatch).Pluck("id", &ids).Error
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := tx.Where("delivery_id IN ?", ids).Delete(&models.DeliveryAttempt{}).Error; err != nil {
+			return err
+		}
+		return tx.Where("id IN ?", ids).Delete(&models.Delivery{}).Error
+	})
+	return int64(len(ids)), err
+}
+
+// removeOldMails removes the records of mails of envelopes that have ended. Those of
+// open ones stay: by them nobody is mailed twice, and reminders are counted.
+func (s *Store) removeOldMails(db *gorm.DB) (int64, error) {
+	before := s.historyStart()
+	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
+		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ? ORDER BY m.envelope_id LIMIT ?)`, firstID(before), before, endedStatuses, CleanupBatch)
+	return done.RowsAffected, done.Error
+}
+
+// endedStatuses are those in which nobody is mailed any more for what is to be done.
+var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}
+
+// firstID is below all UUIDs of version 7 that were made at a time or later, and not
+// below those made a millisecond before it.
+func firstID(at time.Time) uuid.UUID {
+	var id uuid.UUID
+	ms := max(at.UnixMilli(), 0)
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of it
+	}
+	return id
+}
+
+// DeleteExpired removes all rows whose time is over, and adds up the counts of
+// envelopes.
+func (s *Store) DeleteExpired(ctx context.Context) error {
+	for _, rows := range AllExpiredRows {
+		for n := CleanupBatch; n == CleanupBatch; {
+			var err error
+			if n, err = s.RemoveExpired(ctx, rows); err != nil {
+				return err
+			}
+		}
+	}
+	return s.CompactAllCounts(ctx)
+}

@@ -1,0 +1,152 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+const history = 90 * 24 * time.Hour
+
+// TestOldDeliveriesGo: settled for longer than the history, with their attempts and
+// then their events. What is on its way, was settled since, or is younger stays.
+func TestOldDeliveriesGo(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		p := newEndpoint(f)
+		settled, pending, resent := p.ping(), p.ping(), p.ping()
+		for _, id := range []uuid.UUID{settled, resent} {
+			p.attempt(id, 500, models.DeliveryOutcome{Last: true})
+			p.attempt(id, 500, models.DeliveryOutcome{})
+		}
+		clock.Add(history - time.Hour)
+		_, err := s.Resend(ctx, f.app.ID, resent)
+		require.NoError(t, err)
+		p.attempt(resent, 200, models.DeliveryOutcome{Run: 1})
+		young := p.ping()
+		p.attempt(young, 200, models.DeliveryOutcome{})
+
+		left := func() (out []int) {
+			for _, table := range []string{"webhook_deliveries", "delivery_attempts", "webhook_events"} {
+				out = append(out, f.rows(table))
+			}
+			return out
+		}
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, []int{4, 6, 4}, left(), "nothing is as old as that")
+		clock.Add(time.Hour + time.Minute)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, []int{3, 4, 4}, left())
+		_, _, _, err = s.Delivery(ctx, f.app.ID, settled)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		for id, want := range map[uuid.UUID]models.DeliveryStatus{pending: models.DeliveryPending, resent: models.DeliveryDelivered, young: models.DeliveryDelivered} {
+			assert.Equal(t, want, p.status(id))
+		}
+		clock.Add(24 * time.Hour)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, []int{3, 4, 3}, left(), "an event goes a day after its last delivery")
+		clock.Add(history)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, []int{1, 0, 1}, left())
+		_, err = s.DeliveryJob(ctx, pending)
+		require.NoError(t, err, "it can still be sent")
+	})
+}
+
+// TestOldMailsGo: of envelopes that have ended. By those of open ones reminders are
+// counted, and nobody is mailed twice; and nobody is mailed again because the record of
+// a mail is gone.
+func TestOldMailsGo(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		days := 1
+		open, voided, completed, declined, expired := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil), f.sent(2, nil), f.sent(1, &days)
+		mail := func(e *models.Envelope, kind models.MailKind) {
+			id := fmt.Sprint(kind, e.ID)
+			done, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: kind})
+			require.NoError(t, err)
+			require.False(t, done)
+			require.NoError(t, s.MailSent(ctx, id))
+		}
+		all := []*models.Envelope{open, voided, completed, declined, expired}
+		for _, e := range all {
+			mail(e, models.MailInvitation)
+		}
+		require.NoError(t, change(ctx, f, voided.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+		f.sealed(completed)
+		require.NoError(t, change(ctx, f, declined.ID, func(e *models.Envelope) error {
+			_, err := e.Decline(f.act(), link(e, 0), nil)
+			return err
+		}))
+		clock.Add(24 * time.Hour)
+		require.NoError(t, change(ctx, f, expired.ID, func(e *models.Envelope) error { return e.Expire(f.act()) }))
+		unfinished := func() (ids []uuid.UUID) {
+			rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 100)
+			require.NoError(t, err)
+			for _, r := range rows {
+				ids = append(ids, r.Key)
+			}
+			return ids
+		}
+		assert.ElementsMatch(t, []uuid.UUID{open.ID, voided.ID, completed.ID, declined.ID, expired.ID}, unfinished(), "no one was told of the end")
+		for _, e := range all[1:] {
+			kind := models.MailClosed
+			if e == completed {
+				kind = models.MailCompleted
+			}
+			mail(e, kind)
+		}
+		assert.Equal(t, []uuid.UUID{open.ID}, unfinished())
+
+		clock.Add(history - time.Hour)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, 5, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
+		clock.Add(2 * time.Hour)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Equal(t, 1, f.rows("mails"))
+		assert.Len(t, must(s.Mails(ctx, open.ID)), 1)
+		assert.Equal(t, []uuid.UUID{open.ID}, unfinished(), "nobody is told of the end again")
+	})
+}
+
+// TestCleanupIsInBatches: a call removes a bounded number, the oldest first, and says
+// whether there may be more.
+func TestCleanupIsInBatches(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		db, err := s.DB()
+		require.NoError(t, err)
+		windows := func(n int, at time.Time) {
+			tx, err := db.BeginTx(ctx, nil)
+			require.NoError(t, err)
+			for i := range n {
+				_, err := tx.ExecContext(ctx, "INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES ($1, $2, 1, $3)", fmt.Sprint(i), at, at.Add(time.Minute))
+				require.NoError(t, err)
+			}
+			require.NoError(t, tx.Commit())
+		}
+		windows(store.CleanupBatch+7, clock.Now())
+		clock.Add(time.Hour)
+		windows(3, clock.Now())
+		remove := func() int {
+			n, err := s.RemoveExpired(ctx, store.ExpiredRateWindows)
+			require.NoError(t, err)
+			return n
+		}
+		assert.Equal(t, []int{store.CleanupBatch, 7, 0}, []int{remove(), remove(), remove()})
+		assert.Equal(t, 3, f.rows("rate_windows"))
+		_, err = s.RemoveExpired(ctx, "audit events")
+		require.ErrorContains(t, err, `no "audit events"`)
+	})
+}

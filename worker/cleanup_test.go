@@ -1,0 +1,66 @@
+package worker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+	"countersign/worker"
+)
+
+// TestTheCleanupIsScheduled on a real Temporal: at once, however many workers ask for it,
+// then every ten minutes and never twice at a time.
+func TestTheCleanupIsScheduled(t *testing.T) {
+	t.Parallel()
+	const patience, often = time.Minute, 50 * time.Millisecond
+	clock := testkit.NewClock()
+	s := testkit.Store(t, "sqlite", clock.Now)
+	blobs, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	_, _, err = s.ClaimKey(t.Context(), store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}, time.Hour)
+	require.NoError(t, err)
+	clock.Add(2 * time.Hour)
+	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	ws := worker.New(c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New}, worker.Deployment{})
+	require.NoError(t, ws.Start())
+	t.Cleanup(ws.Stop)
+
+	for range 3 {
+		require.NoError(t, temporal.EnsureCleanupSchedule(t.Context(), c))
+	}
+	schedule := c.ScheduleClient().GetHandle(t.Context(), temporal.ScheduleCleanup)
+	t.Cleanup(func() { _ = schedule.Delete(t.Context()) }) // other tests may use the namespace
+	run := ""
+	require.Eventually(t, func() bool {
+		d, err := schedule.Describe(t.Context())
+		if err != nil || len(d.Info.RecentActions) == 0 {
+			return false
+		}
+		run = d.Info.RecentActions[0].StartWorkflowResult.WorkflowID
+		return true
+	}, patience, often, "it is begun at once")
+	require.NoError(t, c.GetWorkflow(t.Context(), run, "").Get(t.Context(), nil))
+	db, err := s.DB()
+	require.NoError(t, err)
+	var left int
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM idempotency_keys").Scan(&left))
+	assert.Zero(t, left)
+	d, err := schedule.Describe(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, run, d.Info.RecentActions[0].StartWorkflowResult.WorkflowID, "once for all workers")
+	require.NotEmpty(t, d.Info.NextActionTimes)
+	assert.Equal(t, 10*time.Minute, d.Info.NextActionTimes[1].Sub(d.Info.NextActionTimes[0]))
+	assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
+}

@@ -1,0 +1,64 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+)
+
+// cleanupRounds bounds one run; the next one goes on.
+const cleanupRounds = 200
+
+// Cleanup removes what is older than it is to be kept, round by round, and says how far
+// it is. A Temporal Schedule runs it.
+func Cleanup(ctx workflow.Context) error {
+	var removed []activities.RemovedRows
+	for round := 1; round <= cleanupRounds; round++ {
+		workflow.SetCurrentDetails(ctx, "Removing what is older than it is to be kept; removed so far: "+describeRemoved(removed)+
+			". If this stays, see the pending activity's last failure.")
+		opts := activityOptions(fmt.Sprintf("Remove what is over, round %d", round), 10*time.Minute)
+		opts.RetryPolicy = retryForever(10 * time.Minute)
+		var done activities.CleanupRound
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.Cleanup).Get(ctx, &done); err != nil {
+			return err
+		}
+		removed = addRemoved(removed, done.Removed)
+		if !done.More {
+			break
+		}
+	}
+	workflow.SetCurrentDetails(ctx, "Removed: "+describeRemoved(removed)+".")
+	return nil
+}
+
+// addRemoved adds what a round removed to what was removed before it, by kind.
+func addRemoved(total, round []activities.RemovedRows) []activities.RemovedRows {
+	for _, r := range round {
+		known := false
+		for i := range total {
+			if total[i].Kind == r.Kind {
+				total[i].Rows += r.Rows
+				known = true
+			}
+		}
+		if !known {
+			total = append(total, r)
+		}
+	}
+	return total
+}
+
+func describeRemoved(removed []activities.RemovedRows) string {
+	if len(removed) == 0 {
+		return "nothing"
+	}
+	parts := make([]string, 0, len(removed))
+	for _, r := range removed {
+		parts = append(parts, fmt.Sprintf("%d %s", r.Rows, r.Kind))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,41 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/workflows"
+)
+
+// TestCleanupGoesOnUntilNothingIsLeft: round by round, through failures, and a run ends
+// in the end where more keeps coming.
+func TestCleanupGoesOnUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rounds, want int }{{1, 1}, {3, 3}, {1 << 30, 200}} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(quiet(t))
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetWorkflowRunTimeout(24 * time.Hour)
+		a := &activities.Activities{}
+		env.RegisterActivity(a)
+		calls, done := 0, 0
+		env.OnActivity(a.Cleanup, mock.Anything).Return(func(context.Context) (activities.CleanupRound, error) {
+			if calls++; calls == 1 {
+				return activities.CleanupRound{}, errors.New("the database is away")
+			}
+			done++
+			return activities.CleanupRound{Removed: []activities.RemovedRows{{Kind: "deliveries", Rows: 5}, {Kind: "mails", Rows: 1}}, More: done < c.rounds}, nil
+		})
+		env.ExecuteWorkflow(workflows.Cleanup)
+		require.NoError(t, env.GetWorkflowError())
+		assert.Equal(t, c.want, done)
+	}
+}
