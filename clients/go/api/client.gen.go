@@ -171,6 +171,39 @@ func (e ConsoleWebhookSignedWith) Valid() bool {
 	}
 }
 
+// Defines values for CopyRecipientKind.
+const (
+	CopyRecipientKindCopy CopyRecipientKind = "copy"
+)
+
+// Valid indicates whether the value is a known member of the CopyRecipientKind enum.
+func (e CopyRecipientKind) Valid() bool {
+	switch e {
+	case CopyRecipientKindCopy:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CopyRecipientStatus.
+const (
+	CopyRecipientStatusPending CopyRecipientStatus = "pending"
+	CopyRecipientStatusSent    CopyRecipientStatus = "sent"
+)
+
+// Valid indicates whether the value is a known member of the CopyRecipientStatus enum.
+func (e CopyRecipientStatus) Valid() bool {
+	switch e {
+	case CopyRecipientStatusPending:
+		return true
+	case CopyRecipientStatusSent:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusDelivered DeliveryStatus = "delivered"
@@ -623,22 +656,22 @@ func (e ReplacementAuthMethod) Valid() bool {
 
 // Defines values for Role.
 const (
-	Admin   Role = "admin"
-	Sender  Role = "sender"
-	Support Role = "support"
-	Viewer  Role = "viewer"
+	RoleAdmin   Role = "admin"
+	RoleSender  Role = "sender"
+	RoleSupport Role = "support"
+	RoleViewer  Role = "viewer"
 )
 
 // Valid indicates whether the value is a known member of the Role enum.
 func (e Role) Valid() bool {
 	switch e {
-	case Admin:
+	case RoleAdmin:
 		return true
-	case Sender:
+	case RoleSender:
 		return true
-	case Support:
+	case RoleSupport:
 		return true
-	case Viewer:
+	case RoleViewer:
 		return true
 	default:
 		return false
@@ -750,6 +783,30 @@ func (e SettingsLanguage) Valid() bool {
 	}
 }
 
+// Defines values for SignerKind.
+const (
+	SignerKindApprover SignerKind = "approver"
+	SignerKindCopy     SignerKind = "copy"
+	SignerKindInPerson SignerKind = "in_person"
+	SignerKindViewer   SignerKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the SignerKind enum.
+func (e SignerKind) Valid() bool {
+	switch e {
+	case SignerKindApprover:
+		return true
+	case SignerKindCopy:
+		return true
+	case SignerKindInPerson:
+		return true
+	case SignerKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SignerEditAuthMethod.
 const (
 	SignerEditAuthMethodEmailOtp    SignerEditAuthMethod = "email_otp"
@@ -774,6 +831,36 @@ func (e SignerEditAuthMethod) Valid() bool {
 	}
 }
 
+// Defines values for SignerEditKind.
+const (
+	SignerEditKindApprover    SignerEditKind = "approver"
+	SignerEditKindCopy        SignerEditKind = "copy"
+	SignerEditKindInPerson    SignerEditKind = "in_person"
+	SignerEditKindLessThanNil SignerEditKind = "<nil>"
+	SignerEditKindSigner      SignerEditKind = "signer"
+	SignerEditKindViewer      SignerEditKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the SignerEditKind enum.
+func (e SignerEditKind) Valid() bool {
+	switch e {
+	case SignerEditKindApprover:
+		return true
+	case SignerEditKindCopy:
+		return true
+	case SignerEditKindInPerson:
+		return true
+	case SignerEditKindLessThanNil:
+		return true
+	case SignerEditKindSigner:
+		return true
+	case SignerEditKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SignerRequestAuthMethod.
 const (
 	SignerRequestAuthMethodEmailOtp    SignerRequestAuthMethod = "email_otp"
@@ -792,6 +879,36 @@ func (e SignerRequestAuthMethod) Valid() bool {
 	case SignerRequestAuthMethodNone:
 		return true
 	case SignerRequestAuthMethodSmsOtp:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SignerRequestKind.
+const (
+	SignerRequestKindApprover    SignerRequestKind = "approver"
+	SignerRequestKindCopy        SignerRequestKind = "copy"
+	SignerRequestKindInPerson    SignerRequestKind = "in_person"
+	SignerRequestKindLessThanNil SignerRequestKind = "<nil>"
+	SignerRequestKindSigner      SignerRequestKind = "signer"
+	SignerRequestKindViewer      SignerRequestKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the SignerRequestKind enum.
+func (e SignerRequestKind) Valid() bool {
+	switch e {
+	case SignerRequestKindApprover:
+		return true
+	case SignerRequestKindCopy:
+		return true
+	case SignerRequestKindInPerson:
+		return true
+	case SignerRequestKindLessThanNil:
+		return true
+	case SignerRequestKindSigner:
+		return true
+	case SignerRequestKindViewer:
 		return true
 	default:
 		return false
@@ -926,6 +1043,7 @@ func (e VerifyReportVerdict) Valid() bool {
 
 // Defines values for WebhookEventName.
 const (
+	WebhookEventNameBulkCompleted       WebhookEventName = "bulk.completed"
 	WebhookEventNameCopySent            WebhookEventName = "copy.sent"
 	WebhookEventNameDocumentPurged      WebhookEventName = "document.purged"
 	WebhookEventNameDocumentTimestamped WebhookEventName = "document.timestamped"
@@ -950,6 +1068,8 @@ const (
 // Valid indicates whether the value is a known member of the WebhookEventName enum.
 func (e WebhookEventName) Valid() bool {
 	switch e {
+	case WebhookEventNameBulkCompleted:
+		return true
 	case WebhookEventNameCopySent:
 		return true
 	case WebhookEventNameDocumentPurged:
@@ -1031,6 +1151,7 @@ func (e DownloadADocumentInTheConsoleParamsKind) Valid() bool {
 
 // Defines values for ListDeliveriesParamsEvent.
 const (
+	ListDeliveriesParamsEventBulkCompleted       ListDeliveriesParamsEvent = "bulk.completed"
 	ListDeliveriesParamsEventCopySent            ListDeliveriesParamsEvent = "copy.sent"
 	ListDeliveriesParamsEventDocumentPurged      ListDeliveriesParamsEvent = "document.purged"
 	ListDeliveriesParamsEventDocumentTimestamped ListDeliveriesParamsEvent = "document.timestamped"
@@ -1056,6 +1177,8 @@ const (
 // Valid indicates whether the value is a known member of the ListDeliveriesParamsEvent enum.
 func (e ListDeliveriesParamsEvent) Valid() bool {
 	switch e {
+	case ListDeliveriesParamsEventBulkCompleted:
+		return true
 	case ListDeliveriesParamsEventCopySent:
 		return true
 	case ListDeliveriesParamsEventDocumentPurged:
@@ -1297,8 +1420,11 @@ type Condition struct {
 
 // ConsoleEnvelope defines model for ConsoleEnvelope.
 type ConsoleEnvelope struct {
-	AuditLog             []AuditEvent       `json:"auditLog"`
-	CompletedAt          *time.Time         `json:"completedAt"`
+	AuditLog    []AuditEvent `json:"auditLog"`
+	CompletedAt *time.Time   `json:"completedAt"`
+
+	// Copies Who gets the sealed files alone; absent without any.
+	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
 	CreatedAt            time.Time          `json:"createdAt"`
 	CreatedBy            string             `json:"createdBy"`
 	Deliveries           []Delivery         `json:"deliveries"`
@@ -1334,8 +1460,11 @@ type ConsoleEnvelopePage struct {
 
 // ConsoleEnvelopeRow defines model for ConsoleEnvelopeRow.
 type ConsoleEnvelopeRow struct {
-	AuditLog             []AuditEvent       `json:"auditLog"`
-	CompletedAt          *time.Time         `json:"completedAt"`
+	AuditLog    []AuditEvent `json:"auditLog"`
+	CompletedAt *time.Time   `json:"completedAt"`
+
+	// Copies Who gets the sealed files alone; absent without any.
+	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
 	CreatedAt            time.Time          `json:"createdAt"`
 	CreatedBy            string             `json:"createdBy"`
 	DocumentHashFinal    *string            `json:"documentHashFinal"`
@@ -1407,6 +1536,33 @@ type ContactRequest struct {
 type CopiesRequest struct {
 	Email string `json:"email"`
 }
+
+// CopyRecipient defines model for CopyRecipient.
+type CopyRecipient struct {
+	Email string             `json:"email"`
+	ID    openapi_types.UUID `json:"id"`
+	Kind  *CopyRecipientKind `json:"kind,omitempty"`
+
+	// Language Where the request gave one.
+	Language *string `json:"language,omitempty"`
+	Name     string  `json:"name"`
+
+	// Notify There where it is false.
+	Notify *bool `json:"notify,omitempty"`
+
+	// Role Where the request gave one.
+	Role         *string `json:"role,omitempty"`
+	RoutingOrder int     `json:"routingOrder"`
+
+	// Status sent: the routing order was reached.
+	Status CopyRecipientStatus `json:"status"`
+}
+
+// CopyRecipientKind defines model for CopyRecipient.Kind.
+type CopyRecipientKind string
+
+// CopyRecipientStatus sent: the routing order was reached.
+type CopyRecipientStatus string
 
 // Delivery defines model for Delivery.
 type Delivery struct {
@@ -1548,8 +1704,11 @@ type EnteredValue2 struct {
 
 // Envelope defines model for Envelope.
 type Envelope struct {
-	AuditLog             []AuditEvent       `json:"auditLog"`
-	CompletedAt          *time.Time         `json:"completedAt"`
+	AuditLog    []AuditEvent `json:"auditLog"`
+	CompletedAt *time.Time   `json:"completedAt"`
+
+	// Copies Who gets the sealed files alone; absent without any.
+	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
 	CreatedAt            time.Time          `json:"createdAt"`
 	CreatedBy            string             `json:"createdBy"`
 	DocumentHashFinal    *string            `json:"documentHashFinal"`
@@ -1861,6 +2020,18 @@ type FileFormForm string
 // FileFormTags defines model for FileForm.Tags.
 type FileFormTags string
 
+// Host defines model for Host.
+type Host struct {
+	Email string `json:"email"`
+	Name  string `json:"name"`
+}
+
+// HostEdit defines model for HostEdit.
+type HostEdit struct {
+	Email *string `json:"email,omitempty"`
+	Name  *string `json:"name,omitempty"`
+}
+
 // Mail defines model for Mail.
 type Mail struct {
 	Attempts  int                `json:"attempts"`
@@ -2096,9 +2267,19 @@ type Signer struct {
 	AllowDelegation *bool              `json:"allowDelegation,omitempty"`
 	AuthMethod      AuthMethod         `json:"authMethod"`
 	Email           string             `json:"email"`
+	Host            *Host              `json:"host,omitempty"`
 	ID              openapi_types.UUID `json:"id"`
-	Name            string             `json:"name"`
-	Phone           *string            `json:"phone"`
+
+	// Kind There where the recipient is no ordinary signer.
+	Kind *SignerKind `json:"kind,omitempty"`
+
+	// Language Where the request gave one.
+	Language *string `json:"language,omitempty"`
+	Name     string  `json:"name"`
+
+	// Notify There where it is false.
+	Notify *bool   `json:"notify,omitempty"`
+	Phone  *string `json:"phone"`
 
 	// Previous Who was to sign before, the first person first; there where the signer was replaced.
 	Previous *[]PreviousSigner `json:"previous,omitempty"`
@@ -2111,7 +2292,13 @@ type Signer struct {
 	// SigningURL A credential; in the answer to send alone.
 	SigningURL *string      `json:"signingUrl,omitempty"`
 	Status     SignerStatus `json:"status"`
+
+	// WitnessFor The role of the person whose signature this one witnesses.
+	WitnessFor *string `json:"witnessFor,omitempty"`
 }
+
+// SignerKind There where the recipient is no ordinary signer.
+type SignerKind string
 
 // SignerEdit defines model for SignerEdit.
 type SignerEdit struct {
@@ -2119,13 +2306,34 @@ type SignerEdit struct {
 	AllowDelegation *bool                 `json:"allowDelegation,omitempty"`
 	AuthMethod      *SignerEditAuthMethod `json:"authMethod,omitempty"`
 	Email           *string               `json:"email,omitempty"`
-	Name            *string               `json:"name,omitempty"`
-	Phone           *string               `json:"phone,omitempty"`
-	RoutingOrder    *int                  `json:"routingOrder,omitempty"`
+
+	// Host Of kind in_person; another address than the signer's.
+	Host *HostEdit `json:"host,omitempty"`
+
+	// Kind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+	Kind *SignerEditKind `json:"kind,omitempty"`
+
+	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in. Null: the tenant's.
+	Language *string `json:"language,omitempty"`
+	Name     *string `json:"name,omitempty"`
+
+	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
+	Notify *bool   `json:"notify,omitempty"`
+	Phone  *string `json:"phone,omitempty"`
+
+	// Role What fields can name instead of the signer; unique in the envelope.
+	Role         *string `json:"role,omitempty"`
+	RoutingOrder *int    `json:"routingOrder,omitempty"`
+
+	// WitnessFor The role of the person whose signature this one witnesses, after it was given: for kind signer, with another address, and the same routingOrder, which can be left out.
+	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
 // SignerEditAuthMethod defines model for SignerEdit.AuthMethod.
 type SignerEditAuthMethod string
+
+// SignerEditKind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+type SignerEditKind string
 
 // SignerRequest defines model for SignerRequest.
 type SignerRequest struct {
@@ -2133,16 +2341,34 @@ type SignerRequest struct {
 	AllowDelegation *bool                    `json:"allowDelegation,omitempty"`
 	AuthMethod      *SignerRequestAuthMethod `json:"authMethod,omitempty"`
 	Email           string                   `json:"email"`
-	Name            string                   `json:"name"`
-	Phone           *string                  `json:"phone,omitempty"`
+
+	// Host Of kind in_person; another address than the signer's.
+	Host *Host `json:"host,omitempty"`
+
+	// Kind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+	Kind *SignerRequestKind `json:"kind,omitempty"`
+
+	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in. Null: the tenant's.
+	Language *string `json:"language,omitempty"`
+	Name     string  `json:"name"`
+
+	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
+	Notify *bool   `json:"notify,omitempty"`
+	Phone  *string `json:"phone,omitempty"`
 
 	// Role What fields can name instead of the signer; unique in the envelope.
 	Role         *string `json:"role,omitempty"`
 	RoutingOrder *int    `json:"routingOrder,omitempty"`
+
+	// WitnessFor The role of the person whose signature this one witnesses, after it was given: for kind signer, with another address, and the same routingOrder, which can be left out.
+	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
 // SignerRequestAuthMethod defines model for SignerRequest.AuthMethod.
 type SignerRequestAuthMethod string
+
+// SignerRequestKind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+type SignerRequestKind string
 
 // SignerStatus defines model for SignerStatus.
 type SignerStatus string
