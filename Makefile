@@ -197,9 +197,10 @@ bench-web: build ## Measure the pages (script size, largest contentful paint)
 	$(GO) test ./test/browser -run TestFigures -v -count=1
 
 .PHONY: bench-prepare
-bench-prepare: ## What preparing takes: an upload with all options and a plain one, and text of 4,000 pages beside pdftotext
+bench-prepare: $(TOOLS)/testenv ## What preparing takes: an upload of 50 pages with all options and a plain one, tags and anchors of 4,000 pages beside pdftotext
+	$(TOOLS)/testenv $(GO) test ./api -run '^$$' -bench Upload -benchtime 100x
 	$(GO) test ./seal/admission -run '^$$' -bench Upload -benchtime 20x -count 3
-	$(GO) test ./prepare/pagetext -run '^$$' -bench 'Read|Poppler' -benchtime 2x
+	$(GO) test ./prepare -run '^$$' -bench Large -benchtime 2x
 
 .PHONY: bench-seal
 bench-seal: ## Measure the sealing engine

@@ -149,7 +149,7 @@ func onSQLite(t *testing.T, edit func(*api.Config)) *service {
 	return start(t, databases["sqlite"](t), edit)
 }
 
-func start(t *testing.T, db string, edit func(*api.Config)) *service {
+func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	t.Helper()
 	v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 	require.NoError(t, err)

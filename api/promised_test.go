@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
+
+	"countersign/seal/admission"
+	"countersign/seal/sandbox"
 )
 
 // coveragePage lists what a client can rely on, with the tests that prove it. Two of
@@ -185,6 +189,9 @@ func interfacePromises(doc *openapi3.T) (statuses, fields []string) {
 // TestMain checks, after all tests have run, that they showed what the page
 // says that they show.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" { // a process of BenchmarkUpload
+		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
+	}
 	code := m.Run()
 	whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""
 	if code == 0 && whole {

@@ -55,7 +55,10 @@ var (
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 
-const maxTags = 5000 // of a document
+const (
+	maxTags     = 5000 // of a document
+	maxTagStart = 32   // bytes of what tagStart looks for, at most
+)
 
 // tagStart is where a tag begins: two braces, or a bracket with a type and a bar.
 //
@@ -82,7 +85,7 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	r := pagetext.NewReader(f)
 	all := foundTags{painted: make(map[pdf.Ref]int)}
 	_, err := f.Walk(func(p *pdf.Page) error {
-		page, err := r.Page(ctx, p)
+		page, partial, err := r.NearBraces(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -94,17 +97,18 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 				return &TagError{excerpt(text[at[0]:]), p.Index + 1, ErrUndrawnTag}
 			}
 		}
-		if !mayHoldTags(page) {
-			return ctx.Err()
-		}
-		for _, q := range page.Passages() {
-			found, err := passageTags(page, q)
-			if err != nil {
+		found, sure, err := pageTags(page)
+		if partial && (err != nil || !sure) { // what was left out may say more
+			if page, err = r.Page(ctx, p); err != nil {
 				return err
 			}
-			if all.tags = append(all.tags, found...); len(all.tags) > maxTags {
-				return errTooManyTags
-			}
+			found, _, err = pageTags(page)
+		}
+		if err != nil {
+			return err
+		}
+		if all.tags = append(all.tags, found...); len(all.tags) > maxTags {
+			return errTooManyTags
 		}
 		return ctx.Err()
 	})
@@ -114,39 +118,51 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 	return all, nil
 }
 
-// mayHoldTags tells cheaply that a page shows no brace and no bracket: its text need not be put into lines.
-func mayHoldTags(page *pagetext.Page) bool {
-	for i := range page.Glyphs {
-		if strings.ContainsAny(page.Glyphs[i].Text, "{[") {
-			return true
+// pageTags returns the tags of a page; sure is false if something begins like one and does not end.
+func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
+	if len(page.Glyphs) == 0 {
+		return nil, true, nil
+	}
+	sure = true
+	for _, q := range page.Passages() {
+		found, ends, err := passageTags(page, q)
+		if err != nil {
+			return nil, false, err
+		}
+		sure = sure && ends
+		if all = append(all, found...); len(all) > maxTags {
+			return nil, false, errTooManyTags
 		}
 	}
-	return false
+	return all, sure, nil
 }
 
-// passageTags returns the tags of one passage.
-func passageTags(page *pagetext.Page, q *pagetext.Passage) ([]FoundTag, error) {
-	if !strings.ContainsAny(q.Text, "{[") {
-		return nil, nil
-	}
-	var all []FoundTag
+// passageTags returns the tags of one passage; sure is false if something begins like one and does not end.
+func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure bool, err error) {
+	sure = true
 	for from := 0; ; {
-		at := tagStart.FindStringIndex(q.Text[from:])
-		if at == nil {
-			return all, nil
+		next := strings.IndexAny(q.Text[from:], "{[")
+		if next < 0 {
+			return all, sure, nil
 		}
-		start := from + at[0]
+		from += next
+		at := tagStart.FindStringIndex(q.Text[from:min(len(q.Text), from+maxTagStart)])
+		if at == nil || at[0] > 0 {
+			from++
+			continue
+		}
+		start := from
 		end, ok := tagEnd(q.Text, start)
 		if !ok {
 			if q.Text[start] == '[' { // text in brackets, perhaps
-				from = start + 1
+				from, sure = start+1, false
 				continue
 			}
-			return nil, &TagError{excerpt(q.Text[start:]), page.Index + 1, ErrUnclosedTag}
+			return nil, false, &TagError{excerpt(q.Text[start:]), page.Index + 1, ErrUnclosedTag}
 		}
 		t, err := readTag(page, q, start, end)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		all = append(all, t)
 		from = end

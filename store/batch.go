@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -20,7 +21,10 @@ import (
 // A batch is a list of statements that are sent together: on PostgreSQL in one
 // round trip, on SQLite, where a statement is a function call, one after the
 // other. Their parameters are $1, $2, …, which both databases understand.
-type batch struct{ statements []statement }
+type batch struct {
+	statements []statement
+	page       int // rows of one INSERT; 0: insertPage
+}
 
 type statement struct {
 	sql  string
@@ -91,6 +95,9 @@ func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) erro
 		return err
 	}
 	t := &transaction{ctx: ctx, db: s.db, conn: conn, postgres: s.postgres}
+	if !s.postgres {
+		t.page = insertPageSQLite
+	}
 	defer func() {
 		if t.begun && !t.ended {
 			t.rollback(ctx)
@@ -145,7 +152,7 @@ func (t *transaction) gorm() (*gorm.DB, error) {
 // send sends the batch and reads the results.
 func (t *transaction) send() error {
 	statements := t.statements
-	t.batch = batch{}
+	t.statements = nil
 	t.begun = true
 	if t.postgres {
 		return t.conn.Raw(func(raw any) error {
@@ -241,14 +248,18 @@ func (c column) arg() any {
 	return reflect.ValueOf(c.value).Elem().Interface()
 }
 
-// insertPage is how many rows go into one INSERT.
-const insertPage = 100
+// insertPage is how many rows go into one INSERT. SQLite saves no round trips, and its driver takes time that grows with the
+// square of the parameters.
+const (
+	insertPage       = 100
+	insertPageSQLite = 4
+)
 
 // insert adds the insertion of rows, which all have the same columns. conflict
 // is the clause for a row that exists already; "": that is an error.
 func (b *batch) insert(table, conflict string, rows ...[]column) {
 	for len(rows) > 0 {
-		page := rows[:min(len(rows), insertPage)]
+		page := rows[:min(len(rows), cmp.Or(b.page, insertPage))]
 		rows = rows[len(page):]
 		var args []any
 		values := make([]string, 0, len(page))

@@ -34,7 +34,7 @@ type walk struct {
 
 // mark is a sequence of marked content (14.6).
 type mark struct {
-	first  int    // glyph
+	first  int    // run
 	actual string // ActualText (14.9.4), if replaces
 	replaces,
 	hidden bool
@@ -76,15 +76,20 @@ func (w *walk) endMark() {
 	if m.hidden {
 		w.off--
 	}
-	if m.replaces {
-		w.page.replace(m.first, m.actual)
+	if m.replaces && m.first < len(w.page.runs) {
+		w.page.replaced = append(w.page.replaced, replacement{m.first, len(w.page.runs), m.actual})
 	}
 }
 
-// replace gives the glyphs from first on another text: a character each if the
+// replacement is a text that takes the place of what runs show.
+type replacement struct {
+	first, end int
+	text       string
+}
+
+// replace gives glyphs another text: a character each if the
 // numbers agree, else all to the first.
-func (p *Page) replace(first int, text string) {
-	glyphs := p.Glyphs[first:]
+func replace(glyphs []Glyph, text string) {
 	if len(glyphs) == 0 {
 		return
 	}
@@ -177,7 +182,7 @@ func (s *interpreter) operator(op string) error {
 			s.page.Images++
 		}
 	case "BMC":
-		s.marks = append(s.marks, mark{first: len(s.page.Glyphs)})
+		s.marks = append(s.marks, mark{first: len(s.page.runs)})
 	case "BDC":
 		s.beginMark()
 	case "EMC":
@@ -265,7 +270,7 @@ func (s *interpreter) extGState() error {
 }
 
 func (s *interpreter) beginMark() {
-	m := mark{first: len(s.page.Glyphs)}
+	m := mark{first: len(s.page.runs)}
 	if len(s.operands) == 2 {
 		var properties pdf.Dict
 		var v pdf.Value

@@ -106,6 +106,9 @@ type Page struct {
 	// them in its own way.
 	Undrawn []string
 
+	runs     []run
+	replaced []replacement
+	codes    int // in runs
 	lines    []line
 	laid     bool
 	attached map[int][]int // glyphs without a text of their own, by the one that has it

@@ -27,7 +27,8 @@ type face struct {
 	matrix    matrix // glyph space to text space
 	ascent    float64
 	descent   float64
-	texts     map[uint32]shown // of codes seen, at most maxCMap
+	simple    [256]*codeInfo       // of codes seen, of a simple font
+	codes     map[uint32]*codeInfo // of a composite one, at most maxCMap
 }
 
 type widthRange struct {
@@ -35,16 +36,18 @@ type widthRange struct {
 	width  float64
 }
 
-// shown is what a code shows.
-type shown struct {
+// codeInfo is what a code shows, normalised.
+type codeInfo struct {
 	text  string
 	known bool
+	brace bool // the text holds a brace or a bracket
+	width float64
 }
 
 // readFont reads a font dictionary. What is missing or wrong is taken for what
 // readers take it for; an error is one of reading the file.
 func readFont(f *pdf.File, d pdf.Dict) (*face, error) {
-	a := &face{matrix: matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, texts: make(map[uint32]shown)}
+	a := &face{matrix: matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, codes: make(map[uint32]*codeInfo)}
 	if o, ok := stream(f, d.Get("ToUnicode")); ok {
 		if b, err := f.StreamData(o); err == nil {
 			a.toUnicode = parseCMap(b)
@@ -299,21 +302,36 @@ func (a *face) width(code []byte) float64 {
 	return a.cidWidth / 1000
 }
 
-// text returns what a code shows, normalised.
-func (a *face) text(code []byte) (string, bool) {
-	key := number(code) | uint32(len(code))<<29 //nolint:gosec // at most 4
-	if s, ok := a.texts[key]; ok {
-		return s.text, s.known
+// code returns the code that b begins with, and how long it is; b is not empty.
+func (a *face) code(b []byte) (int, *codeInfo) {
+	if !a.composite {
+		c := a.simple[b[0]]
+		if c == nil {
+			c = a.info(b[:1])
+			a.simple[b[0]] = c
+		}
+		return 1, c
 	}
+	n := max(1, a.next(b))
+	key := number(b[:n]) | uint32(n)<<29 //nolint:gosec // at most 4
+	c := a.codes[key]
+	if c == nil {
+		c = a.info(b[:n])
+		if len(a.codes) < maxCMap {
+			a.codes[key] = c
+		}
+	}
+	return n, c
+}
+
+func (a *face) info(code []byte) *codeInfo {
 	text, known := a.lookup(code)
-	s := shown{text: normal(text), known: known}
+	c := &codeInfo{text: normal(text), known: known, width: a.width(code)}
 	if !known {
-		s.text = "\uFFFD"
+		c.text = "\uFFFD"
 	}
-	if len(a.texts) < maxCMap {
-		a.texts[key] = s
-	}
-	return s.text, s.known
+	c.brace = holdsBrace(c.text)
+	return c
 }
 
 func (a *face) lookup(code []byte) (string, bool) {

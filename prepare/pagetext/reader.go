@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"countersign/seal/pdf"
 )
@@ -41,7 +42,7 @@ type Reader struct {
 	f      *pdf.File
 	fonts  map[pdf.Ref]*face
 	hidden map[pdf.Ref]bool // optional content groups that are off (8.11)
-	glyphs int              // of the last page: the next may have as many
+	runs   []run            // room for those of a page
 }
 
 // NewReader returns a reader of a file.
@@ -82,11 +83,32 @@ func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 // error, or with one of reading the file (pdf.ErrDamaged, pdf.ErrLimit). Content
 // that does not follow the standard is read as far as it can be.
 func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
+	out, err := r.interpret(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	out.expand(nil)
+	return out, nil
+}
+
+// NearBraces is Page with only those glyphs that stand near a brace or a bracket: on the lines of one, and on those
+// around them. Where there is none, there are no glyphs. Partial tells that some are left out.
+func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, partial bool, err error) {
+	if page, err = r.interpret(ctx, p); err != nil {
+		return nil, false, err
+	}
+	wanted := page.nearBraces()
+	page.expand(wanted)
+	return page, slices.Contains(wanted, false), nil
+}
+
+// interpret reads a page's content, and makes no glyphs.
+func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 	g, err := r.f.Geometry(p)
 	if err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
 	}
-	out := &Page{Index: p.Index, Glyphs: make([]Glyph, 0, r.glyphs), Uses: make([]Use, 1)}
+	out := &Page{Index: p.Index, Uses: make([]Use, 1), runs: r.runs[:0]}
 	out.Width, out.Height = g.Size()
 	data, err := r.Content(p)
 	if err != nil {
@@ -99,7 +121,7 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	if err := w.annotations(p, newState(toShown(g))); err != nil {
 		return nil, fmt.Errorf("page %d: annotations: %w", p.Index+1, err)
 	}
-	r.glyphs = len(out.Glyphs)
+	r.runs = out.runs
 	return out, nil
 }
 

@@ -3,6 +3,8 @@ package pagetext
 import (
 	"fmt"
 	"math"
+
+	"countersign/seal/pdf"
 )
 
 // showText shows strings (9.4.3).
@@ -41,82 +43,128 @@ func (s *interpreter) advance(by float64) {
 	s.tm[5] += x*s.tm[1] + y*s.tm[3]
 }
 
+// run is a string that is shown: glyphs are made of it where they are asked for.
+type run struct {
+	font             *face
+	codes            []byte
+	m                matrix     // glyph space to the page, of the first code
+	by               [2]float64 // how far on the page an advance of 1 moves
+	size, char, word float64
+	form             pdf.Ref
+	use, start, end  int
+	invisible        bool
+	braces           bool // it holds a brace or a bracket
+	angle            int
+	unit             [2]float64 // the direction of writing
+	scale            float64    // of an advance of 1 in glyph space
+	across           float64
+	height           float64 // size of the font as shown
+}
+
 // show shows one string.
 func (s *interpreter) show(o operand) error {
-	b, ok := o.value.Bytes()
-	if !ok {
-		return nil
-	}
 	a := s.g.font
 	if a == nil {
 		return nil
 	}
-	for i := 0; i < len(b); {
-		n := max(1, a.next(b[i:]))
-		code := b[i : i+n]
-		width := a.width(code)
-		step := width*s.g.size + s.g.char
-		if a.vertical {
-			step = a.down[1]/1000*s.g.size + s.g.char
-		}
-		if n == 1 && code[0] == ' ' {
-			step += s.g.word
-		}
-		if s.off == 0 {
-			if len(s.page.Glyphs) >= maxGlyphs {
-				return fmt.Errorf("%w: too many characters", ErrLimit)
-			}
-			at := Position{Form: s.form, Use: s.use, Start: o.start, End: o.start + len(o.value), Code: i, Length: n}
-			if s.g.size != 0 {
-				at.Advance = step / s.g.size * 1000
-			}
-			s.add(a, code, width, at)
-		}
-		s.advance(step)
-		i += n
+	b, ok := o.value.Bytes()
+	if !ok {
+		return nil
 	}
+	r := run{codes: b, font: a, size: s.g.size, char: s.g.char, word: s.g.word}
+	total, count := 0.0, 0
+	for i := 0; i < len(b); {
+		n, c := a.code(b[i:])
+		total += r.step(n, b[i], c)
+		r.braces = r.braces || c.brace
+		i += n
+		count++
+	}
+	if s.off == 0 && count > 0 {
+		if s.page.codes += count; s.page.codes > maxGlyphs {
+			return fmt.Errorf("%w: too many characters", ErrLimit)
+		}
+		r.form, r.use, r.start, r.end = s.form, s.use, o.start, o.start+len(o.value)
+		r.invisible = s.g.mode == 3 || s.g.mode == 7
+		r.place(s.tm.times(s.g.ctm), s.g.scale, s.g.rise)
+		s.page.runs = append(s.page.runs, r)
+	}
+	s.advance(total)
 	return nil
 }
 
-// add adds a glyph at the current position.
-func (s *interpreter) add(a *face, code []byte, width float64, at Position) {
-	m := matrix{s.g.size * s.g.scale, 0, 0, s.g.size, 0, s.g.rise}.times(s.tm).times(s.g.ctm)
-	x0, y0, x1, y1 := 0.0, a.descent, width, a.ascent
-	along := [2]float64{1, 0} // the direction of writing, in glyph space
-	if a.vertical {
-		x0, x1 = -width/2, width/2
-		y0, y1 = a.down[1]/1000, 0
-		along = [2]float64{0, -1}
+// step returns how far a code moves on.
+func (r *run) step(n int, first byte, c *codeInfo) float64 {
+	step := c.width*r.size + r.char
+	if r.font.vertical {
+		step = r.font.down[1]/1000*r.size + r.char
 	}
-	box := [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	for _, c := range [4][2]float64{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}} {
-		x, y := m.apply(c[0], c[1])
-		box = [4]float64{min(box[0], x), min(box[1], y), max(box[2], x), max(box[3], y)}
+	if n == 1 && first == ' ' {
+		step += r.word
 	}
-	cx, cy := (box[0]+box[2])/2, (box[1]+box[3])/2
-	if !(cx >= 0 && cy >= 0 && cx <= s.page.Width && cy <= s.page.Height) { // not shown, or no number
-		return
+	return step
+}
+
+// place finds where the run stands: text maps text space to the page.
+func (r *run) place(text matrix, scale, rise float64) {
+	r.m = matrix{r.size * scale, 0, 0, r.size, 0, rise}.times(text)
+	dx, dy := r.m[0], r.m[1]
+	r.by = [2]float64{scale * text[0], scale * text[1]}
+	r.height = math.Hypot(r.m[2], r.m[3])
+	if r.font.vertical {
+		dx, dy = -r.m[2], -r.m[3]
+		r.by = [2]float64{text[2], text[3]}
+		r.height = math.Hypot(r.m[0], r.m[1])
 	}
-	dx, dy := along[0]*m[0]+along[1]*m[2], along[0]*m[1]+along[1]*m[3]
-	g := Glyph{
-		Box: Box{box[0], box[1], box[2] - box[0], box[3] - box[1]}, Size: math.Hypot(m[2], m[3]), Angle: angle(dx, dy),
-		Invisible: s.g.mode == 3 || s.g.mode == 7, Position: at,
+	r.angle = angle(dx, dy)
+	if r.scale = math.Hypot(dx, dy); r.scale > 0 {
+		r.unit = [2]float64{dx / r.scale, dy / r.scale}
+		r.across = -r.m[4]*r.unit[1] + r.m[5]*r.unit[0]
 	}
-	g.Text, g.Known = a.text(code)
-	length := width * math.Hypot(dx, dy)
-	if a.vertical {
-		length = -a.down[1] / 1000 * math.Hypot(dx, dy)
-		g.Size = math.Hypot(m[0], m[1])
+}
+
+// glyphs adds the glyphs of a run to those of the page.
+func (p *Page) glyphs(r *run) {
+	a := r.font
+	at := 0.0
+	for i := 0; i < len(r.codes); {
+		n, c := a.code(r.codes[i:])
+		step := r.step(n, r.codes[i], c)
+		x, y := r.m[4]+at*r.by[0], r.m[5]+at*r.by[1]
+		x0, y0, x1, y1 := 0.0, a.descent, c.width, a.ascent
+		length := c.width * r.scale
+		if a.vertical {
+			x0, x1 = -c.width/2, c.width/2
+			y0, y1 = a.down[1]/1000, 0
+			length = -a.down[1] / 1000 * r.scale
+		}
+		left := min(r.m[0]*x0, r.m[0]*x1) + min(r.m[2]*y0, r.m[2]*y1) + x
+		right := max(r.m[0]*x0, r.m[0]*x1) + max(r.m[2]*y0, r.m[2]*y1) + x
+		top := min(r.m[1]*x0, r.m[1]*x1) + min(r.m[3]*y0, r.m[3]*y1) + y
+		bottom := max(r.m[1]*x0, r.m[1]*x1) + max(r.m[3]*y0, r.m[3]*y1) + y
+		cx, cy := (left+right)/2, (top+bottom)/2
+		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // else it is not shown, or no number
+			g := Glyph{
+				Text: c.text, Known: c.known, Box: Box{left, top, right - left, bottom - top}, Size: r.height, Angle: r.angle, Invisible: r.invisible,
+				Position: Position{Form: r.form, Use: r.use, Start: r.start, End: r.end, Code: i, Length: n},
+				along:    x*r.unit[0] + y*r.unit[1], across: r.across,
+			}
+			if r.size != 0 {
+				g.Position.Advance = step / r.size * 1000
+			}
+			g.end = g.along + length
+			p.Glyphs = append(p.Glyphs, g)
+		}
+		at += step
+		i += n
 	}
-	if scale := math.Hypot(dx, dy); scale > 0 {
-		ux, uy := dx/scale, dy/scale
-		g.along, g.across = m[4]*ux+m[5]*uy, -m[4]*uy+m[5]*ux
-	}
-	g.end = g.along + length
-	s.page.Glyphs = append(s.page.Glyphs, g)
 }
 
 // angle returns a direction in degrees, clockwise as y points down.
 func angle(dx, dy float64) int {
+	switch {
+	case dy == 0 && dx > 0: // most text
+		return 0
+	}
 	return (int(math.Round(math.Atan2(dy, dx)*180/math.Pi)) + 360) % 360
 }

@@ -121,6 +121,11 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	}
 	refs := slices.AppendSeq(slices.Collect(maps.Keys(w.changed)), maps.Keys(w.streams))
 	slices.SortFunc(refs, func(a, b pdf.Ref) int { return cmp.Or(cmp.Compare(a.Num, b.Num), cmp.Compare(a.Gen, b.Gen)) })
+	size := 0
+	for _, ref := range refs {
+		size += len(w.changed[ref]) + len(w.streams[ref]) + 128
+	}
+	w.out.Grow(len(refs), min(size, MaxSize))
 	for _, ref := range slices.Compact(refs) {
 		if data, ok := w.streams[ref]; ok {
 			w.putStream(ref, w.changed[ref], data)

@@ -50,7 +50,7 @@ func (f *File) streamData(o Object, most int64) ([]byte, error) {
 		return nil, err
 	}
 	// One byte more than allowed tells a bomb from a stream that just fits.
-	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	b, err := readAll(io.LimitReader(r, most+1), min(f.likelySize(o, r), most+1))
 	f.decoded += int64(len(b))
 	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
@@ -62,6 +62,37 @@ func (f *File) streamData(o Object, most int64) ([]byte, error) {
 		return nil, damaged("stream %d, at byte %d: %w", o.Ref.Num, o.Data, err)
 	}
 	return b, nil
+}
+
+// likelySize guesses how long a stream is when it is decoded.
+func (f *File) likelySize(o Object, r io.Reader) int64 {
+	n, err := f.StreamLength(o)
+	if err != nil {
+		return 0
+	}
+	if _, raw := r.(*io.SectionReader); raw {
+		return n
+	}
+	const ratio, most = 4, 1 << 20
+	return min(ratio*n, most)
+}
+
+// readAll is io.ReadAll that begins with room for so many bytes.
+func readAll(r io.Reader, likely int64) ([]byte, error) {
+	b := make([]byte, 0, likely+1) // what is read last is the end
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return b, err
+		}
+	}
 }
 
 func (f *File) maxDecoded() int64 { return cmp.Or(f.lim.MaxDecoded, 32*f.lim.MaxStream) }
