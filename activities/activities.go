@@ -88,7 +88,14 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 		p.Problem = *e.SealingProblem
 	}
 	for _, s := range e.Signers {
-		p.Signers = append(p.Signers, temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned})
+		place := temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned}
+		if principal := e.Principal(s); principal != nil {
+			place.After = &principal.ID
+		}
+		p.Signers = append(p.Signers, place)
+	}
+	for _, s := range e.Copies {
+		p.Copies = append(p.Copies, temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder})
 	}
 	return p, nil
 }

@@ -20,7 +20,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 	if err != nil {
 		return err
 	}
-	s := e.Signer(in.SignerID)
+	s := e.Recipient(in.SignerID)
 	purged := slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
 	if s == nil || e.Status != models.StatusCompleted || purged {
 		return nil
@@ -31,7 +31,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 	}
 	id := a.Mail.MessageID("copies", in.Request.String())
 	err = a.sendOnce(ctx, e, s, models.MailCompleted, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailCompleted, s, v, id, content))
+		return a.Mail.Send(ctx, newMail(models.MailCompleted, person(s), v, id, content))
 	}, func() error {
 		_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, id) })
 		return err

@@ -27,21 +27,29 @@ type SignerInput struct {
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 
-// Invite sends a signer the link, by mail and, where there is a phone, by SMS.
-// A signer who is not awaited any more gets nothing, and a link that another has
-// replaced is not sent: whoever renewed it again has that one sent. An address that is refused
-// for good is recorded in the audit trail and is no error.
+// Invite sends a signer, or the host of one, the link, by mail and, where there is a
+// phone, by SMS; and tells who gets copies alone that one will come. A signer who is
+// not awaited any more gets nothing, nor does one to whom the sender delivers the link;
+// and a link that another has replaced is not sent: whoever renewed it again has that
+// one sent. An address that is refused for good is recorded in the audit trail and is
+// no error.
 func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
 	}
-	s := e.Signer(in.SignerID)
+	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
 	}
 	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
 		return nil
+	}
+	if e.Signer(s.ID) == nil {
+		return a.announceCopy(ctx, in, e, s, v)
+	}
+	if !s.InvitedByMail() {
+		return a.noticeDelegation(ctx, e, s, v)
 	}
 	msg, err := a.invitation(e, s, v)
 	if err != nil {
@@ -53,21 +61,9 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	}
 	id := a.Mail.MessageID("invitation", s.LinkID.String())
 	err = a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailInvitation, s, v, id, content))
+		return a.Mail.Send(ctx, newMail(models.MailInvitation, invitee(s), v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
-		_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
-			return e.InvitationFailed(a.systemContext(), s.ID, refused.Error())
-		})
-		if models.IsRefusal(err) {
-			err = nil // closed meanwhile
-		}
-		err = errors.Join(err, a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-			Kind: templates.NoticeBounced, ByName: s.Name, ByAddress: s.Email, ReasonText: refused.Error(), At: a.Now(),
-		}, s.LinkID.String()))
-	}
-	if err != nil {
+	if err := a.noteBounce(ctx, in, e, s, v, s.LinkID.String(), err); err != nil {
 		return err
 	}
 	if err := a.noticeDelegation(ctx, e, s, v); err != nil {
@@ -77,7 +73,7 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 }
 
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
-	if a.SMS == nil || s.Phone == nil {
+	if a.SMS == nil || s.Phone == nil || s.Host() != nil { // the host has the link
 		return nil
 	}
 	// Who is to prove to have the phone gets the link by mail alone.
@@ -96,8 +92,8 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	return err
 }
 
-// SendCopies sends the sealed documents to everyone who signed: attached, or as
-// links where they are too large together.
+// SendCopies sends the sealed documents to everyone who signed and who is to get
+// copies: attached, or as links where they are too large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
@@ -107,7 +103,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 		return nil
 	}
 	attach := a.attachmentsFit(e)
-	return a.mailEach(ctx, e, e.Signers, models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.mailEach(ctx, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		return a.completedMail(e, s, v, attach)
 	})
 }
@@ -115,7 +111,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 // completedMail is the mail with the sealed files, attached or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
-		Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
 	}
 	var files []notify.Attachment
 	for _, d := range e.Sealed() {
@@ -141,7 +137,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if err != nil {
 		return err
 	}
-	msg := templates.Closed{Language: v.language, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
+	msg := templates.Closed{SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
 	switch e.Status { //nolint:exhaustive // only these close without completion
 	case models.StatusDeclined:
@@ -173,9 +169,9 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			asked = append(asked, s)
 		}
 	}
-	return a.mailEach(ctx, e, asked, models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.mailEach(ctx, e, mailed(asked, invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
-		own.RecipientName = s.Name
+		own.Language, own.RecipientName = v.languageOf(s), invitee(s).Name
 		content, err := own.Render()
 		return content, nil, err
 	})
@@ -198,13 +194,13 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 
 // mailEach mails every person once, also where several signers share an address.
 // One that cannot be reached does not keep the others from theirs.
-func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []*models.Signer, kind models.MailKind, v mailSettings,
+func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []addressee, kind models.MailKind, v mailSettings,
 	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
 ) error {
 	seen := make(map[string]bool, len(to))
 	var failed error
-	for _, s := range to {
-		key := strings.ToLower(s.Email)
+	for _, r := range to {
+		s, key := r.signer, strings.ToLower(r.address.Email)
 		if seen[key] {
 			continue
 		}
@@ -215,7 +211,7 @@ func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []*mod
 		}
 		id := a.Mail.MessageID(string(kind), s.ID.String())
 		err = a.sendOnce(ctx, e, s, kind, id, func() error {
-			m := newMail(kind, s, v, id, content)
+			m := newMail(kind, r.address, v, id, content)
 			m.Attachments = files
 			return a.Mail.Send(ctx, m)
 		}, func() error { return a.Store.MailSent(ctx, id) })
@@ -301,7 +297,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 		return templates.Invitation{}, err
 	}
 	msg := templates.Invitation{
-		Language: v.language, RecipientName: s.Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
+		Language: v.languageOf(s), RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
 	}
 	if e.Subject != nil {
@@ -316,9 +312,9 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	return msg, nil
 }
 
-func newMail(kind models.MailKind, s *models.Signer, v mailSettings, id string, c templates.Content) notify.Mail {
+func newMail(kind models.MailKind, to notify.Address, v mailSettings, id string, c templates.Content) notify.Mail {
 	return notify.Mail{
-		Kind: string(kind), To: notify.Address{Name: s.Name, Email: s.Email}, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
+		Kind: string(kind), To: to, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
 	}
 }
 

@@ -79,7 +79,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	}
 	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number))
 	err = a.sendOnce(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailReminder, s, v, id, content))
+		return a.Mail.Send(ctx, newMail(models.MailReminder, invitee(s), v, id, content))
 	}, func() error {
 		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
 	})

@@ -70,8 +70,8 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	}
 	seen := make(map[string]bool, len(e.Signers))
 	var failed error
-	for _, s := range e.Signers {
-		key := models.EmailKey(s.Email)
+	for _, r := range mailed(e.Recipients(), person) {
+		s, key := r.signer, models.EmailKey(r.address.Email)
 		if seen[key] {
 			continue
 		}
@@ -94,14 +94,14 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return err
 	}
 	content, err := templates.DeletionReminder{
-		Language: v.language, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
+		Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
 	}.Render()
 	if err != nil {
 		return fmt.Errorf("write deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
 	err = a.sendOnce(ctx, e, s, models.MailDeletion, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailDeletion, s, v, id, content))
+		return a.Mail.Send(ctx, newMail(models.MailDeletion, person(s), v, id, content))
 	}, func() error { return a.Store.MailSent(ctx, id) })
 	var refused *notify.PermanentError
 	if errors.As(err, &refused) {
@@ -132,7 +132,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 		if err != nil {
 			continue
 		}
-		for _, s := range e.Signers {
+		for _, s := range e.Recipients() {
 			if ev.Actor == models.SignerActor(s.ID) {
 				out[downloadKey{models.EmailKey(s.Email), document}] = true
 			}

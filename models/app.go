@@ -55,6 +55,7 @@ type MailKind string
 const (
 	MailInvitation MailKind = "invitation"
 	MailReminder   MailKind = "reminder"
+	MailCopyNotice MailKind = "copy_notice" // to who will get a copy
 	MailCompleted  MailKind = "completed"
 	MailClosed     MailKind = "closed"
 	MailDeletion   MailKind = "deletion"

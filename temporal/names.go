@@ -113,6 +113,9 @@ type Plan struct {
 	// Problem is why the documents cannot be sealed; "" if no reason is known.
 	Problem models.SealingProblem `json:"problem,omitempty"`
 	Signers []PlanSigner          `json:"signers"`
+	// Copies are who gets the sealed documents alone. They are told so when their group
+	// is reached; nothing waits for them.
+	Copies []PlanSigner `json:"copies,omitempty"`
 	// Since is when the routing group that is awaited began to be.
 	Since    time.Time  `json:"since"`
 	Deadline *time.Time `json:"deadline"`
@@ -129,6 +132,8 @@ type PlanSigner struct {
 	ID     uuid.UUID `json:"id"`
 	Group  int       `json:"group"`
 	Signed bool      `json:"signed"`
+	// After is the signer whose signature has to be there first, of the same group.
+	After *uuid.UUID `json:"after,omitempty"`
 }
 
 // ShownStatus is what AttrEnvelopeStatus says of an envelope: its status, or "open"

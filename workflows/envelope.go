@@ -171,7 +171,7 @@ func takeReady(ctx workflow.Context, sel workflow.Selector) {
 }
 
 // inviteOpenGroup starts the invitation of everyone who is awaited and was not
-// invited yet. It does not wait: a mail server that is down must not keep a void
+// invited yet, and tells those who will get copies so. It does not wait: a mail server that is down must not keep a void
 // from being seen.
 func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 	if group := w.openGroup(); group != w.group {
@@ -181,7 +181,7 @@ func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 		}
 		w.group = group
 	}
-	for _, id := range w.awaited() {
+	for _, id := range append(w.awaited(), w.reachedCopies()...) {
 		if !w.invited[id] {
 			w.invited[id] = true
 			w.invite(id)
@@ -372,19 +372,4 @@ func (w *envelope) openGroup() int {
 		}
 	}
 	return group
-}
-
-// awaited are the signers who are to act now.
-func (w *envelope) awaited() []uuid.UUID {
-	ids := []uuid.UUID{}
-	if w.outcome != "" {
-		return ids
-	}
-	group := w.openGroup()
-	for _, s := range w.plan.Signers {
-		if !s.Signed && s.Group == group {
-			ids = append(ids, s.ID)
-		}
-	}
-	return ids
 }

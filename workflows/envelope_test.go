@@ -152,6 +152,11 @@ func (env *fakeEnv) name(id uuid.UUID) string {
 			return string(rune('A' + i))
 		}
 	}
+	for i, s := range env.plan.Copies {
+		if s.ID == id {
+			return string(rune('a' + i))
+		}
+	}
 	return "?"
 }
 

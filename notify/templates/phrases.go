@@ -57,6 +57,11 @@ type phrases struct {
 	DeletionPreheader           string
 	DeletionText, DeletionNote  string
 	OpenConsole                 string
+	CopyNoticeSubject           string
+	CopyNoticeHeading           string
+	CopyNotice                  string
+	CopyNoticeNobody            string
+	CopyNoticeNote              string
 	DelegatedSubject            string
 	DelegatedHeading, Delegated string
 	DelegatedNote               string

@@ -132,6 +132,8 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", CompletedAt: at, VerifyURL: "https://sign.example.com/verify",
 				Documents: []CompletedDocument{{Name: "Lease 12b.pdf", SHA256: strings.Repeat("a", 64)}, {Name: "Plan.pdf", SHA256: strings.Repeat("b", 64), DownloadURL: "https://sign.example.com/download/" + strings.Repeat("y", 300)}},
 			},
+			"copy-notice":      CopyNotice{Language: tag, RecipientName: "Carl", SenderName: "Acme GmbH", Subject: "Lease 12b"},
+			"copy-nobody":      CopyNotice{Language: tag},
 			"declined":         Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Declined, ByName: "Ada", ReasonText: "Clause 4.", At: at},
 			"voided":           Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Voided, At: at},
 			"expired":          Closed{Language: tag, RecipientName: "Grace", SenderName: "Acme GmbH", Subject: "Lease 12b", Kind: Expired, At: at},

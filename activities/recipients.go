@@ -1,0 +1,77 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+)
+
+// addressee is where a mail about a recipient goes.
+type addressee struct {
+	signer  *models.Signer
+	address notify.Address
+}
+
+// person is the recipient's own address.
+func person(s *models.Signer) notify.Address { return notify.Address{Name: s.Name, Email: s.Email} }
+
+// invitee is the address of who gets the recipient's link.
+func invitee(s *models.Signer) notify.Address {
+	name, email := s.Invitee()
+	return notify.Address{Name: name, Email: email}
+}
+
+// mailed are the addressees of what the service sends by itself: not those whom the
+// sender writes to.
+func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []addressee {
+	var out []addressee
+	for _, s := range to {
+		if !s.Silent {
+			out = append(out, addressee{s, address(s)})
+		}
+	}
+	return out
+}
+
+// languageOf is the language of mails to a recipient.
+func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Language, v.language) }
+
+// announceCopy tells who gets copies alone that one will come.
+func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
+	if s.Silent {
+		return nil
+	}
+	content, err := templates.CopyNotice{Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
+	if err != nil {
+		return fmt.Errorf("write %s mail: %w", models.MailCopyNotice, err)
+	}
+	id := a.Mail.MessageID(string(models.MailCopyNotice), s.ID.String())
+	err = a.sendOnce(ctx, e, s, models.MailCopyNotice, id, func() error {
+		return a.Mail.Send(ctx, newMail(models.MailCopyNotice, person(s), v, id, content))
+	}, func() error { return a.recordInvited(ctx, in, false, id) })
+	return a.noteBounce(ctx, in, e, s, v, id, err)
+}
+
+// noteBounce records, and tells the tenant, that a recipient's address was refused for
+// good, if err says so; all else is returned. what tells such refusals apart.
+func (a *Activities) noteBounce(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
+	var refused *notify.PermanentError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+		return e.InvitationFailed(a.systemContext(), s.ID, refused.Error())
+	})
+	if models.IsRefusal(err) {
+		err = nil // closed meanwhile
+	}
+	to := invitee(s)
+	return errors.Join(err, a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ReasonText: refused.Error(), At: a.Now(),
+	}, what))
+}
