@@ -58,6 +58,9 @@ func (s *Server) listEvents(c *gin.Context, app caller) error {
 	if page.Cursor != uuid.Nil {
 		next = &page.Cursor
 	}
+	if n := len(page.Events); n > 0 {
+		s.logSecurityEvent(c, "events read", "app", app.ID, "count", n, "first", page.Events[0].ID, "last", page.Events[n-1].ID)
+	}
 	c.JSON(http.StatusOK, gin.H{"data": data, "nextCursor": next, "hasMore": page.More})
 	return nil
 }
@@ -113,13 +116,17 @@ func (s *Server) streamEvents(c *gin.Context, app caller) error {
 	c.Header("Content-Type", "text/event-stream; charset=utf-8")
 	c.Header("X-Accel-Buffering", "no")
 	c.Status(http.StatusOK)
-	out := eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.Now}
+	out := &eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.Now}
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
 	if err := out.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil //nolint:nilerr // the client has gone
 	}
+	s.logSecurityEvent(c, "stream of events opened", "app", app.ID, "after", q.After)
+	defer func() {
+		s.logSecurityEvent(c, "stream of events closed", "app", app.ID, "count", out.count, "last", out.last)
+	}()
 	// What fails from here on ends the stream: the client comes again from the last event that it got.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
 		s.log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
@@ -129,7 +136,7 @@ func (s *Server) streamEvents(c *gin.Context, app caller) error {
 
 // follow sends page and what comes after it, until the client goes, the process
 // stops or the stream has lasted its time.
-func (s *Server) follow(ctx context.Context, out eventStream, q store.EventQuery, page *store.EventPage) error {
+func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
 	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
 	end := time.NewTimer(s.StreamLimit)
 	defer end.Stop()
@@ -183,11 +190,14 @@ type eventStream struct {
 
 	w   http.ResponseWriter
 	now func() time.Time
+
+	count int       // events that were sent
+	last  uuid.UUID // the last of them
 }
 
 // sendPage sends events, and the id to go on from where none was selected. An id
 // without data is no event for the client, and moves its Last-Event-ID.
-func (o eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
+func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	var b bytes.Buffer
 	for _, ev := range page.Events {
 		fmt.Fprintf(&b, "id: %s\nevent: %s\ndata: %s\n\n", ev.ID, ev.Name, ev.Body)
@@ -199,10 +209,16 @@ func (o eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	return o.send(b.String())
+	if err := o.send(b.String()); err != nil {
+		return err
+	}
+	if n := len(page.Events); n > 0 {
+		o.count, o.last = o.count+n, page.Events[n-1].ID
+	}
+	return nil
 }
 
-func (o eventStream) send(text string) error {
+func (o *eventStream) send(text string) error {
 	if err := o.SetWriteDeadline(o.now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("%w: %w", errStreamWrite, err)
 	}
