@@ -158,8 +158,11 @@ histories: $(TOOLS)/testenv ## Record the workflows' histories anew, on a real T
 
 CLIENTS_NODE := clients/typescript/node_modules/.package-lock.json
 
+# Programs of others that test/clients runs.
+TESTS_NODE := test/clients/node_modules/.package-lock.json
+
 .PHONY: clients
-clients: $(TOOLS)/oapi-codegen $(TOOLS)/oasdiff $(CLIENTS_NODE) ## Check and build the client libraries: generated code, broken promises, tests
+clients: $(TOOLS)/oapi-codegen $(TOOLS)/oasdiff $(CLIENTS_NODE) $(TESTS_NODE) ## Check and build the client libraries: generated code, broken promises, tests
 	clients/check.sh
 
 .PHONY: generate-clients
@@ -170,7 +173,11 @@ $(CLIENTS_NODE): clients/typescript/package-lock.json
 	npm --prefix clients/typescript install --no-save --no-audit --no-fund
 	@touch $@
 
-$(BIN)/.clients: $(CLIENTS_NODE) api/openapi.yaml $(wildcard clients/typescript/src/*.ts)
+$(TESTS_NODE): test/clients/package-lock.json
+	npm --prefix test/clients install --no-save --no-audit --no-fund
+	@touch $@
+
+$(BIN)/.clients: $(CLIENTS_NODE) $(TESTS_NODE) api/openapi.yaml $(wildcard clients/typescript/src/*.ts)
 	npm --prefix clients/typescript run --silent build
 	@mkdir -p $(BIN) && touch $@
 
