@@ -578,7 +578,7 @@ func TestBoundsOfEmbeddedSessions(t *testing.T) {
 	}
 	longest := "https://app.example.com/" + strings.Repeat("a", 2048-len("https://app.example.com/"))
 	ask("returnUrl", longest).want(201)
-	for _, bad := range []string{longest + "a", "http://app.example.com", "https://app.example.com/\x00", "app", "https://u@app.example.com"} {
+	for _, bad := range []string{longest + "a", "http://app.example.com", "https://app.example.com/\x00", "app", "https://u@app.example.com", "https:///path", "https:app.example.com"} {
 		require.Contains(t, ask("returnUrl", bad).refused(400, "validation_error").body["errors"], "returnUrl", bad)
 	}
 	for _, tenant := range []string{"", strings.Repeat("x", 256)} {
