@@ -154,9 +154,6 @@ func hashRange(ctx context.Context, r io.ReaderAt, from, to int64, h hash.Hash) 
 
 // ReadRange reads bytes from … to in pieces.
 func ReadRange(ctx context.Context, r io.ReaderAt, from, to int64, visit func(at int64, b []byte) error) error {
-	if to <= from {
-		return nil
-	}
 	buf := NewBuffer()
 	defer buf.Free()
 	for at := from; at < to; {

@@ -77,7 +77,7 @@ func IsSigned(f *pdf.File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if perms, err := f.Resolve(cat.Get("Perms")); err == nil && perms.IsDict() {
+	if perms, err := f.Resolve(cat.Get("Perms")); err == nil {
 		d, err := perms.Dict()
 		if err == nil && (d.Get("DocMDP") != nil || d.Get("UR") != nil || d.Get("UR3") != nil) {
 			return true, nil
