@@ -1,13 +1,16 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/prepare"
@@ -83,7 +86,7 @@ func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r
 		if err != nil {
 			return nil, nil, err
 		}
-		anchored = append(anchored, prepare.AnchoredField{Name: anchoredName(in, i), Anchor: a, W: in.W, H: in.H})
+		anchored = append(anchored, prepare.AnchoredField{Name: anchoredName(in, path(i)), Anchor: a, W: in.W, H: in.H})
 	}
 	var places [][]prepare.Place
 	if len(anchored) > 0 {
@@ -130,12 +133,9 @@ func (s *Server) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, 
 	return prepare.Resolve(ctx, f, fields)
 }
 
-// anchoredName is what problems call a field.
-func anchoredName(in models.FieldInput, i int) string {
-	if in.Name != "" {
-		return in.Name
-	}
-	return fmt.Sprintf("fields[%d]", i)
+// anchoredName is what problems call a field, whose place in the request is path.
+func anchoredName(in models.FieldInput, path string) string {
+	return cmp.Or(in.Name, strings.TrimSuffix(path, "."), "the field")
 }
 
 // anchorProblem makes of what is wrong with an anchor the refusal that names its field.
@@ -154,16 +154,57 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 		return err
 	}
 	for i, in := range fields {
-		if in.Anchor != nil && anchoredName(in, i) == name {
+		if in.Anchor != nil && anchoredName(in, path(i)) == name {
 			return models.InvalidField(path(i)+"anchor", "%s", err.Error())
 		}
 	}
 	return models.InvalidField("fields", "%s", err.Error())
 }
 
-// placeOnDocument is placeAnchors for fields of a draft: on the document that each
-// names, and otherwise on the first.
-func (s *Server) placeOnDocument(ctx context.Context, e *models.Envelope, in models.FieldInput) (models.FieldInput, error) {
+// placeOnDocuments is placeAnchors for fields of a draft: each on the document that it
+// names, and otherwise on the first. In a list, listed, a field may become several or
+// none.
+func (s *Server) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
+	of := make(map[uuid.UUID][]int) // indices of the fields with an anchor, by their document
+	var documents []*models.Document
+	for i, in := range ins {
+		if in.Anchor == nil {
+			continue
+		}
+		d, err := anchoredDocument(e, in, listed, path(i))
+		if err != nil {
+			return nil, nil, err
+		}
+		if of[d.ID] == nil {
+			documents = append(documents, d)
+		}
+		of[d.ID] = append(of[d.ID], i)
+	}
+	made := make([][]models.FieldInput, len(ins))
+	for _, d := range documents {
+		if err := s.placeOnDocument(ctx, e, d, ins, of[d.ID], made, path); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, in := range ins {
+		if in.Anchor == nil {
+			made[i] = []models.FieldInput{in}
+		}
+		if !listed && len(made[i]) == 0 {
+			return nil, nil, models.InvalidField("anchor", "the text is missing, and skipping it would make no field: leave ifMissing out, or the field")
+		}
+		for _, one := range made[i] {
+			placed, at = append(placed, one), append(at, i)
+		}
+	}
+	if len(placed) > models.MaxFields {
+		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors make %d", models.MaxFields, len(placed))
+	}
+	return placed, at, nil
+}
+
+// anchoredDocument is the document in which an anchor's text is looked for.
+func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, path string) (*models.Document, error) {
 	id := e.FirstDocumentID
 	if in.DocumentID != nil {
 		id = *in.DocumentID
@@ -171,23 +212,34 @@ func (s *Server) placeOnDocument(ctx context.Context, e *models.Envelope, in mod
 	d := e.Document(id)
 	switch {
 	case d == nil && in.DocumentID == nil:
-		return in, models.ErrAnchorNeedsDocument("")
+		return nil, models.ErrAnchorNeedsDocument(path)
 	case d == nil || d.Kind != models.DocumentOriginal:
-		return in, models.InvalidField("documentId", "names no document of this envelope")
-	case in.Anchor.Match == "all":
-		return in, models.InvalidField("anchor.match", "all makes several fields: it is for creating an envelope")
+		return nil, models.InvalidField(path+"documentId", "names no document of this envelope")
+	case in.Anchor.Match == "all" && !listed:
+		return nil, models.InvalidField("anchor.match", "all makes several fields: send them as a list, or with the envelope")
 	}
+	return d, nil
+}
+
+// placeOnDocument places those of the fields that stand on a document, which it reads
+// once, and notes for each what it has become.
+func (s *Server) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
-		return in, err
+		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	placed, _, err := s.placeAnchors(ctx, []models.FieldInput{in}, f, f.Size(), models.NoPrefix)
+	fields := make([]models.FieldInput, 0, len(which))
+	for _, i := range which {
+		fields = append(fields, ins[i])
+	}
+	placed, at, err := s.placeAnchors(ctx, fields, f, f.Size(), func(n int) string { return path(which[n]) })
 	if err != nil {
-		return in, err
+		return err
 	}
-	if len(placed) == 0 {
-		return in, models.InvalidField("anchor", "the text is missing, and skipping it would make no field: leave ifMissing out, or the field")
+	for n, one := range placed {
+		i := which[at[n]]
+		made[i] = append(made[i], one)
 	}
-	return placed[0], nil
+	return nil
 }

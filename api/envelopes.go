@@ -126,16 +126,16 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 		ins = append(ins, fieldInput(o, e.FieldOrigin))
 		invalid = o.err() // of all of them
 	}
-	for i := range ins {
-		if invalid != nil || ins[i].Anchor == nil {
-			continue
-		}
+	if invalid == nil && firstAnchor(ins) >= 0 {
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
 			return err
 		}
-		if ins[i], err = s.placeOnDocument(c.Request.Context(), e, ins[i]); err != nil {
+		placed, at, err := s.placeOnDocuments(c.Request.Context(), e, ins, listed, path)
+		if err != nil {
 			return err
 		}
+		given := path
+		ins, path = placed, func(i int) string { return given(at[i]) }
 	}
 	var made []*models.Field
 	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {

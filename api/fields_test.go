@@ -232,6 +232,30 @@ func TestAnchors(t *testing.T) {
 	require.EqualValues(t, fields["signature_1"]["x"], one.body["x"])
 	require.Equal(t, "later", one.str("name"))
 	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).refused(400, "validation_error")
+
+	// In a list one field may become several, or none; what is wrong is named by its place in the request.
+	added := func(fields ...object) *answer { return c.post(path+"/fields", fields) }
+	several := list(added(
+		at(object{"text": "Nowhere", "ifMissing": "skip"}, object{"name": "nothing"}),
+		at(object{"text": "t", "match": "all", "at": "below"}, object{"name": "each", "type": "initial"}),
+		object{"signerId": "0", "type": "text", "name": "still", "page": 1, "x": 9, "y": 9, "w": 9, "h": 9},
+	).want(201))
+	var names []any
+	for _, f := range several {
+		names = append(names, f.(object)["name"])
+	}
+	require.Equal(t, []any{"each", "each_2", "still"}, names)
+	require.EqualValues(t, fields["ini"]["x"], several[0].(object)["x"])
+	require.EqualValues(t, fields["ini_2"]["x"], several[1].(object)["x"])
+	for place, bad := range []object{
+		at(object{"text": "Contrakt"}, nil), at(object{"text": "Contract"}, object{"documentId": newID().String()}),
+		at(object{"text": "Contract", "at": "over", "dx": 500}, nil),
+	} {
+		refused := added(at(object{"text": "t", "match": "all"}, object{"type": "initial"}), bad).refused(400, "validation_error")
+		require.Contains(t, refused.body["errors"], []string{"fields[1].anchor", "fields[1].documentId", "fields[1].x"}[place], "%s", refused.raw)
+	}
+	require.Empty(t, list(added(at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).want(201)))
+	require.Len(t, c.get(path).want(200).body["fields"], 4, "nothing is half added")
 	c.post(path+"/fields", at(object{"text": "Nowhere", "ifMissing": "skip"}, nil)).refused(400, "validation_error")
 	c.post(path+"/fields", at(object{"text": "Nowhere"}, nil)).refused(400, "validation_error")
 	c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": newID().String()})).refused(400, "validation_error")
