@@ -147,12 +147,12 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 		}
 		from += next
 		at := tagStart.FindStringIndex(q.Text[from:min(len(q.Text), from+maxTagStart)])
-		if at == nil || at[0] > 0 {
+		if (at == nil || at[0] > 0) && !bracesAt(q, from, '{') {
 			from++
 			continue
 		}
 		start := from
-		end, ok := tagEnd(q.Text, start)
+		end, ok := tagEnd(q, start)
 		if !ok {
 			if q.Text[start] == '[' { // text in brackets, perhaps
 				from, sure = start+1, false
@@ -169,17 +169,31 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 	}
 }
 
+// bracesAt tells that two braces stand at a place, also where a line ends between them.
+func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
+	text := q.Text[at:]
+	switch {
+	case len(text) < 2 || text[0] != brace:
+		return false
+	case text[1] == brace:
+		return true
+	}
+	return len(text) > 2 && text[2] == brace && q.LineBreak(at+1)
+}
+
 // tagEnd returns where the tag ends that begins at start.
-func tagEnd(text string, start int) (int, bool) {
-	closing := "}}"
-	if text[start] == '[' {
-		closing = "]"
+func tagEnd(q *pagetext.Passage, start int) (int, bool) {
+	last := min(len(q.Text), start+4*maxTag)
+	if q.Text[start] == '[' {
+		i := strings.IndexByte(q.Text[start:last], ']')
+		return start + i + 1, i >= 0
 	}
-	i := strings.Index(text[start:min(len(text), start+4*maxTag)], closing)
-	if i < 0 {
-		return 0, false
+	for i := start; i < last; i++ {
+		if bracesAt(q, i, '}') {
+			return i + 1 + strings.IndexByte(q.Text[i+1:], '}') + 1, true
+		}
 	}
-	return start + i + len(closing), true
+	return 0, false
 }
 
 func excerpt(text string) string {

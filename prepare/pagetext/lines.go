@@ -2,6 +2,7 @@ package pagetext
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -96,8 +97,38 @@ func (p *Page) split(glyphs []int, row int) {
 		previous, last = g, i
 	}
 	for i := before; i < len(p.lines); i++ {
+		p.closeUp(&p.lines[i])
 		p.logical(p.lines[i].glyphs)
 	}
+}
+
+// closeUp takes out the spaces between the letters of a word that is set with wide, equal gaps.
+func (p *Page) closeUp(l *line) {
+	const fewest, widest, equal = 6, 0.6, 0.08 // letters; gaps and their differences in sizes of the font
+	gap := func(i int) float64 { return p.Glyphs[l.glyphs[i+1]].along - p.Glyphs[l.glyphs[i-1]].end }
+	out := l.glyphs[:0:0]
+	for i := 0; i < len(l.glyphs); {
+		// letters at i, i+2, … with a space that no glyph draws between each two
+		last := i
+		narrow := math.Inf(1)
+		for last+2 < len(l.glyphs) && l.glyphs[last] >= 0 && l.glyphs[last+1] < 0 {
+			narrow = min(narrow, gap(last+1))
+			last += 2
+		}
+		if last == i {
+			out = append(out, l.glyphs[i])
+			i++
+			continue
+		}
+		spaced := (last-i)/2+1 >= fewest && narrow <= widest*l.size
+		for k := i; k < last; k++ {
+			if l.glyphs[k] >= 0 || !spaced || gap(k) > narrow+equal*l.size {
+				out = append(out, l.glyphs[k])
+			}
+		}
+		i = last
+	}
+	l.glyphs = out
 }
 
 // attach takes note that a glyph shows nothing that another one does not say.
@@ -157,6 +188,16 @@ func (p *Page) class(i int) int {
 	return neutral
 }
 
+// braces tells whether there are braces on a line, and whether the first one from the left opens.
+func (p *Page) braces(glyphs []int) (opens, braces bool) {
+	for _, g := range glyphs {
+		if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
+			return p.Glyphs[g].Text == "{", true
+		}
+	}
+	return false, false
+}
+
 // logical turns the order in which glyphs stand into that in which they are
 // read: the reverse for Hebrew and Arabic, but not for the numbers in them.
 func (p *Page) logical(glyphs []int) {
@@ -173,6 +214,18 @@ func (p *Page) logical(glyphs []int) {
 	}
 	if rights == 0 {
 		return
+	}
+	// A file says of a brace what it means or what it looks like, which is the other one where text is written from
+	// right to left.
+	switch opens, braces := p.braces(glyphs); {
+	case braces && opens: // as on a line from left to right: braces go with the letters between them
+		for i, g := range glyphs {
+			if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
+				classes[i] = left
+			}
+		}
+	case braces:
+		lefts = 0 // the line is written from right to left
 	}
 	turn := func(from, to int) {
 		slices.Reverse(glyphs[from:to])
