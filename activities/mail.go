@@ -111,7 +111,7 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 // completedMail is the mail with the sealed files, attached or as links.
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
-		Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
 	}
 	var files []notify.Attachment
 	for _, d := range e.Sealed() {
@@ -137,7 +137,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if err != nil {
 		return err
 	}
-	msg := templates.Closed{SenderName: v.sender, Subject: e.Title(), At: a.Now()}
+	msg := templates.Closed{Look: v.look, SenderName: v.sender, Subject: e.Title(), At: a.Now()}
 	var decliner *models.Signer
 	switch e.Status { //nolint:exhaustive // only these close without completion
 	case models.StatusDeclined:
@@ -260,6 +260,8 @@ type mailSettings struct {
 	language string
 	replyTo  string // "": the service's own address
 	notify   string // who is notified of failures; "": no one
+	look     templates.Look
+	logo     []byte // PNG; nil: none
 }
 
 // loadEnvelope returns an envelope and how mails speak for its tenant.
@@ -288,7 +290,13 @@ func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant s
 	if settings.NotifyEmail != nil {
 		v.notify = *settings.NotifyEmail
 	}
-	return v, nil
+	if settings.LogoSHA256 != nil {
+		if v.logo, err = a.Store.Logo(ctx, id, tenant); err != nil {
+			return mailSettings{}, err
+		}
+	}
+	v.look, err = templates.LookOf(settings.PrimaryColor, settings.Footer, settings.SupportURL, v.logo)
+	return v, err
 }
 
 func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSettings) (templates.Invitation, error) {
@@ -297,7 +305,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 		return templates.Invitation{}, err
 	}
 	msg := templates.Invitation{
-		Language: v.languageOf(s), RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
+		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
 	}
 	if e.Subject != nil {
@@ -315,6 +323,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 func newMail(kind models.MailKind, to notify.Address, v mailSettings, id string, c templates.Content) notify.Mail {
 	return notify.Mail{
 		Kind: string(kind), To: to, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
+		Inline: notify.Logo(templates.LogoCID, v.logo),
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return err
 	}
 	content, err := templates.DeletionReminder{
-		Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
+		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), DownloadURL: a.BaseURL + "/download/" + tok, PurgeOn: until, DaysLeft: days,
 	}.Render()
 	if err != nil {
 		return fmt.Errorf("write deletion reminder: %w", err)

@@ -62,6 +62,14 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		return nil, err
 	}
 	job.Language, job.Envelope.Sender = settings.LanguageOrDefault(), settings.SenderOrDefault(app.Name)
+	if settings.PrimaryColor != nil {
+		job.Color = *settings.PrimaryColor
+	}
+	if settings.LogoSHA256 != nil {
+		if job.Logo, err = a.Store.Logo(ctx, e.AppID, e.TenantID); err != nil {
+			return nil, err
+		}
+	}
 	failpoint.Inject("seal.loaded")
 	var files []models.SealedFile
 	for _, d := range e.Originals() {

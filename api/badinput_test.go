@@ -165,8 +165,11 @@ func operations() map[string]operation {
 			c, path, body := envelope("/void", object{"reason": "typo"})(t, s)
 			return c, strings.Replace(path, "/v1/", "/v1/console/", 1), body
 		},
-		"POST /v1/console/contacts":             fixed("/v1/console/contacts", object{"name": "B", "email": "b@example.com", "phone": "+442079460958"}),
-		"PUT /v1/console/settings":              fixed("/v1/console/settings?tenantId=bad", object{"defaultExpiryDays": 1, "reminderIntervalHours": 1, "retentionDays": 1, "fieldOrigin": "top-left", "senderName": "S"}),
+		"POST /v1/console/contacts": fixed("/v1/console/contacts", object{"name": "B", "email": "b@example.com", "phone": "+442079460958"}),
+		"PUT /v1/console/settings":  fixed("/v1/console/settings?tenantId=bad", object{"defaultExpiryDays": 1, "reminderIntervalHours": 1, "retentionDays": 1, "fieldOrigin": "top-left", "senderName": "S"}),
+		"PUT /v1/tenants/{tenantId}/branding": fixed("/v1/tenants/bad/branding", object{
+			"logo": testLogo, "primaryColor": "#0f5570", "senderName": "S", "replyTo": "a@example.com", "footer": "Acme Ltd", "supportUrl": "https://example.com/help",
+		}),
 		"POST /v1/console/webhooks/{id}/secret": hook("/secret", object{"secret": "long enough", "overlapHours": 1}),
 		"POST /v1/console/webhooks/{id}/resend": hook("/resend", object{"since": "2026-11-21T07:00:00Z"}),
 		"POST /v1/embedded/signing-sessions": func(t *testing.T, s *service) (*client, string, object) {

@@ -44,7 +44,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 		"/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
-		"/sessions/{token}", "/sessions/"+session.str("sessionToken"),
+		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
 	)
 }
 

@@ -25,6 +25,7 @@ type outcomeView struct {
 	Awaiting        int               `json:"awaiting"`
 	AwaitingNames   []string          `json:"awaitingNames"`
 	ReceiptToken    *string           `json:"receiptToken"`
+	Branding        *contextBranding  `json:"branding,omitempty"`
 }
 
 type outcomeDocument struct {
@@ -56,7 +57,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	v := outcomeView{
 		Outcome: end.Outcome, At: utcPtr(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
 		Subject: e.Subject, SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
-		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{},
+		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{}, Branding: signingBranding(chosen),
 	}
 	for _, d := range e.Originals() {
 		v.Documents = append(v.Documents, outcomeDocument{e.DocumentName(d), d.PageCount})

@@ -97,6 +97,9 @@ func (s *Server) routes() []route {
 	both := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/envelopes" + path, access: console, role: role, app: h}
 	}
+	tenant := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/tenants/:tenantId" + path, access: console, role: role, app: h}
+	}
 	const viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
@@ -174,6 +177,9 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/usage", s.usage),
 		con(viewer, get, "/settings", s.getSettings),
 		con(admin, put, "/settings", s.putSettings),
+		tenant(viewer, get, "/branding", s.getBranding),
+		tenant(admin, put, "/branding", s.putBranding),
+		tenant(admin, del, "/branding", s.deleteBranding),
 		con(viewer, get, "/app", s.getApp),
 		con(admin, patch, "/app", s.updateApp),
 		con(admin, get, "/client-secrets", s.listClientSecrets),
@@ -217,6 +223,7 @@ func (s *Server) routes() []route {
 		sig(del, "/attachments/:aid", s.detach),
 		sig(get, "/pictures/:sha256", s.signingPicture),
 		ended(sig(get, "/outcome", s.outcome)),
+		ended(sig(get, "/logo", s.signingLogo)),
 
 		pub(get, "/v1/receipts/:token", s.receipt),
 
@@ -230,6 +237,9 @@ func (s *Server) routes() []route {
 // again to change it costs less than a body that was read in vain.
 func (s *Server) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
+		if p.Key == "tenantId" { // the app's own name for it
+			continue
+		}
 		if _, err := pathID(c, p.Key); err != nil {
 			return err
 		}

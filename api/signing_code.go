@@ -59,8 +59,18 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 	if err != nil {
 		return err
 	}
+	var logo []byte
+	if chosen.LogoSHA256 != nil && signer.AuthMethod != models.AuthSMSOTP {
+		if logo, err = s.Store.Logo(ctx, e.AppID, e.TenantID); err != nil {
+			return err
+		}
+	}
+	look, err := templates.LookOf(chosen.PrimaryColor, chosen.Footer, chosen.SupportURL, logo)
+	if err != nil {
+		return err
+	}
 	msg := templates.Code{
-		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		if s.SMS == nil || signer.Phone == nil {
@@ -74,7 +84,7 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 	}
 	mail := notify.Mail{
 		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
-		MessageID: s.Mail.MessageID("code", s.NewID().String()),
+		MessageID: s.Mail.MessageID("code", s.NewID().String()), Inline: notify.Logo(templates.LogoCID, logo),
 	}
 	if chosen.ReplyTo != nil {
 		mail.ReplyTo = *chosen.ReplyTo

@@ -23,7 +23,12 @@ type Settings struct {
 	Language              *string // of mails and text messages, one of Languages
 	ReplyTo               *string // e-mail address that answers to mails go to
 	NotifyEmail           *string // e-mail address notified of declines, failed invitations and stuck sealing
-	UpdatedAt             time.Time
+	// What mails, pages and certificates look like, see Branding.
+	PrimaryColor *string // #rrggbb
+	Footer       *string
+	SupportURL   *string `gorm:"column:support_url"`
+	LogoSHA256   *string `gorm:"column:logo_sha256"` // of the PNG that is kept
+	UpdatedAt    time.Time
 }
 
 // TableName is the table of settings.
@@ -39,6 +44,10 @@ func (s Settings) WithDefaults(lower Settings) Settings {
 	s.Language = firstNonNil(s.Language, lower.Language)
 	s.ReplyTo = firstNonNil(s.ReplyTo, lower.ReplyTo)
 	s.NotifyEmail = firstNonNil(s.NotifyEmail, lower.NotifyEmail)
+	s.PrimaryColor = firstNonNil(s.PrimaryColor, lower.PrimaryColor)
+	s.Footer = firstNonNil(s.Footer, lower.Footer)
+	s.SupportURL = firstNonNil(s.SupportURL, lower.SupportURL)
+	s.LogoSHA256 = firstNonNil(s.LogoSHA256, lower.LogoSHA256)
 	return s
 }
 
@@ -74,6 +83,7 @@ func (s *Settings) Check(p Problems) {
 	if s.NotifyEmail != nil {
 		CheckEmail(p, "notifyEmail", *s.NotifyEmail)
 	}
+	s.checkBranding(p)
 }
 
 // SupportedLanguages are those of mails, text messages and signing pages.

@@ -133,3 +133,27 @@ func TestDeadServers(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	require.ErrorIs(t, sender(t, &mailServer{addr: silent}, "?tls=none").Send(ctx, hello()), context.Canceled)
 }
+
+// TestInlinePicture: the picture stands beside the HTML that shows it, and the file of the
+// mail apart from both.
+func TestInlinePicture(t *testing.T) {
+	t.Parallel()
+	server := serve(t, serverKind{})
+	m := hello()
+	m.HTML = `<img src="cid:logo">`
+	m.Inline = notify.Logo("logo", []byte("a picture"))
+	m.Attachments = []notify.Attachment{bytesFile("a.pdf", []byte("%PDF"))}
+	require.NoError(t, sender(t, server, "?tls=none").Send(t.Context(), m))
+	sent := server.messages()
+	require.Len(t, sent, 1)
+	text := strings.ReplaceAll(string(sent[0].raw), "\r\n", "\n")
+	mixed, related := strings.Index(text, "multipart/mixed"), strings.Index(text, "multipart/related")
+	require.Positive(t, mixed)
+	require.Greater(t, related, mixed)
+	picture := text[strings.Index(text, "Content-Id: <logo>")-200:]
+	assert.Contains(t, picture, "Content-Type: image/png")
+	assert.Contains(t, picture, "Content-Disposition: inline; filename=logo.png")
+	assert.Contains(t, picture, "YSBwaWN0dXJl")
+	assert.Less(t, strings.Index(text, "YSBwaWN0dXJl"), strings.Index(text, "a.pdf"))
+	require.Nil(t, notify.Logo("logo", nil))
+}

@@ -21,6 +21,22 @@ type Attachment struct {
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
+// Inline is a picture of a mail's HTML: <img src="cid:ID">.
+type Inline struct {
+	ID          string
+	Name        string
+	ContentType string
+	Content     []byte
+}
+
+// Logo is a PNG as the one picture of a mail; none where png is nil.
+func Logo(id string, png []byte) []Inline {
+	if png == nil {
+		return nil
+	}
+	return []Inline{{ID: id, Name: "logo.png", ContentType: "image/png", Content: png}}
+}
+
 // Mail is one message to one recipient. Control characters in names and the
 // subject become spaces, so that no header can be injected.
 type Mail struct {
@@ -39,6 +55,8 @@ type Mail struct {
 	// that a mail sent again after a crash can be recognised as the same mail.
 	MessageID   string
 	Attachments []Attachment
+	// Inline are pictures that HTML shows, by Content-ID.
+	Inline []Inline
 }
 
 // PermanentError marks a failure that no further attempt can mend: a malformed or

@@ -89,12 +89,33 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	if m.HTML != "" {
 		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	}
+	msg.SetEmbeds(embeds(m.Inline))
 	out := &outgoing{msg: msg, utf8: !ascii(to)}
 	if err := out.attach(ctx, m.Attachments); err != nil {
 		out.close()
 		return nil, err
 	}
 	return out, nil
+}
+
+// embeds are the pictures of the HTML as parts beside it (RFC 2392).
+func embeds(all []Inline) []*gomail.File {
+	files := make([]*gomail.File, 0, len(all))
+	for _, p := range all {
+		files = append(files, &gomail.File{
+			Name: p.Name,
+			Header: textproto.MIMEHeader{
+				"Content-Type":        {p.ContentType},
+				"Content-Disposition": {mime.FormatMediaType("inline", map[string]string{"filename": p.Name})},
+				"Content-Id":          {"<" + p.ID + ">"},
+			},
+			Writer: func(w io.Writer) (int64, error) {
+				n, err := w.Write(p.Content)
+				return int64(n), err
+			},
+		})
+	}
+	return files
 }
 
 // setSubject writes the subject so that its first word stands on the header's

@@ -25,7 +25,6 @@ const (
 var (
 	faceTitle   = face{text.Bold, 21, ink}
 	faceSubject = face{text.Sans, 11.5, grey}
-	faceSection = face{text.Bold, 11, accent}
 	faceName    = face{text.Bold, 10.5, ink}
 	faceBody    = face{text.Sans, 8.5, ink}
 	faceLabel   = face{text.Sans, 8.5, grey}
@@ -33,7 +32,6 @@ var (
 	faceSmall   = face{text.Sans, 7.5, ink}
 	faceHead    = face{text.Bold, 7, grey}
 	faceFine    = face{text.Sans, 6.8, grey}
-	faceBrand   = face{text.Bold, 9, accent}
 )
 
 // certificate lays out the audit certificate, page by page.
@@ -51,6 +49,8 @@ type certificate struct {
 	sigBox  [4]float64 // x, y, w, h of the visible seal on the first page
 	linkBox [4]float64 // of the address of the verification page
 
+	accent colour
+
 	embedded bool // the original is an attachment and was not drawn on
 }
 
@@ -61,7 +61,7 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 	}
 	c := &certificate{
 		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: w, h: h,
-		names: map[string]string{"system": service}, signed: map[string][]byte{},
+		names: map[string]string{"system": service}, signed: map[string][]byte{}, accent: accentOf(job.Color),
 	}
 	for _, s := range job.Signers {
 		c.names["signer:"+s.ID] = s.Name
@@ -105,8 +105,8 @@ func (c *certificate) newPage() {
 	p := c.t.canvas(c.w, c.h)
 	p.mirror = c.say.RightToLeft
 	c.pages = append(c.pages, p)
-	p.rect(0, 0, c.w, 5, accent)
-	p.line(faceBrand, certMargin, 34, c.service)
+	p.rect(0, 0, c.w, 5, c.accent)
+	p.line(c.bold(9), certMargin, 34, c.service)
 	p.lineRight(faceFine, c.right(), 34, fmt.Sprintf(c.say.PageHead, c.job.Envelope.ID))
 	p.rule(certMargin, 42, c.right(), 42, 0.5, pale)
 	c.y = 66
@@ -124,6 +124,9 @@ func (c *certificate) room(h float64) bool {
 func (c *certificate) drawHead() {
 	p := c.page()
 	c.y = 78
+	if c.job.Logo != nil {
+		c.drawLogo()
+	}
 	p.line(faceTitle, certMargin, c.y, c.say.Title)
 	c.y += 19
 	subject := c.job.Envelope.Subject
@@ -181,7 +184,7 @@ func (c *certificate) drawSummary() {
 	}
 	height = max(height, qr+2*pad+22) - 4
 	p.rect(certMargin, c.y, c.inner(), height, tint)
-	p.rect(certMargin, c.y, 2.5, height, accent)
+	p.rect(certMargin, c.y, 2.5, height, c.accent)
 	y := c.y + pad + 8
 	for _, s := range sets {
 		p.line(faceLabel, certMargin+pad, y, s.label)
@@ -195,7 +198,7 @@ func (c *certificate) drawSummary() {
 	if c.job.VerifyURL != "" {
 		p.qr(x, c.y+pad, qr)
 		s := c.say.VerifyThis
-		p.line(face{text.Bold, 7.5, accent}, x+(qr-p.width(face{text.Bold, 7.5, accent}, s))/2, c.y+pad+qr+12, s)
+		p.line(c.bold(7.5), x+(qr-p.width(c.bold(7.5), s))/2, c.y+pad+qr+12, s)
 		c.linkBox = [4]float64{x, c.y + pad, qr, qr + 16}
 	}
 	c.y += height + 16
@@ -207,9 +210,9 @@ func (c *certificate) drawSummary() {
 func (c *certificate) section(title string, need float64) {
 	c.room(need + 24)
 	p := c.page()
-	p.line(faceSection, certMargin, c.y, title)
+	p.line(c.bold(11), certMargin, c.y, title)
 	c.y += 7
-	p.rule(certMargin, c.y, c.right(), c.y, 0.8, accent)
+	p.rule(certMargin, c.y, c.right(), c.y, 0.8, c.accent)
 	c.y += 5
 }
 
@@ -326,11 +329,11 @@ func (c *certificate) drawFoot(p *canvas, i int) {
 func (c *certificate) appearance(signer string) *canvas {
 	p := c.t.canvas(c.sigBox[2], c.sigBox[3])
 	p.mirror = c.say.RightToLeft
-	p.stroke(accent)
+	p.stroke(c.accent)
 	p.op("w", 0.8)
 	p.op("re", 0.4, 0.4, p.w-0.8, p.h-0.8)
 	p.op("S")
-	p.stroke(accent)
+	p.stroke(c.accent)
 	p.op("w", 1.6)
 	p.op("J", 1)
 	p.op("j", 1)
@@ -339,7 +342,7 @@ func (c *certificate) appearance(signer string) *canvas {
 	p.op("l", tick+4.5, p.h/2-5)
 	p.op("l", tick+13, p.h/2+6)
 	p.op("S")
-	p.line(face{text.Bold, 9, accent}, 38, 14.5, fmt.Sprintf(c.say.SealedBy, signer))
+	p.line(c.bold(9), 38, 14.5, fmt.Sprintf(c.say.SealedBy, signer))
 	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.say.SealedOn, utc(c.job.SealedAt)))
 	return p
 }

@@ -142,6 +142,7 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 		"grounds":     groundsJob(t),
 		"texts":       textsJob(t),
 		"pictures":    picturesJob(t),
+		"branded":     brandedJob(t, "en"),
 		"previous":    withPrevious(t, job(t, simplePDF(1)), 0, "on leave", "Grace Hopper", "Edith Clarke"),
 	}
 }

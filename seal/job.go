@@ -51,6 +51,9 @@ type Job struct {
 	VerifyURL string // page on which anyone may verify the document
 	Language  string // of the certificate, any tag of BCP 47; English where it is empty or unknown
 	SealedAt  time.Time
+	// Logo and Color are the sender's, for the certificate.
+	Logo  []byte // PNG, as Logo makes it; nil: none
+	Color string // #rrggbb that can be read on white; "": the service's
 }
 
 // Prepared says that something was taken out of the uploaded PDF before people read

@@ -36,22 +36,26 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 
 // SaveSettings replaces a tenant's choices.
 func (s *Store) SaveSettings(ctx context.Context, v models.Settings) error {
-	return s.saveSettings(ctx, v, clause.OnConflict{UpdateAll: true})
+	return s.saveSettings(s.db.WithContext(ctx), v, clause.OnConflict{UpdateAll: true})
 }
 
 // ChangeSettings changes those of a tenant's choices that are named, as in JSON,
 // and leaves the others.
 func (s *Store) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
+	return s.changeSettings(s.db.WithContext(ctx), v, names)
+}
+
+func (s *Store) changeSettings(db *gorm.DB, v models.Settings, names []string) error {
 	columns := []string{"updated_at"}
 	for _, name := range names {
 		columns = append(columns, s.db.NamingStrategy.ColumnName("", name))
 	}
-	return s.saveSettings(ctx, v, clause.OnConflict{
+	return s.saveSettings(db, v, clause.OnConflict{
 		Columns: []clause.Column{{Name: "app_id"}, {Name: "tenant_id"}}, DoUpdates: clause.AssignmentColumns(columns),
 	})
 }
 
-func (s *Store) saveSettings(ctx context.Context, v models.Settings, where clause.OnConflict) error {
+func (s *Store) saveSettings(db *gorm.DB, v models.Settings, where clause.OnConflict) error {
 	p := models.Problems{}
 	if v.TenantID != "" {
 		models.CheckText(p, "tenantId", v.TenantID, 1, 255)
@@ -61,7 +65,7 @@ func (s *Store) saveSettings(ctx context.Context, v models.Settings, where claus
 		return err
 	}
 	v.UpdatedAt = s.now()
-	if err := s.db.WithContext(ctx).Clauses(where).Create(encrypt(s, &v)).Error; err != nil {
+	if err := db.Clauses(where).Create(encrypt(s, &v)).Error; err != nil {
 		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil

@@ -17,6 +17,7 @@ var files embed.FS
 // same because both are set from this.
 type letter struct {
 	words     *phrases
+	Look      Look
 	Brand     string // the name above it
 	Subject   string
 	Preheader string // what a mail program shows beside the subject
@@ -62,6 +63,9 @@ func (l letter) OpenLink() string { return l.words.OpenLink }
 // Download names a link to a file.
 func (l letter) Download() string { return l.words.Download }
 
+// Support names the link to the sender's help.
+func (l letter) Support() string { return l.words.Support }
+
 // Attached says where a file is.
 func (l letter) Attached() string { return l.words.Attached }
 
@@ -82,6 +86,15 @@ type (
 	fact   struct{ Label, Value string }
 	button struct{ Label, URL, Short string }
 )
+
+// set is text with the colour of its links.
+type set struct {
+	Spans  []span
+	Accent string
+}
+
+// Set is for the template of HTML.
+func (l letter) Set(spans []span) set { return set{spans, l.Look.Accent()} }
 
 func plain(s string) span           { return span{Text: s} }
 func strong(s string) span          { return span{Text: s, Strong: true} }

@@ -8,7 +8,7 @@ func (d Completed) Render() (Content, error) {
 	what := subjectOr(d.Subject, p.YourDocument)
 	text := fill(p.CompletedText, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
 	l := letter{
-		words: p, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: p.CompletedHeading, Preheader: d.where(p),
+		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: p.CompletedHeading, Preheader: d.where(p),
 		Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Blocks: []block{paragraph(append(text, plain(p.And+d.where(p)))...)},
 	}
@@ -59,7 +59,7 @@ func (d Completed) documents() []document {
 func (d Closed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, by := subjectOr(d.Subject, p.YourDocument), line(d.ByName, maxName)
-	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName), Preheader: p.NothingToSign}
+	l := letter{words: p, Look: d.Look, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName), Preheader: p.NothingToSign}
 	var subject, someone, nobody string
 	switch d.Kind {
 	case Declined:
@@ -89,7 +89,7 @@ func (d DeletionReminder) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what, date := subjectOr(d.Subject, p.YourDocument), p.day(d.PurgeOn)
 	l := letter{
-		words: p, Brand: brand(d.SenderName), Subject: p.about(p.DeletionToday, what), Heading: p.DeletionHeading,
+		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.DeletionToday, what), Heading: p.DeletionHeading,
 		Preheader: p.fill(p.DeletionPreheader, as("date", date)), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Blocks: []block{
 			paragraph(fill(p.DeletionText, asStrong("document", what), asStrong("date", date))...),

@@ -20,6 +20,7 @@ type phrases struct {
 
 	Hello, HelloNobody          string
 	SentBy, SentByService       string
+	Support                     string
 	OpenLink, Download          string
 	Attached, Reason            string
 	MessageFrom, Message        string

@@ -1,8 +1,6 @@
 package templates
 
 import (
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/contrast"
 	"countersign/models"
 )
 
@@ -67,9 +66,9 @@ func TestPluralsByLanguage(t *testing.T) {
 // TestContrast: what is written can be read, in light and in dark (WCAG 2, 1.4.3).
 func TestContrast(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("letter.html")
+	mail, err := Invitation{SenderName: "Acme", Subject: "Lease", Message: "Please.", SigningURL: "https://sign.example.com/x", DocumentNames: []string{"a.pdf"}}.Render()
 	require.NoError(t, err)
-	html := string(b)
+	html := mail.HTML
 	for _, of := range [][3]string{
 		{"ground", "#f3f5f6", "#16222b #55646f"},
 		{"card", "#ffffff", "#16222b #33424d #55646f #0f5570"},
@@ -83,7 +82,7 @@ func TestContrast(t *testing.T) {
 		require.Contains(t, html, of[1], of[0])
 		for _, ink := range strings.Fields(of[2]) {
 			require.Contains(t, html, ink, of[0])
-			assert.GreaterOrEqual(t, contrast(t, ink, of[1]), 4.5, "%s on %s", ink, of[0])
+			assert.GreaterOrEqual(t, contrastOf(t, ink, of[1]), 4.5, "%s on %s", ink, of[0])
 		}
 	}
 	for _, colour := range regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(html, -1) {
@@ -91,26 +90,13 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-func contrast(t *testing.T, a, b string) float64 {
+func contrastOf(t *testing.T, a, b string) float64 {
 	t.Helper()
-	light := func(colour string) float64 {
-		var c [3]int
-		_, err := fmt.Sscanf(colour, "#%02x%02x%02x", &c[0], &c[1], &c[2])
-		require.NoError(t, err)
-		sum := 0.0
-		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-			v := float64(c[i]) / 255
-			if v <= 0.04045 {
-				v /= 12.92
-			} else {
-				v = math.Pow((v+0.055)/1.055, 2.4)
-			}
-			sum += weight * v
-		}
-		return sum
-	}
-	x, y := light(a), light(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+	x, err := contrast.Parse(a)
+	require.NoError(t, err)
+	y, err := contrast.Parse(b)
+	require.NoError(t, err)
+	return contrast.Ratio(x, y)
 }
 
 // TestEveryMailInEveryLanguage writes all of them: nothing is left to fill in,

@@ -68,7 +68,7 @@ func (d Invitation) what(p *phrases) string {
 }
 
 func (d Invitation) letter(p *phrases) letter {
-	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName)}
+	l := letter{words: p, Look: d.Look, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName)}
 	l.Blocks = append(l.Blocks, paragraph(d.asks(p)...))
 	if words := lines(d.Message); len(words) > 0 {
 		from := p.Message
@@ -111,7 +111,7 @@ func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
 	l := letter{
-		words: p, Brand: brand(d.SenderName), Subject: p.CodeHeading, Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
+		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.CodeHeading, Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Preheader: p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid)),
 	}
 	intro := fill(p.CodeIntro)

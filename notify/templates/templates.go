@@ -14,6 +14,7 @@ type Content struct{ Subject, Text, HTML string }
 // Invitation asks a signer to sign.
 type Invitation struct {
 	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
 	RecipientName string
 	SenderName    string // who asks: the tenant's mail sender name; may be empty
 	Subject       string // the envelope's subject; may be empty
@@ -30,6 +31,7 @@ type Reminder Invitation
 // Code carries a one-time code.
 type Code struct {
 	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -49,6 +51,7 @@ type CompletedDocument struct {
 // Completed hands over the sealed documents.
 type Completed struct {
 	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -70,6 +73,7 @@ const (
 // Closed says that nothing more needs to be signed.
 type Closed struct {
 	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string
@@ -82,6 +86,7 @@ type Closed struct {
 // DeletionReminder warns before the sealed files are purged.
 type DeletionReminder struct {
 	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string

@@ -5,6 +5,7 @@ import { EndPage, type EndState } from "../sign/EndPage";
 import type { Context } from "../sign/model";
 import { request, ApiError } from "../ui/http";
 import { Loading } from "../ui/parts";
+import { paint } from "../ui/theme";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
 
 interface Session {
@@ -44,7 +45,7 @@ function Embedded(spoken: LocalizedProps) {
         setEnd("embedInvalid");
         return;
       }
-      paint(s.theme);
+      paintTheme(s.theme);
       setSession(s);
     } catch (e) {
       setEnd(!(e instanceof ApiError) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
@@ -78,6 +79,7 @@ function Embedded(spoken: LocalizedProps) {
     emit: (event: HostEvent, _context: Context | null, more) => { if (session) post(session, event, more); },
     returnUrl: session?.returnUrl ?? undefined,
     framed: true,
+    themed: Boolean(session?.theme?.primaryColor),
   }), [session]);
   if (end) return <main class="narrow"><EndPage end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
   if (!session) return <Loading text={spoken.speech.t("loading")} />;
@@ -85,30 +87,10 @@ function Embedded(spoken: LocalizedProps) {
 }
 
 /** Gives the page the colour and the corners of the application, if the text stays readable on them. */
-function paint(theme: Session["theme"]): void {
-  const root = document.documentElement.style;
-  const colour = /^#([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(theme?.primaryColor ?? "")?.[1];
-  if (colour) {
-    const full = colour.length === 3 ? [...colour].map((c) => c + c).join("") : colour;
-    const light = luminance(full);
-    root.setProperty("--accent-fill", `#${full}`);
-    root.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
-    // As the colour of text it must stand off the paper: it is mixed until it does.
-    root.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.17 ? 100 : 45}%, black)`);
-    root.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.25 ? 100 : 45}%, white)`);
-    document.documentElement.classList.add("themed");
-  }
+function paintTheme(theme: Session["theme"]): void {
+  paint(theme?.primaryColor);
   const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");
-  if (radius) root.setProperty("--radius", `${radius[1]}${radius[2] ?? "px"}`);
-}
-
-/** Relative luminance (WCAG 2.2) of a colour of six hexadecimal digits. */
-function luminance(hex: string): number {
-  const [r, g, b] = [0, 2, 4].map((i) => {
-    const c = parseInt(hex.slice(i, i + 2), 16) / 255;
-    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  if (radius) document.documentElement.style.setProperty("--radius", `${radius[1]}${radius[2] ?? "px"}`);
 }
 
 void start(Embedded);

@@ -1,8 +1,8 @@
-import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
 import { ApiError } from "../ui/http";
 import { LanguageChoice, Loading } from "../ui/parts";
+import { paint } from "../ui/theme";
 import type { LocalizedProps } from "../ui/start";
 import { Adopt } from "./Adopt";
 import { Client } from "./client";
@@ -11,14 +11,16 @@ import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type AdoptedS
 import type { PageView } from "./pageviews";
 import { EndPage, endStateOf, type EndState } from "./EndPage";
 import { Identify } from "./Identify";
+import { Narrow } from "./Frame";
 import type { FileActions } from "./FileEntry";
 import { fieldsToDo, problemsOf, type Refusals } from "./formats";
+import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
 import { Reader, type ReaderControl } from "./Reader";
 import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
 import { AddedValues, Review } from "./Review";
 import { watchShown } from "./shown";
-import { Consent, Contact, Decline, Invitation, SenderLogo, StepIndicator } from "./Steps";
+import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
 import { loadViewer, Viewer } from "./viewer";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "error";
@@ -30,6 +32,8 @@ export interface Host {
   returnUrl?: string;
   /** In a frame a link that ended is a session that ended. */
   framed?: boolean;
+  /** The application around the frame has chosen the colour. */
+  themed?: boolean;
 }
 
 interface Props extends LocalizedProps {
@@ -56,6 +60,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [confirmAgain, setConfirmAgain] = useState(false);
   const [files, setFiles] = useState<readonly Attached[]>([]);
   const [refused, setRefused] = useState<Refusals>({});
+  const [branding, setBranding] = useState<Branding | null>(null);
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
   const names = useMemo(() => (context ? fieldNames(context, t) : new Map<string, string>()), [context?.fields, context?.documents, t]);
@@ -94,10 +99,17 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const draftNow = useRef(draft);
   draftNow.current = draft;
 
+  const look = (b: Branding | undefined) => {
+    setBranding(b ?? null);
+    if (!host.themed) paint(b?.primaryColor);
+  };
+  const logo = branding?.logo ? `${client.base}/logo` : null;
+
   const load = useCallback(async () => {
     setEnd(null);
     try {
       const c = await fetchContext();
+      look(c.branding);
       const kept = await loadDraft(c);
       const taken = take(kept ?? emptyDraft(), c.filled);
       setDraft(taken.draft);
@@ -112,6 +124,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const found = endStateOf(e, host.framed) ?? "offline";
       const over = e instanceof ApiError && (e.status === 410 || e.status === 401);
       const outcome = over ? await findOutcome(client) : null;
+      if (outcome) look(outcome.branding);
       const kept = over ? loadReceipt(token) : null;
       const known = outcome ? receiptOf(outcome, kept) : e instanceof ApiError && e.status === 410 ? kept : null;
       if (known) {
@@ -187,9 +200,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   contextNow.current = context;
 
   if (receipt) {
-    return <Narrow speech={speech} choose={choose}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
+    return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
   }
-  if (end) return <Narrow speech={speech} choose={choose}><EndPage end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
+  if (end) return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><EndPage end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
   if (!context) return <Loading text={t("loading")} />;
 
   const finishWith = (r: Receipt) => {
@@ -225,10 +238,10 @@ export function Sign({ token, session, host, speech, choose }: Props) {
 
   if (!reading) {
     return (
-      <Narrow speech={speech} choose={choose} onDecline={() => setDeclining(true)}>
+      <Narrow speech={speech} choose={choose} branding={branding} onDecline={() => setDeclining(true)}>
         {banner}
         <StepIndicator context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
-        <Invitation context={context} speech={speech} />
+        <Invitation context={context} logo={logo} speech={speech} />
         {!identified
           ? !declining && identify(confirmAgain ? t("confirmAgain") : undefined)
           : <Consent context={context} speech={speech} agree={() => guarded(async () => {
@@ -331,7 +344,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   return (
     <div class="reading">
       <header class="top noprint">
-        <SenderLogo name={context.senderName} />
+        <SenderLogo name={context.senderName} logo={logo} />
         <div class="what">
           <span class="quiet small">{t("asksYou", { sender: context.senderName })}</span>
           <h1><bdi>{context.subject ?? context.documents[0]?.name}</bdi></h1>
@@ -347,7 +360,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}
         onRead={(key) => setDraft((d) => (d.read.includes(key) ? d : { ...d, read: [...d.read, key] }))}
         onValue={setValue} onPicture={onPicture} onChange={setAdopting} onReview={() => setReviewing(true)}>
-        <div class="below">{contact}</div>
+        <div class="below">{contact}<SenderFoot branding={branding} t={t} /></div>
       </Reader>
       {adopting && (
         <Adopt kind={adopting.type as "signature" | "initial" | "stamp"} signerName={context.signerName} saved={saved} t={t}
@@ -377,16 +390,4 @@ function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string,
   const named = e.details.fields;
   if (Array.isArray(named)) for (const f of named as { fieldId: string; message: string }[]) put(f.fieldId, f.message);
   return out;
-}
-
-function Narrow({ speech, choose, onDecline, children }: LocalizedProps & { onDecline?: () => void; children: ComponentChildren }) {
-  return (
-    <main class="narrow">
-      {children}
-      <div class="pagefoot noprint">
-        {onDecline ? <button type="button" class="bare small" onClick={onDecline}>{speech.t("decline")}</button> : <span />}
-        <LanguageChoice speech={speech} onChoose={choose} />
-      </div>
-    </main>
-  );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { ApiError, NetworkError } from "../ui/http";
 import { formatMoment, type Localization, type Translate } from "../ui/i18n";
 import { Dialog, Icon, Title } from "../ui/parts";
+import { SenderLogo } from "./Look";
 import type { Context } from "./model";
 
 /** What went wrong, in words for the signer. */
@@ -20,11 +21,11 @@ export function errorText(e: unknown, t: Translate, sender: string): string {
 }
 
 /** Who asks for what. */
-export function Invitation({ context, speech }: { context: Context; speech: Localization }) {
+export function Invitation({ context, logo, speech }: { context: Context; logo: string | null; speech: Localization }) {
   const { t, locale } = speech;
   return (
     <header class="lead">
-      <p class="sender"><SenderLogo name={context.senderName} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
+      <p class="sender"><SenderLogo name={context.senderName} logo={logo} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
       {context.message && <blockquote><p dir="auto">{context.message}</p></blockquote>}
       <ul class="doclist">
@@ -33,11 +34,6 @@ export function Invitation({ context, speech }: { context: Context; speech: Loca
       {context.expiresAt && <p class="quiet small">{t("until", { date: formatMoment(context.expiresAt, locale) })}</p>}
     </header>
   );
-}
-
-/** The place of the sender's logo: its first letter, as long as there is none. */
-export function SenderLogo({ name }: { name: string }) {
-  return <span class="sendermark" aria-hidden="true">{[...name.trim()][0]?.toLocaleUpperCase() ?? ""}</span>;
 }
 
 /** Whom to ask. */

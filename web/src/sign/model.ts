@@ -1,6 +1,7 @@
 /** What a signer's page works with: the signing context and what is still to be done. */
 
 import type { Translate } from "../ui/i18n";
+import type { Branding } from "./Look";
 import { visibleFields, type Condition } from "./conditions";
 
 export type FieldType = "signature" | "initial" | "date" | "text" | "checkbox" | "name" | "email" | "company" | "title" | "signed_date" | "number"
@@ -111,6 +112,8 @@ export interface Context {
   readBeforeCode: boolean;
   /** Values of earlier signers by name, as far as conditions ask for them. */
   conditionValues: Record<string, string>;
+  /** What the sender's pages look like; absent: as everybody's. */
+  branding?: Branding;
   /** Files that wait to be signed with. */
   attachments: Attached[];
 }

@@ -1,5 +1,6 @@
 import { request, ApiError } from "../ui/http";
 import type { Client } from "./client";
+import type { Branding } from "./Look";
 import type { Context } from "./model";
 
 /** What became of a signing, for the signer. */
@@ -36,6 +37,7 @@ export interface Outcome {
   awaitingNames: string[];
   declinedByOther: boolean;
   receiptToken: string | null;
+  branding?: Branding;
 }
 
 /** Null if the service does not know, or does not say. */

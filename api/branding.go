@@ -1,0 +1,171 @@
+package api
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/seal"
+)
+
+// brandingView is a tenant's branding for its sender.
+type brandingView struct {
+	TenantID     string  `json:"tenantId"`
+	Logo         *string `json:"logo"`
+	PrimaryColor *string `json:"primaryColor"`
+	SenderName   *string `json:"senderName"`
+	ReplyTo      *string `json:"replyTo"`
+	Footer       *string `json:"footer"`
+	SupportURL   *string `json:"supportUrl"`
+}
+
+// contextBranding is the branding of the signing page.
+type contextBranding struct {
+	PrimaryColor *string `json:"primaryColor"`
+	Footer       *string `json:"footer"`
+	SupportURL   *string `json:"supportUrl"`
+	Logo         *string `json:"logo"` // SHA-256 of the picture; GET …/logo gives it
+}
+
+// signingBranding is what the page of a signer looks like; nil: as everybody's.
+func signingBranding(chosen models.Settings) *contextBranding {
+	if !chosen.Branded() {
+		return nil
+	}
+	return &contextBranding{chosen.PrimaryColor, chosen.Footer, chosen.SupportURL, chosen.LogoSHA256}
+}
+
+// brandedTenant reads the tenant from the path.
+func brandedTenant(c *gin.Context, app caller) (string, error) {
+	tenant := c.Param("tenantId")
+	p := models.Problems{}
+	models.CheckText(p, "tenantId", tenant, 1, 255)
+	if err := p.Err(); err != nil {
+		return "", err
+	}
+	return tenant, app.CheckTenant(tenant)
+}
+
+func (s *Server) getBranding(c *gin.Context, app caller) error {
+	tenant, err := brandedTenant(c, app)
+	if err != nil {
+		return err
+	}
+	return s.showBranding(c, app, tenant)
+}
+
+func (s *Server) showBranding(c *gin.Context, app caller, tenant string) error {
+	b, err := s.Store.Branding(c.Request.Context(), app.ID, tenant)
+	if err != nil {
+		return err
+	}
+	v := brandingView{
+		TenantID: tenant, PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL,
+	}
+	if b.Logo != nil {
+		text := base64.StdEncoding.EncodeToString(b.Logo)
+		v.Logo = &text
+	}
+	c.JSON(http.StatusOK, v)
+	return nil
+}
+
+// putBranding changes a tenant's branding. What is absent stays as it is; what is null
+// is as it is for everybody.
+func (s *Server) putBranding(c *gin.Context, app caller) error {
+	tenant, err := brandedTenant(c, app)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	b := models.Branding{
+		PrimaryColor: o.optStr("primaryColor"), SenderName: stripInvisible(o.optStr("senderName")), ReplyTo: o.optStr("replyTo"),
+		Footer: o.optStr("footer"), SupportURL: o.optStr("supportUrl"), Logo: logoIn(o),
+	}
+	choices := models.Settings{PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL}
+	choices.Check(o.p)
+	if err := o.err(); err != nil {
+		return err
+	}
+	var given []string
+	for _, name := range []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"} {
+		if o.has(name) {
+			given = append(given, name)
+		}
+	}
+	if err := s.Store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
+		return err
+	}
+	return s.showBranding(c, app, tenant)
+}
+
+// logoIn is the logo of a request, encoded anew; nil if there is none, or it is wrong.
+func logoIn(o *object) []byte {
+	text := o.optStr("logo")
+	if text == nil {
+		return nil
+	}
+	b, err := base64.StdEncoding.DecodeString(*text)
+	switch {
+	case err != nil:
+		o.bad("logo", "must be a PNG or JPEG in base64")
+	case len(b) > models.MaxLogo:
+		o.bad("logo", "must have at most %d bytes", models.MaxLogo)
+	default:
+		png, err := seal.Logo(b)
+		if err == nil {
+			return png
+		}
+		o.bad("logo", "is refused: %s", err)
+	}
+	return nil
+}
+
+func (s *Server) deleteBranding(c *gin.Context, app caller) error {
+	tenant, err := brandedTenant(c, app)
+	if err != nil {
+		return err
+	}
+	if err := s.Store.ClearBranding(c.Request.Context(), app.ID, tenant); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
+func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	if _, err := e.OutcomeOf(l.Link, s.Now()); err != nil {
+		return err
+	}
+	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+	if err != nil {
+		return err
+	}
+	if chosen.LogoSHA256 == nil {
+		return models.ErrNotFound
+	}
+	png, err := s.Store.Logo(c.Request.Context(), l.App, e.TenantID)
+	if err != nil {
+		return err
+	}
+	if png == nil {
+		return models.ErrNotFound
+	}
+	c.Header("ETag", fmt.Sprintf("%q", *chosen.LogoSHA256))
+	c.Header("Content-Type", "image/png")
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(png))
+	return nil
+}

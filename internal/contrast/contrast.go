@@ -1,0 +1,94 @@
+// Package contrast reads colours and tells how well text can be read in them (WCAG 2.2, 1.4.3).
+package contrast
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// Minimum is the contrast that text needs.
+const Minimum = 4.5
+
+// Colour is a colour of sRGB, components from 0 to 1.
+type Colour [3]float64
+
+// Grounds that text stands on: pages and mails, light and dark.
+//
+//nolint:gochecknoglobals // constants
+var (
+	White      = Colour{1, 1, 1}
+	Black      = Colour{0, 0, 0}
+	LightPanel = Colour{0xe6 / 255.0, 0xf0 / 255.0, 0xf4 / 255.0} // the darkest of the light grounds
+	DarkPanel  = Colour{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark ones
+)
+
+var hex = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
+
+// Parse reads a colour such as "#0f5570".
+func Parse(s string) (Colour, error) {
+	if !hex.MatchString(s) {
+		return Colour{}, fmt.Errorf("not a colour of the form #rrggbb")
+	}
+	var c Colour
+	for i := range c {
+		n, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			return Colour{}, err
+		}
+		c[i] = float64(n) / 255
+	}
+	return c, nil
+}
+
+// String writes the colour as "#rrggbb".
+func (c Colour) String() string {
+	out := "#"
+	for _, v := range c {
+		out += fmt.Sprintf("%02x", int(math.Round(255*v)))
+	}
+	return out
+}
+
+// Luminance is the relative luminance, from 0 to 1.
+func (c Colour) Luminance() float64 {
+	var l [3]float64
+	for i, v := range c {
+		if v <= 0.04045 {
+			l[i] = v / 12.92
+		} else {
+			l[i] = math.Pow((v+0.055)/1.055, 2.4)
+		}
+	}
+	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
+}
+
+// Ratio is the contrast of two colours, from 1 to 21.
+func Ratio(a, b Colour) float64 {
+	x, y := a.Luminance(), b.Luminance()
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// On returns the colour, mixed with black or white as far as text in it needs to be read on a ground.
+func (c Colour) On(ground Colour) Colour {
+	with := Black
+	if ground.Luminance() < 0.18 {
+		with = White
+	}
+	mixed := c
+	for part := 0.05; Ratio(mixed.rounded(), ground) < Minimum && part < 1; part += 0.05 {
+		for i := range mixed {
+			mixed[i] = c[i]*(1-part) + with[i]*part
+		}
+	}
+	return mixed.rounded()
+}
+
+// rounded is the colour as it is written.
+func (c Colour) rounded() Colour {
+	for i, v := range c {
+		c[i] = math.Round(255*v) / 255
+	}
+	return c
+}

@@ -1,0 +1,110 @@
+package templates
+
+import (
+	"bytes"
+	"fmt"
+	htmltemplate "html/template"
+	"image/png"
+	"strings"
+
+	"countersign/internal/contrast"
+)
+
+// LogoCID is the Content-ID under which a mail's HTML shows Look.Logo.
+const LogoCID = "logo"
+
+// Look is what a sender's mails look like; the zero value is what everybody's do.
+type Look struct {
+	Color      string // #rrggbb, on which white can be read
+	Footer     string // plain text with line breaks, below the mail
+	SupportURL string
+	// LogoWidth and LogoHeight are those of the picture, in pixels; 0: there is none.
+	LogoWidth, LogoHeight int
+}
+
+// Largest size at which a logo is shown, in points of CSS.
+const (
+	maxLogoWidth  = 240.0
+	maxLogoHeight = 56.0
+)
+
+// Colours of mails that have no look of their own.
+const (
+	defaultFill = "#0f5570"
+	defaultDark = "#7cc4de"
+)
+
+// Fill is the colour of buttons; white is written on it.
+func (l Look) Fill() string {
+	if c, err := contrast.Parse(l.Color); err == nil {
+		return c.String()
+	}
+	return defaultFill
+}
+
+// Accent is the colour of links and marks.
+func (l Look) Accent() string {
+	if c, err := contrast.Parse(l.Color); err == nil {
+		return c.On(contrast.LightPanel).String()
+	}
+	return defaultFill
+}
+
+// Dark is both, where the mail program is dark.
+func (l Look) Dark() string {
+	if c, err := contrast.Parse(l.Color); err == nil {
+		return c.On(contrast.DarkPanel).String()
+	}
+	return defaultDark
+}
+
+// HasLogo reports whether the mail shows a logo.
+func (l Look) HasLogo() bool { return l.LogoWidth > 0 && l.LogoHeight > 0 }
+
+// LogoURL is the address of the logo: a part of the mail itself.
+func (l Look) LogoURL() htmltemplate.URL { return "cid:" + LogoCID }
+
+// ShownWidth is the width at which the logo is shown.
+func (l Look) ShownWidth() int { return max(1, int(float64(l.LogoWidth)*l.logoScale())) }
+
+// ShownHeight is the height at which the logo is shown.
+func (l Look) ShownHeight() int { return max(1, int(float64(l.LogoHeight)*l.logoScale())) }
+
+func (l Look) logoScale() float64 {
+	return min(0.5, maxLogoWidth/float64(l.LogoWidth), maxLogoHeight/float64(l.LogoHeight))
+}
+
+// FooterLines are the lines of the footer.
+func (l Look) FooterLines() []string { return lines(l.Footer) }
+
+// Support is the address of the sender's help; "" unless it is an https address.
+func (l Look) Support() string {
+	if s := line(l.SupportURL, maxSupportURL); strings.HasPrefix(s, "https://") {
+		return s
+	}
+	return ""
+}
+
+const maxSupportURL = 500
+
+// LookOf is the look of a sender who chose these; nil: nothing. logo is a PNG.
+func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
+	var l Look
+	for _, v := range []struct {
+		to   *string
+		from *string
+	}{{&l.Color, color}, {&l.Footer, footer}, {&l.SupportURL, supportURL}} {
+		if v.from != nil {
+			*v.to = *v.from
+		}
+	}
+	if logo == nil {
+		return l, nil
+	}
+	size, err := png.DecodeConfig(bytes.NewReader(logo))
+	if err != nil {
+		return l, fmt.Errorf("mail template: logo: %w", err)
+	}
+	l.LogoWidth, l.LogoHeight = size.Width, size.Height
+	return l, nil
+}

@@ -1,0 +1,77 @@
+package templates
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/contrast"
+)
+
+func logoOf(t *testing.T, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, w, h))))
+	return b.Bytes()
+}
+
+// TestLook: every mail to a recipient bears the sender's colour, logo, footer and help,
+// and loads nothing from elsewhere; text can be read in whatever colour.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	colour, footer, help := "#0000FF", "Acme Ltd <b>\nHigh Street 1", "https://acme.example/help?a=1&b=2"
+	look, err := LookOf(&colour, &footer, &help, logoOf(t, 720, 90))
+	require.NoError(t, err)
+	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
+	for name, m := range map[string]interface{ Render() (Content, error) }{
+		"invitation": Invitation{Look: look, SenderName: "Acme", Message: "Hi", SigningURL: "https://sign.example.com/x"},
+		"reminder":   Reminder{Look: look, SenderName: "Acme", SigningURL: "https://sign.example.com/x"},
+		"code":       Code{Look: look, SenderName: "Acme", Code: "123456"},
+		"completed":  Completed{Look: look, SenderName: "Acme", CompletedAt: at, VerifyURL: "https://sign.example.com/verify"},
+		"closed":     Closed{Look: look, SenderName: "Acme", Kind: Voided, At: at},
+		"deletion":   DeletionReminder{Look: look, SenderName: "Acme", DownloadURL: "https://sign.example.com/d", PurgeOn: at},
+	} {
+		got, err := m.Render()
+		require.NoError(t, err, name)
+		assert.Contains(t, got.HTML, `<img src="cid:logo" width="240" height="30" alt="Acme"`, name)
+		assert.Equal(t, 1, strings.Count(got.HTML, "<img"), name)
+		assert.Contains(t, got.HTML, "Acme Ltd &lt;b&gt;<br>High Street 1", name)
+		assert.Contains(t, got.HTML, `href="https://acme.example/help?a=1&amp;b=2"`, name)
+		assert.Contains(t, got.Text, "Acme Ltd <b>\nHigh Street 1\nHelp: https://acme.example/help?a=1&b=2", name)
+		assert.NotContains(t, got.HTML, "ZgotmplZ", name)
+		assert.NotContains(t, got.HTML, defaultFill, name)
+		assert.NotContains(t, got.HTML, defaultDark, name)
+	}
+	got, err := Invitation{Look: look, SigningURL: "https://sign.example.com/x"}.Render()
+	require.NoError(t, err)
+	assert.Contains(t, got.HTML, `bgcolor="#0000ff" style="background:#0000ff;`)
+	dark := regexp.MustCompile(`\.fill \{ background: (#[0-9a-f]{6}) !important; \}`).FindStringSubmatch(got.HTML)
+	require.NotNil(t, dark)
+	for _, ground := range []string{"#06222d", "#172027", "#1d2a33", "#0e1419"} {
+		assert.GreaterOrEqual(t, contrastOf(t, dark[1], ground), contrast.Minimum, ground)
+	}
+	assert.GreaterOrEqual(t, contrastOf(t, look.Accent(), "#f3f5f6"), contrast.Minimum)
+}
+
+// TestLookOfHostileChoices: what the rules would refuse does no harm here either.
+func TestLookOfHostileChoices(t *testing.T) {
+	t.Parallel()
+	got, err := Invitation{Look: Look{
+		Color: "#000;background:url(x)", Footer: "<script>\u202e\r\nBcc: x", SupportURL: "javascript:alert(1)",
+	}, SigningURL: "https://sign.example.com/x"}.Render()
+	require.NoError(t, err)
+	for _, bad := range []string{"url(", "<script", "javascript:", "\u202e", "<img"} {
+		assert.NotContains(t, got.HTML, bad)
+	}
+	assert.Contains(t, got.HTML, defaultFill)
+	broken, footer := []byte("no picture"), "x"
+	_, err = LookOf(nil, &footer, nil, broken)
+	require.ErrorContains(t, err, "logo")
+}

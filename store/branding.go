@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// brandingNames are the settings that a branding sets, as in JSON.
+var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
+
+// Branding returns what a tenant has chosen itself.
+func (s *Store) Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error) {
+	own, _, err := s.Settings(ctx, app, tenant)
+	if err != nil {
+		return models.Branding{}, err
+	}
+	b := models.Branding{PrimaryColor: own.PrimaryColor, SenderName: own.SenderName, ReplyTo: own.ReplyTo, Footer: own.Footer, SupportURL: own.SupportURL}
+	if own.LogoSHA256 != nil {
+		b.Logo, err = s.Logo(ctx, app, tenant)
+	}
+	return b, err
+}
+
+// ChangeBranding changes what is named, as in JSON, and leaves the rest: settings and
+// logo in one transaction.
+func (s *Store) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
+	v := models.Settings{
+		AppID: app, TenantID: tenant, PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL,
+	}
+	return s.tx(ctx, func(tx *gorm.DB) error {
+		columns := make([]string, 0, len(names))
+		for _, name := range names {
+			if name != "logo" {
+				columns = append(columns, name)
+				continue
+			}
+			columns = append(columns, "logoSha256")
+			if b.Logo != nil {
+				sum := sha256.Sum256(b.Logo)
+				hash := hex.EncodeToString(sum[:])
+				v.LogoSHA256 = &hash
+			}
+			if err := saveLogo(tx, v, b.Logo); err != nil {
+				return err
+			}
+		}
+		return s.changeSettings(tx, v, columns)
+	})
+}
+
+// saveLogo keeps a logo, or removes it where there is none.
+func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
+	row := models.TenantLogo{AppID: v.AppID, TenantID: v.TenantID, PNG: png}
+	var err error
+	if png == nil {
+		err = tx.Where("app_id = ? AND tenant_id = ?", v.AppID, v.TenantID).Delete(&models.TenantLogo{}).Error
+	} else {
+		row.SHA256 = *v.LogoSHA256
+		err = tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
+	}
+	if err != nil {
+		return fmt.Errorf("save logo: %w", err)
+	}
+	return nil
+}
+
+// ClearBranding has everything look as it does for everybody.
+func (s *Store) ClearBranding(ctx context.Context, app uuid.UUID, tenant string) error {
+	return s.ChangeBranding(ctx, app, tenant, models.Branding{}, brandingNames)
+}
+
+// Logo returns a tenant's logo as PNG; nil if there is none.
+func (s *Store) Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error) {
+	var row models.TenantLogo
+	err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ?", app, tenant).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load logo: %w", err)
+	}
+	return row.PNG, nil
+}
