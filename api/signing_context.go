@@ -42,7 +42,7 @@ type contextView struct {
 	ConditionValues         map[string]string `json:"conditionValues,omitempty"`
 	Attachments             []attachmentView  `json:"attachments,omitempty"`
 	contextRecipient
-	Branding                *contextBranding  `json:"branding,omitempty"`
+	Branding *contextBranding `json:"branding,omitempty"`
 }
 
 type contextDoc struct {
@@ -114,7 +114,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		Consent: consentView{shown.Version, shown.Language, shown.Text},
 		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
 		contextRecipient: viewContextRecipient(e, signer, confirmed),
-		Branding: signingBranding(chosen),
+		Branding:         signingBranding(chosen),
 	}
 	if confirmed {
 		if v.Filled, err = s.filledFields(c.Request.Context(), e); err != nil {
