@@ -151,6 +151,12 @@ func TestBadBranding(t *testing.T) {
 	require.Contains(t, refusal("logo", b64(emptyPNG(t))), "transparent")
 	require.Contains(t, refusal("logo", 7), "string")
 	require.Nil(t, c.get(at).want(200).body["senderName"])
+	for _, tenant := range []string{"%00", "%ff", "%0d%0a", strings.Repeat("1", 256), "%20"} {
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+			a := c.call(method, "/v1/tenants/"+tenant+"/branding", object{}).refused(400, "validation_error")
+			require.Contains(t, a.body["errors"], "tenantId", tenant)
+		}
+	}
 
 	require.NoError(t, jpeg.Encode(&photo, filled(image.Rect(0, 0, 1440, 100)), nil))
 	got := c.call(http.MethodPut, at, object{"logo": b64(photo.Bytes())}).want(200).body

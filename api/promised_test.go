@@ -43,7 +43,8 @@ var undocumented = func() map[string]bool {
 		"POST /v1/verify 503":    true, // two verifications must take ten seconds each
 		"VerifyReport.stampedAt": true, // by a time-stamp authority
 
-		"VerifiedRecord.attachments":  true, // package seal shows them
+		"VerifiedRecord.attachments":      true, // package seal shows them
+		"VerifiedRecord.signers.previous": true, // and these
 		"PreparedFile.changes.detail": true, // no kind of change has one yet
 	}
 }()

@@ -230,7 +230,7 @@ func TestEveryIDOfSomebodyElse(t *testing.T) {
 		tried := 0
 		for _, route := range s.api.Routes() {
 			method, path, _ := strings.Cut(route, " ")
-			if !strings.Contains(path, "{") || strings.Contains(path, "{token}") {
+			if !strings.Contains(path, "{") || strings.Contains(path, "{token}") || strings.Contains(path, "{tenantId}") {
 				continue
 			}
 			for name, id := range ids {
