@@ -46,7 +46,7 @@ func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models
 	if s.Silent {
 		return nil
 	}
-	content, err := templates.CopyNotice{Language: v.languageOf(s), RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
+	content, err := templates.CopyNotice{Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title()}.Render()
 	if err != nil {
 		return fmt.Errorf("write %s mail: %w", models.MailCopyNotice, err)
 	}
