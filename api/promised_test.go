@@ -45,7 +45,7 @@ var undocumented = func() map[string]bool {
 
 		"VerifiedRecord.attachments":      true, // package seal shows them
 		"VerifiedRecord.signers.previous": true, // and these
-		"PreparedFile.changes.detail": true, // no kind of change has one yet
+		"PreparedFile.changes.detail":     true, // no kind of change has one yet
 	}
 }()
 
