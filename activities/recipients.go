@@ -9,6 +9,7 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
+	"countersign/seal"
 )
 
 // addressee is where a mail about a recipient goes.
@@ -40,6 +41,18 @@ func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []
 
 // languageOf is the language of mails to a recipient.
 func (v mailSettings) languageOf(s *models.Signer) string { return cmp.Or(s.Language, v.language) }
+
+// part is what the seal record says of the part that a signer plays.
+func part(e *models.Envelope, s *models.Signer) seal.Part {
+	p := seal.Part{Kind: string(s.ShownKind())}
+	if h := s.Host(); h != nil {
+		p.Host = &seal.Host{Name: h.Name, Email: h.Email}
+	}
+	if principal := e.Principal(s); principal != nil {
+		p.WitnessFor = principal.ID.String()
+	}
+	return p
+}
 
 // announceCopy tells who gets copies alone that one will come.
 func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer, v mailSettings) error {

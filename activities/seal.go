@@ -195,6 +195,7 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 				signer.Shown.Signers = append(signer.Shown.Signers, id.String())
 			}
 		}
+		signer.Part = part(e, s)
 		if s.Phone != nil {
 			signer.Phone = *s.Phone
 		}

@@ -231,6 +231,9 @@ func (c *certificate) drawSigners() {
 		if s.AuthMethod == "none" {
 			rows = append(rows[:1], rows[2:]...)
 		}
+		if says := c.part(s); says != "" {
+			rows = append([]row{{c.say.Part, says, false}}, rows...)
+		}
 		const signW = 130.0
 		p := c.page()
 		textW := c.inner() - signW - signerLabelW - 16

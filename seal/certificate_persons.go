@@ -1,6 +1,9 @@
 package seal
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // persons tells whose acts the events of a signer are: after each event that tells of a
 // successor they are those of the next person. Events are given in their order.
@@ -57,4 +60,15 @@ func (c *certificate) drawPrevious(s Signer) {
 			c.y += signerLeading
 		}
 	}
+}
+
+// part says which part a signer plays; "" of who signs by themselves.
+func (c *certificate) part(s Signer) string {
+	switch {
+	case s.WitnessFor != "":
+		return fmt.Sprintf(c.say.WitnessOf, cmp.Or(c.names["signer:"+s.WitnessFor], s.WitnessFor))
+	case s.Host != nil:
+		return fmt.Sprintf(c.say.HostedBy, s.Host.Name, s.Host.Email)
+	}
+	return cmp.Or(c.say.PartKinds[s.Kind], s.Kind)
 }

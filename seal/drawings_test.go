@@ -144,6 +144,7 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 		"pictures":    picturesJob(t),
 		"branded":     brandedJob(t, "en"),
 		"previous":    withPrevious(t, job(t, simplePDF(1)), 0, "on leave", "Grace Hopper", "Edith Clarke"),
+		"parts":       withParts(t, job(t, simplePDF(1)), hosted, seal.Part{WitnessFor: adaID}),
 	}
 }
 

@@ -118,7 +118,15 @@ type Signer struct {
 	Shown *Shown
 	// Previous is who was to sign before, the first person first.
 	Previous []PreviousSigner
+	// Part is what part the person plays, where that is not a signer's own.
+	Part
 }
+
+// Part is what part a signer plays; Host, who handed the device over.
+type (
+	Part = manifest.Part
+	Host = manifest.Host
+)
 
 // PreviousSigner is a person whose place another took.
 type PreviousSigner = manifest.PreviousSigner

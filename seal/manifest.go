@@ -41,7 +41,7 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	for _, s := range job.Signers {
 		m.Signers = append(m.Signers, manifest.Signer{
 			ID: s.ID, Name: s.Name, Email: s.Email, AuthMethod: s.AuthMethod, RoutingOrder: s.Order, VerifiedAt: timeOf(s.VerifiedAt),
-			ConsentAt: timeOf(s.ConsentAt), ConsentVersion: s.ConsentVersion, SignedAt: timeOf(s.SignedAt), IP: s.IP, Shown: manifestShown(s.Shown), Previous: s.Previous,
+			ConsentAt: timeOf(s.ConsentAt), ConsentVersion: s.ConsentVersion, SignedAt: timeOf(s.SignedAt), IP: s.IP, Shown: manifestShown(s.Shown), Previous: s.Previous, Part: s.Part,
 		})
 	}
 	for _, v := range job.Values {

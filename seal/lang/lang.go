@@ -46,6 +46,10 @@ type Text struct {
 	IPAddress      string
 	Device         string
 	SignerOf       string // number, of how many
+	Part           string
+	PartKinds      map[string]string // by the kind
+	HostedBy       string            // name, address
+	WitnessOf      string            // name
 	Previously     string
 	PreviousUntil  string // name, address, time
 	ReasonGiven    string // reason

@@ -70,7 +70,10 @@ type event struct {
 		Order        int    `json:"order"`
 		SignerID     string `json:"signerId"`
 		Person       int    `json:"person"`
+		Kind         string `json:"kind"`
+		WitnessFor   string `json:"witnessFor"`
 	} `json:"detail"`
+	seq int // from 0
 }
 
 // checkPrepared compares what is said of a document's prepared file in two places.
@@ -93,7 +96,7 @@ func (m *Manifest) checkPrepared(d File) error {
 
 // checkEvents compares documents and signers with what the audit chain says of them.
 func (m *Manifest) checkEvents() error {
-	added, signed, prepared, given := 0, map[string]time.Time{}, map[string]string{}, map[string]event{}
+	added, signed, prepared, given := 0, map[string]event{}, map[string]string{}, map[string]event{}
 	succeeded := map[string][]event{}
 	for i, raw := range m.Audit.Events {
 		var ev event
@@ -119,7 +122,8 @@ func (m *Manifest) checkEvents() error {
 			if _, twice := signed[id]; !ok || twice {
 				return fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
 			}
-			signed[id] = ev.Timestamp
+			ev.seq = i
+			signed[id] = ev
 		case "signer.replaced", "signer.delegated":
 			succeeded[ev.Detail.SignerID] = append(succeeded[ev.Detail.SignerID], ev)
 		}
@@ -137,14 +141,19 @@ func (m *Manifest) checkEvents() error {
 		return fmt.Errorf("a document was prepared that it does not name")
 	}
 	for _, s := range m.Signers {
-		at, ok := signed[s.ID]
-		if ok != (s.SignedAt != nil) || ok && !at.Equal(*s.SignedAt) {
+		ev, ok := signed[s.ID]
+		if ok != (s.SignedAt != nil) || ok && !ev.Timestamp.Equal(*s.SignedAt) {
 			return fmt.Errorf("whether and when signer %s signed", s.ID)
 		}
-		delete(signed, s.ID)
+		if err := s.checkPart(signed); err != nil {
+			return err
+		}
 		if err := s.checkPrevious(succeeded[s.ID]); err != nil {
 			return err
 		}
+	}
+	for _, s := range m.Signers {
+		delete(signed, s.ID)
 	}
 	if len(signed) > 0 {
 		return fmt.Errorf("somebody signed who is not among the signers")

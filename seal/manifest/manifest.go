@@ -104,6 +104,8 @@ type Signer struct {
 	IP             string     `json:"ip,omitempty"`
 	// Shown is what the signer was shown of others' values; absent if it is not known.
 	Shown *Shown `json:"shown,omitempty"`
+	// Part is what part the person plays, where that is not a signer's own.
+	Part
 	// Previous is who was to sign before, the first person first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
 }

@@ -62,6 +62,8 @@ type RecordSigner struct {
 	IP             string     `json:"ip,omitempty"`
 	// Previous is who was to sign before, the first person first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
+	// Part is what part the person plays, where that is not a signer's own.
+	manifest.Part
 }
 
 // RecordValue is what a field of this document was given.
@@ -125,7 +127,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string, pages int) *Record {
 	}
 	for _, s := range m.Signers {
 		r.Signers = append(r.Signers, RecordSigner{
-			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous,
+			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous, s.Part,
 		})
 	}
 	for _, v := range m.Values {
