@@ -2552,9 +2552,18 @@ type VerifiedRecord struct {
 		ConsentAt      *time.Time `json:"consentAt,omitempty"`
 		ConsentVersion *string    `json:"consentVersion,omitempty"`
 		Email          string     `json:"email"`
-		ID             string     `json:"id"`
-		IP             *string    `json:"ip,omitempty"`
-		Name           string     `json:"name"`
+
+		// Host Who handed an in-person signer the device.
+		Host *struct {
+			Email string `json:"email"`
+			Name  string `json:"name"`
+		} `json:"host,omitempty"`
+		ID string  `json:"id"`
+		IP *string `json:"ip,omitempty"`
+
+		// Kind approver, viewer or in_person; absent for who signed by themselves.
+		Kind *string `json:"kind,omitempty"`
+		Name string  `json:"name"`
 
 		// Previous Who was to sign before, the first person first.
 		Previous *[]struct {
@@ -2568,6 +2577,9 @@ type VerifiedRecord struct {
 
 		// VerifiedAt When the one-time code was given.
 		VerifiedAt *time.Time `json:"verifiedAt,omitempty"`
+
+		// WitnessFor The id of the signer whose signature this person witnessed.
+		WitnessFor *string `json:"witnessFor,omitempty"`
 	} `json:"signers"`
 	Subject  *string `json:"subject,omitempty"`
 	TenantID *string `json:"tenantId,omitempty"`
