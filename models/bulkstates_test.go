@@ -73,7 +73,6 @@ func TestRowsOfBulkSends(t *testing.T) {
 	}, got)
 	app := uuid.New()
 	assert.NotEqual(t, app, models.BulkFairnessKey(app))
-	assert.Equal(t, models.BulkFairnessKey(app), models.BulkFairnessKey(app))
 	for n, ok := range map[int]bool{-1: false, 0: true, models.MaxBulkPerMinute: true, models.MaxBulkPerMinute + 1: false} {
 		p := models.Problems{}
 		(&models.BulkSend{TenantID: "t", PerMinute: n}).Check(p)
