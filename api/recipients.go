@@ -64,10 +64,14 @@ func readRecipient(o *object, in *models.SignerInput) {
 
 // recipientKind reads which kind of recipient is asked for.
 func recipientKind(o *object) models.RecipientKind {
-	if kind := o.optStr("kind"); kind != nil {
-		return models.RecipientKind(*kind)
+	kind := o.optStr("kind")
+	switch {
+	case kind == nil:
+		return models.RecipientSigner
+	case *kind == "": // which stands for a signer elsewhere
+		o.bad("kind", "must be signer, approver, viewer, copy or in_person")
 	}
-	return models.RecipientSigner
+	return models.RecipientKind(*kind)
 }
 
 // contextRecipient is what a signer's page needs to know of the part that they play;
