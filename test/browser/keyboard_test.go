@@ -1,0 +1,207 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// page of the signing, at the top of a tab or in the frame of an application.
+type signingPage struct {
+	*tab
+	holds func(expression string) bool // evaluates an expression in the page
+}
+
+func (b *tab) signing() signingPage {
+	return signingPage{b, func(expression string) bool {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		return err == nil && ok
+	}}
+}
+
+func (b *tab) framedSigning() signingPage {
+	return signingPage{b, func(expression string) bool {
+		ok, err := inFrame[bool](b, expression)
+		return err == nil && ok
+	}}
+}
+
+func (p signingPage) await(expression string) {
+	p.t.Helper()
+	p.eventually(expression, func() bool { return p.holds(expression) })
+}
+
+// press presses keys when what an expression finds has the focus.
+func (p signingPage) press(find, keys string) {
+	p.t.Helper()
+	p.await(hasFocus(find))
+	p.keys(keys)
+}
+
+func hasFocus(find string) string {
+	return `document.activeElement !== document.body && document.activeElement === (` + find + `)`
+}
+
+// goTo presses Tab until what an expression finds has the focus: whatever can be done
+// can be reached, and nothing holds the focus fast.
+func (p signingPage) goTo(find string) {
+	p.t.Helper()
+	p.await("Boolean(" + find + ")")
+	for range 120 {
+		if p.holds(hasFocus(find)) {
+			return
+		}
+		p.keys("\t")
+	}
+	p.shot("failure")
+	require.FailNow(p.t, "Tab does not get to "+find)
+}
+
+// opens presses Enter on an input for a file and gives it the file that the dialog asks for.
+func (p signingPage) opens(find, name string, content []byte) {
+	p.t.Helper()
+	path := filepath.Join(p.t.TempDir(), name)
+	require.NoError(p.t, os.WriteFile(path, content, 0o600))
+	call(p.tab, page.SetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{Enabled: true})
+	opened := make(chan cdp.BackendNodeID, 1)
+	require.NoError(p.t, chromedp.Listen(p.ctx, func(event any) {
+		if e, ok := event.(*page.EventFileChooserOpened); ok {
+			select {
+			case opened <- e.BackendNodeID:
+			default:
+			}
+		}
+	}))
+	p.press(find, "\r")
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	select {
+	case node := <-opened:
+		call(p.tab, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, BackendNodeID: node})
+	case <-ctx.Done():
+		require.FailNow(p.t, "Enter opens no dialog for a file on "+find)
+	}
+	call(p.tab, page.SetInterceptFileChooserDialog, page.SetInterceptFileChooserDialogParams{})
+}
+
+const (
+	chosen   = `document.querySelector(".bar .entry select")`
+	fileOf   = `document.querySelector(".bar .entry input[type=file]")`
+	bySecond = `[...document.querySelectorAll(".field.radio")][1]`
+	byFirst  = `[...document.querySelectorAll(".field.radio")][0]`
+)
+
+func labelled(name, end string) string {
+	return fmt.Sprintf(`(%s?.getAttribute("aria-label") ?? "").endsWith(%q)`, field(name), end)
+}
+
+// everyKind fills every type of field by the keyboard alone, from the agreement to the
+// review: what leads on, what conditions show and hide, and what Tab gets to.
+func (p signingPage) everyKind() {
+	t := p.t
+	t.Helper()
+	p.goTo(buttonOf("I agree"))
+	p.keys("\r")
+	p.await(`document.querySelectorAll(".textLayer span").length > 10`)
+	p.press(next, "\r") // leads to the first field that is to be filled
+	p.press(entry, "1,234.50\r")
+	p.await(labelled("rent", "1234.50"))
+	p.press(chosen, "F") // the first option that begins so
+	p.await(chosen + `.value === "First"`)
+	p.keys("\r")
+	// A choice shows a field, another hides it, with what was written.
+	p.press(byFirst, "\t")
+	p.press(bySecond, " ")
+	p.await(field("cat name") + ` !== undefined`)
+	p.goTo(byFirst)
+	p.keys(" ")
+	p.await(field("cat name") + ` === undefined`)
+	p.goTo(bySecond)
+	p.keys(" ")
+	p.await(field("cat name") + ` !== undefined`)
+	p.press(bySecond, "\r")
+	p.press(entry, "Charles\r")
+	p.press(entry, "AB12CD\r")
+	p.goTo(fileOf)
+	p.opens(fileOf, "passport.png", paper(true))
+	p.await(labelled("passport", "passport.png"))
+	// What is optional or prefilled is not led to, and can be got at.
+	p.goTo(field("mail"))
+	p.keys("\r")
+	p.await(hasFocus(entry) + ` && (` + entry + `.select(), true)`)
+	p.keys("keys@example.org\r")
+	p.await(labelled("mail", "keys@example.org"))
+	for name, text := range map[string]string{"full name": "", "firm": " and Sons", "job": "Analyst"} {
+		p.goTo(field(name))
+		p.keys("\r")
+		p.press(entry, text+"\r")
+	}
+	p.await(labelled("firm", "Engines Ltd and Sons"))
+	p.await(labelled("job", "Analyst"))
+	p.goTo(field("remarks"))
+	p.keys("\r")
+	p.press(entry, "none so far")
+	p.goTo(field("reference")) // Tab leaves an entry; what is read only can be read
+	p.goTo(`document.querySelector(".field.signature")`)
+	p.keys("\r")
+	p.press(typedName, "\r")
+	p.await(`document.body.innerText.includes("All fields filled")`)
+}
+
+// TestEveryKindByKeyboard: all types of fields without a pointer, as a page and in the
+// frame of an application.
+func TestEveryKindByKeyboard(t *testing.T) {
+	t.Parallel()
+	t.Run("page", func(t *testing.T) {
+		t.Parallel()
+		e := kindsEnvelope(t, "kinds-keys@example.com")
+		b := open(t, desktop)
+		b.visit(e.Signers[0].SigningURL)
+		b.signing().everyKind()
+		b.goToNext()
+		b.shot("kinds-keys")
+		b.readByKeys()
+		b.see("Please check once more")
+		b.tabTo("Sign")
+		b.keys("\r")
+		b.see("You have signed")
+		b.waitUntilStill()
+	})
+	t.Run("frame", func(t *testing.T) {
+		t.Parallel()
+		e, s := kindsEnvelope(t, "kinds-frame-keys@example.com"), newEmbeddingSite(t)
+		s.shows(t, e)
+		b := open(t, desktop)
+		b.visit(s.allowed)
+		b.told(e, "ready")
+		p := b.framedSigning()
+		p.everyKind()
+		p.goTo(next)
+		b.shot("kinds-keys-frame")
+		b.reading(func() string {
+			left, err := inFrame[string](b, nextPage)
+			require.NoError(t, err)
+			return left
+		}, func() bool {
+			if p.holds(`document.querySelector("dialog[open]") !== null`) {
+				return true
+			}
+			p.press(next, "\r")
+			return false
+		})
+		p.goTo(buttonOf("Sign"))
+		b.keys("\r")
+		b.told(e, "completed")
+		b.framed("You have signed")
+	})
+}
+
+func (b *tab) goToNext() { b.t.Helper(); b.signing().goTo(next) }
