@@ -93,10 +93,11 @@ func (p signingPage) opens(find, name string, content []byte) {
 }
 
 const (
-	chosen   = `document.querySelector(".bar .entry select")`
-	fileOf   = `document.querySelector(".bar .entry input[type=file]")`
-	bySecond = `[...document.querySelectorAll(".field.radio")][1]`
-	byFirst  = `[...document.querySelectorAll(".field.radio")][0]`
+	chosen    = `document.querySelector(".bar .entry select")`
+	fileOf    = `document.querySelector(".bar .entry input[type=file]")`
+	pictureOf = `document.querySelector("dialog[open] #picture")`
+	bySecond  = `[...document.querySelectorAll(".field.radio")][1]`
+	byFirst   = `[...document.querySelectorAll(".field.radio")][0]`
 )
 
 func labelled(name, end string) string {
@@ -150,6 +151,13 @@ func (p signingPage) everyKind() {
 	p.keys("\r")
 	p.press(entry, "none so far")
 	p.goTo(field("reference")) // Tab leaves an entry; what is read only can be read
+	p.goTo(field("seal"))
+	p.keys("\r")
+	p.goTo(pictureOf)
+	p.opens(pictureOf, "stamp.png", paper(true))
+	p.goTo(buttonOf("Use this stamp"))
+	p.keys("\r")
+	p.await(field("seal") + `.classList.contains("filled")`)
 	p.goTo(`document.querySelector(".field.signature")`)
 	p.keys("\r")
 	p.press(typedName, "\r")
@@ -165,8 +173,9 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		e := kindsEnvelope(t, "kinds-keys@example.com")
 		b := open(t, desktop)
 		b.visit(e.Signers[0].SigningURL)
-		b.signing().everyKind()
-		b.goToNext()
+		p := b.signing()
+		p.everyKind()
+		p.goTo(next)
 		b.shot("kinds-keys")
 		b.readByKeys()
 		b.see("Please check once more")
@@ -203,5 +212,3 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		b.framed("You have signed")
 	})
 }
-
-func (b *tab) goToNext() { b.t.Helper(); b.signing().goTo(next) }
