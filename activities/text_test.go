@@ -40,6 +40,12 @@ func TestTextMessages(t *testing.T) {
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		}
 		require.Len(env.t, phone.sent, 2, "each once")
+		mails, err := env.Store.Mails(env.t.Context(), e.ID)
+		require.NoError(env.t, err)
+		require.Len(env.t, mails, 4)
+		for _, m := range mails {
+			assert.Equal(env.t, models.MailInvitation, m.Kind, m.ID)
+		}
 		assert.NotContains(env.t, phone.sent[0], "https://")
 		assert.Contains(env.t, phone.sent[0], "mail")
 		short := env.Store.ShortLink(*e.Signers[1].LinkID)
@@ -51,5 +57,18 @@ func TestTextMessages(t *testing.T) {
 		assert.Equal(env.t, models.Link{EnvelopeID: e.ID, SignerID: e.Signers[1].ID, ID: *e.Signers[1].LinkID}, link)
 		_, _, err = env.Store.LinkByShortForm(env.t.Context(), env.Store.ShortLink(uuid.New()))
 		require.ErrorIs(env.t, err, models.ErrNotFound)
+	})
+}
+
+// TestExpireWithoutADatabase is tried again: nothing is known of the envelope's end.
+func TestExpireWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		_, in := env.sent("ada@example.com")
+		ctx, cancel := context.WithCancel(env.t.Context())
+		cancel()
+		status, err := env.Expire(ctx, in)
+		require.ErrorIs(env.t, err, context.Canceled)
+		assert.Empty(env.t, status)
 	})
 }
