@@ -25,7 +25,7 @@ func everyKind() object {
 				"name": "Ida", "email": "ida@example.com", "kind": "in_person", "routingOrder": 4, "role": "Tenant",
 				"host": object{"name": "Hal", "email": "hal@example.com"},
 			},
-			{"name": "Carl", "email": "carl@example.com", "kind": "copy", "routingOrder": 5, "role": "Archive"},
+			{"name": "Carl", "email": "carl@example.com", "kind": "copy", "routingOrder": 5, "role": "Archive", "notify": false},
 		},
 		"fields": []object{{"role": "Tenant", "type": "signature", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}},
 	}
@@ -133,6 +133,9 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		require.Equal(t, ida["id"], signers[2].(object)["witnessFor"])
 		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "Carl@example.com"}).want(202)
 		c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": "hal@example.com"}).refused(400, "validation_error")
+		console := s.signIn(t, models.RoleViewer)
+		require.Len(t, console.get("/v1/console/envelopes/"+e.str("id")).want(200).copies(), 2)
+		require.Len(t, console.get("/v1/console/envelopes").want(200).body["data"].([]any)[0].(object)["copies"], 2)
 		found := c.get("/v1/envelopes?tenantId=acme&signerEmail=carl@example.com").want(200)
 		require.Len(t, found.body["data"], 1)
 		require.Len(t, found.body["data"].([]any)[0].(object)["copies"], 2)
@@ -192,8 +195,8 @@ func TestEditRecipients(t *testing.T) {
 		cora, abe, ida := e.copies()[0].(object)["id"].(string), e.signer(0)["id"].(string), e.signer(3)["id"].(string)
 		made := c.patch(at+cora, object{"kind": "approver", "routingOrder": 6, "notify": false}).want(200)
 		require.Equal(t, []any{"approver", false, "de", 6.0}, []any{made.str("kind"), made.body["notify"], made.str("language"), made.body["routingOrder"]})
-		require.Equal(t, "copy", c.patch(at+abe, object{"kind": "copy"}).want(200).str("kind"))
-		require.Equal(t, object{"name": "Hal", "email": "h2@example.com"}, c.patch(at+ida, object{"host": object{"email": "h2@example.com"}}).want(200).body["host"])
+		require.Equal(t, "copy", c.patch(at+abe, object{"kind": "copy", "language": "it", "role": "Office"}).want(200).str("kind"))
+		require.Equal(t, object{"name": "Hal", "email": "h2@example.com"}, c.patch(at+ida, object{"host": object{"name": "Hal", "email": "h2@example.com"}}).want(200).body["host"])
 		require.Contains(t, c.patch(at+ida, object{"kind": nil}).refused(400, "validation_error").body["errors"], "host")
 		require.Nil(t, c.patch(at+cora, object{"notify": nil, "language": nil}).want(200).body["language"])
 		now := c.get("/v1/envelopes/" + e.str("id")).want(200)
@@ -202,6 +205,7 @@ func TestEditRecipients(t *testing.T) {
 		c.patch(at+ida, object{"routingOrder": 7}).want(200)
 		require.EqualValues(t, 7, c.get("/v1/envelopes/" + e.str("id")).want(200).signer(2)["routingOrder"], "the witness stays with them")
 		witness := e.signer(2)["id"].(string)
+		require.Equal(t, "Tenant", c.patch(at+witness, object{"witnessFor": "Tenant", "language": "ja"}).want(200).str("witnessFor"))
 		require.Contains(t, c.patch(at+witness, object{"routingOrder": 2}).refused(400, "validation_error").body["errors"], "routingOrder")
 		c.del(at + abe).want(204)
 		require.Len(t, c.get("/v1/envelopes/"+e.str("id")).want(200).copies(), 1)
