@@ -103,7 +103,7 @@ func fileName(name string) string {
 // parts is a multipart body: the file and the other parts as text.
 type parts struct {
 	file *upload
-	text map[string][]string // more than one only of signers and fields
+	text map[string][]string // more than one only of signers, fields and roles
 }
 
 // readParts reads a multipart body as it arrives, with a file of at most so many
@@ -144,7 +144,7 @@ func (s *Server) readPart(out *parts, part *multipart.Part, limit int64) error {
 		out.file = u
 		return err
 	}
-	repeatable := name == "signers" || name == "fields"
+	repeatable := name == "signers" || name == "fields" || name == "roles"
 	if given := out.text[name]; len(given) > 0 && !repeatable {
 		return models.InvalidField(plaintext.Strip(name), "must be given once")
 	}

@@ -23,6 +23,9 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 		if err != nil {
 			return err
 		}
+		if o.get("templateId") != nil {
+			return s.createFromTemplate(c, app, o)
+		}
 		if o.get("documentOptions") != nil {
 			o.bad("documentOptions", "are about the request's own file: give them with the upload")
 		}
@@ -37,14 +40,22 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	if o.get("templateId") != nil {
+		return models.InvalidField("templateId", "is for a JSON body: the template brings its file")
+	}
 	if in.file == nil {
 		o.bad("file", "is required")
 	}
-	if in.file != nil {
-		in.file.preparing = documentOptions(o.sub("documentOptions"))
-		in.file.preparing.takePassword(c)
-	}
+	in.readOptions(c, o)
 	return s.createDraft(c, app, o, in.file)
+}
+
+// readOptions reads what is to be done to the file.
+func (p *parts) readOptions(c *gin.Context, o *object) {
+	if p.file != nil {
+		p.file.preparing = documentOptions(o.sub("documentOptions"))
+		p.file.preparing.takePassword(c)
+	}
 }
 
 // object reads the JSON part of a multipart body, or its flat form fields.
@@ -55,9 +66,9 @@ func (p *parts) object() (*object, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for name, texts := range p.text {
 		switch name {
-		case "signers", "fields":
+		case "signers", "fields", "roles":
 			o.m[name] = jsonList(o, name, texts)
-		case "expiresInDays", "documentOptions", "reminderHours", "metadata":
+		case "expiresInDays", "documentOptions", "reminderHours", "metadata", "send":
 			v, err := parseJSON([]byte(texts[0]), name)
 			if err != nil {
 				o.bad(name, "must be JSON")
@@ -109,16 +120,15 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 	if err != nil {
 		return err
 	}
-	_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
-		return nil, st.Create(c.Request.Context(), e)
-	}, func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
-		r, err := inJSON(http.StatusCreated, viewEnvelope(made.Envelope, made.Log))
-		if err == nil {
-			r.Header.Set("Location", s.BaseURL+"/v1/envelopes/"+made.ID.String())
-			r.Header.Set("ETag", etag(made.Envelope))
-		}
-		return r, err
-	})
+	send := o.flag("send", false)
+	if send {
+		err = e.Send(s.actionContext(c, app.actor()), nil)
+	}
+	if err == nil {
+		_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+			return nil, st.Create(c.Request.Context(), e)
+		}, s.viewCreated(send))
+	}
 	if err != nil {
 		if file != nil && models.IsRefusal(err) {
 			s.discardUpload(c, file)
@@ -127,6 +137,24 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 	}
 	tagEnvelope(c, e.ID)
 	return nil
+}
+
+// viewCreated answers with a new envelope; if it was sent, with the links of those who may sign.
+func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
+	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
+		v := viewEnvelope(made.Envelope, made.Log)
+		if sent {
+			if err := s.showLinks(&v, made.Envelope); err != nil {
+				return nil, err
+			}
+		}
+		r, err := inJSON(http.StatusCreated, v)
+		if err == nil {
+			r.Header.Set("Location", s.BaseURL+"/v1/envelopes/"+made.ID.String())
+			r.Header.Set("ETag", etag(made.Envelope))
+		}
+		return r, err
+	}
 }
 
 // envelopeInput reads what an envelope is to be made of, and refuses it with all
@@ -140,6 +168,7 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 		in.CreatedBy = plaintext.Visible(*by)
 	}
 	in.Check(o.p)
+	o.flag("send", false)
 	chosen := s.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error

@@ -23,17 +23,22 @@ func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version,
 // checkIfMatch refuses a change of an envelope that the caller has seen in another
 // version (RFC 9110, 13.1.1).
 func checkIfMatch(c *gin.Context, e *models.Envelope) error {
+	return checkTag(c, etag(e), "The envelope was changed meanwhile; read it again.")
+}
+
+// checkTag refuses a change of what the caller has seen under another tag.
+func checkTag(c *gin.Context, now, message string) error {
 	header := strings.Join(c.Request.Header.Values("If-Match"), ",")
 	if header == "" {
 		return nil
 	}
 	for tag := range strings.SplitSeq(header, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag(e) {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == now {
 			return nil
 		}
 	}
-	refused := models.Refuse(models.KindPrecondition, "precondition_failed", "The envelope was changed meanwhile; read it again.")
-	refused.Details = map[string]any{"etag": etag(e)}
+	refused := models.Refuse(models.KindPrecondition, "precondition_failed", "%s", message)
+	refused.Details = map[string]any{"etag": now}
 	return refused
 }
 

@@ -106,6 +106,7 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 			return repeatableRequest{c: nobody, path: "/oauth/token", contentType: "application/x-www-form-urlencoded", body: f(s.pass), bad: f("guess")}
 		},
 		"/v1/envelopes":              app("/v1/envelopes", contract()),
+		"/v1/templates":              app("/v1/templates", leaseTemplate()),
 		"/v1/envelopes/{id}/send":    draft("/send", object{"message": "please"}),
 		"/v1/envelopes/{id}/void":    draft("/void", object{"reason": "wrong file"}),
 		"/v1/envelopes/{id}/signers": draft("/signers", object{"name": "B", "email": "b@example.com"}),

@@ -100,6 +100,9 @@ func (s *Server) routes() []route {
 	tenant := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/tenants/:tenantId" + path, access: console, role: role, app: h}
 	}
+	templates := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/templates" + path, access: console, role: role, app: h}
+	}
 	const viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
@@ -131,6 +134,12 @@ func (s *Server) routes() []route {
 		both(sender, patch, "/:id/documents/:documentId", s.patchDocument),
 		both(sender, del, "/:id/documents/:documentId", s.deleteDocument),
 		both(viewer, get, "/:id/documents.zip", s.sealedArchive),
+		templates(sender, post, "", s.createTemplate),
+		templates(viewer, get, "", s.listTemplates),
+		templates(viewer, get, "/:id", s.getTemplate),
+		templates(viewer, get, "/:id/document", s.templateDocument),
+		templates(sender, patch, "/:id", s.patchTemplate),
+		templates(sender, del, "/:id", s.archiveTemplate),
 		app(get, "/v1/envelopes/:id/values", s.getValues),
 		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
 		app(post, "/v1/envelopes/:id/documents/:documentId/prepare", s.prepareDocument),

@@ -33,6 +33,9 @@ type envelopeView struct {
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Message       *string           `json:"message,omitempty"`
 	ReminderHours *int              `json:"reminderHours,omitempty"`
+	// These are there for what was made of a template.
+	TemplateID      *uuid.UUID `json:"templateId,omitempty"`
+	TemplateVersion int        `json:"templateVersion,omitempty"`
 	// SealingProblem is there, and not null, while all have signed and the documents cannot be sealed.
 	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
 	AuditLog       []eventView  `json:"auditLog"`
@@ -106,6 +109,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: utcPtr(e.CompletedAt),
 		ExpiresAt: utcPtr(e.ExpiresAt), VoidedAt: utcPtr(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
 		UpdatedAt: e.UpdatedAt.UTC(), ExternalID: e.ExternalID, Metadata: e.Metadata, Message: e.Message, ReminderHours: e.ReminderHours,
+		TemplateID: e.TemplateID, TemplateVersion: e.TemplateVersion,
 		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
 	}
 	if e.Status == models.StatusSealing && e.SealingProblem != nil {

@@ -26,7 +26,8 @@ type Change[T any] struct {
 	Value T
 }
 
-func (c Change[T]) apply(to *T) {
+// Apply makes the change.
+func (c Change[T]) Apply(to *T) {
 	if c.Given {
 		*to = c.Value
 	}
@@ -56,10 +57,10 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	in.Subject.apply(&e.Subject)
-	in.Message.apply(&e.Message)
-	in.ReminderHours.apply(&e.ReminderHours)
-	in.Metadata.apply(&e.Metadata)
+	in.Subject.Apply(&e.Subject)
+	in.Message.Apply(&e.Message)
+	in.ReminderHours.Apply(&e.ReminderHours)
+	in.Metadata.Apply(&e.Metadata)
 	if in.ExpiresInDays.Given {
 		e.ExpiresInDays = in.ExpiresInDays.Value
 		e.resetDeadline(e.CreatedAt)
@@ -207,7 +208,7 @@ func (e *Envelope) EditDocument(act ActionContext, id uuid.UUID, in DocumentEdit
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	in.Name.apply(&d.Name)
+	in.Name.Apply(&d.Name)
 	if in.Order.Given {
 		docs := slices.DeleteFunc(e.Originals(), func(o *Document) bool { return o.ID == id })
 		e.Documents = slices.Insert(docs, in.Order.Value-1, d)

@@ -51,7 +51,11 @@ type TemplateRole struct {
 	RoutingOrder int        `json:"routingOrder"`
 	AuthMethod   AuthMethod `json:"authMethod"`
 	// AllowDelegation lets the signer hand over to somebody else.
-	AllowDelegation bool `json:"allowDelegation,omitempty"`
+	AllowDelegation bool          `json:"allowDelegation,omitempty"`
+	Kind            RecipientKind `json:"kind,omitempty"`       // "": signer
+	Language        string        `json:"language,omitempty"`   // BCP 47; "": the tenant's
+	Silent          bool          `json:"silent,omitempty"`     // the sender delivers the links
+	WitnessFor      string        `json:"witnessFor,omitempty"` // a role; RoutingOrder is that role's then
 }
 
 // TemplateField is what a field of an envelope is made from.
@@ -93,6 +97,9 @@ type LoadedTemplate struct {
 	Of        TemplateVersion // which version the rest is of
 	Content   TemplateContent
 	Documents []*TemplateDocument
+	// Versions are the newest versions, newest first, without their content; nil if they
+	// were not asked for.
+	Versions []*TemplateVersion
 }
 
 // Bounds of a template.
@@ -115,7 +122,8 @@ func (t *Template) Check(p Problems) {
 // ErrTemplateArchived refuses a change of a template that is archived.
 var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived; nothing of it can be changed any more.")
 
-// Check notes what is wrong with the texts and the roles of a template.
+// Check notes what is wrong with the texts and the roles of a template. Roles that are
+// witnesses get the routing order of whom they witness.
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
@@ -125,8 +133,9 @@ func (c *TemplateContent) Check(p Problems) {
 	checkReminderHours(p, c.ReminderHours)
 	checkMetadata(p, c.Metadata)
 	seen := make(map[string]bool)
+	rolePath := func(i int) string { return fmt.Sprintf("roles[%d].", i) }
 	for i, r := range c.Roles {
-		path := fmt.Sprintf("roles[%d].", i)
+		path := rolePath(i)
 		CheckText(p, path+"role", r.Role, 1, maxRole)
 		if r.Role != "" && seen[r.Role] {
 			p.addFirst(path+"role", "stands twice")
@@ -139,6 +148,11 @@ func (c *TemplateContent) Check(p Problems) {
 				p[at] = texts
 			}
 		}
+	}
+	resolved := c.Placeholders()
+	ResolveWitnesses(p, resolved, rolePath)
+	for i, in := range resolved {
+		c.Roles[i].RoutingOrder = in.RoutingOrder
 	}
 }
 
@@ -155,16 +169,24 @@ func (c *TemplateContent) role(name string) *TemplateRole {
 func (r TemplateRole) placeholder(i int) SignerInput {
 	const nobody = "+10000000"
 	phone := nobody
-	return r.signer(SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: &phone})
+	in := SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: &phone}
+	if rules, ok := r.Kind.rules(); ok && rules.hosted {
+		in.Host = &Host{Name: "-", Email: "host@template.invalid"}
+	}
+	return r.signer(in)
 }
 
 // signer is what a signer of the role is made from: what the request leaves out, the
 // role says.
 func (r TemplateRole) signer(in SignerInput) SignerInput {
-	in.Role = r.Role
-	in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
+	in.Role, in.Kind, in.WitnessFor = r.Role, cmp.Or(r.Kind, RecipientSigner), r.WitnessFor
+	if r.WitnessFor == "" { // else it is that of whom is witnessed
+		in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
+	}
 	in.AuthMethod = cmp.Or(in.AuthMethod, r.AuthMethod)
 	in.AllowDelegation = in.AllowDelegation || r.AllowDelegation
+	in.Language = cmp.Or(in.Language, r.Language)
+	in.Silent = in.Silent || r.Silent
 	return in
 }
 
@@ -189,12 +211,74 @@ func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*Tem
 	return e, nil
 }
 
+// Placeholders stand for the persons of the roles.
+func (c *TemplateContent) Placeholders() []SignerInput {
+	out := make([]SignerInput, 0, len(c.Roles))
+	for i, r := range c.Roles {
+		out = append(out, r.placeholder(i))
+	}
+	return out
+}
+
+// KeptFields are what the fields are made from again in a version with these documents; none
+// of them if they are replaced by another: then fields that were found in them are not kept, and the
+// others stand on the first.
+func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput {
+	var out []FieldInput
+	for _, f := range c.Fields {
+		known := slices.ContainsFunc(documents, func(d *TemplateDocument) bool { return d.ID == f.DocumentID })
+		if !known && f.Source != SourceRequest {
+			continue
+		}
+		in := f.input()
+		if !known {
+			in.DocumentID = nil
+		}
+		out = append(out, in)
+	}
+	return out
+}
+
+// FromEnvelope takes over what an envelope says, without the persons. A signer without a role
+// gets one by number.
+func (c *TemplateContent) FromEnvelope(e *Envelope) {
+	c.Subject, c.Message, c.ReminderHours, c.FieldOrigin = e.Subject, e.Message, e.ReminderHours, e.FieldOrigin
+	days := 0
+	if e.ExpiresInDays != nil {
+		days = *e.ExpiresInDays
+	}
+	c.ExpiresInDays = &days
+	names, roles := make(map[string]bool), make(map[uuid.UUID]string)
+	all := e.Recipients()
+	for _, s := range all {
+		names[s.Role] = true
+	}
+	c.Roles = make([]TemplateRole, 0, len(all))
+	for i, s := range all {
+		name := s.Role
+		for n := i + 1; name == ""; n++ {
+			if made := fmt.Sprintf("signer%d", n); !names[made] {
+				name, names[made] = made, true
+			}
+		}
+		roles[s.ID] = name
+		c.Roles = append(c.Roles, TemplateRole{
+			Role: name, RoutingOrder: s.RoutingOrder, AuthMethod: s.AuthMethod, AllowDelegation: s.AllowDelegation,
+			Kind: s.ShownKind(), Language: s.Language, Silent: s.Silent, WitnessFor: s.WitnessFor,
+		})
+	}
+	c.FieldsOf(e)
+	for i, f := range e.Fields {
+		c.Fields[i].Role = roles[f.SignerID]
+	}
+}
+
 // FieldsOf takes over the fields of an envelope.
 func (c *TemplateContent) FieldsOf(e *Envelope) {
 	c.Fields = make([]TemplateField, 0, len(e.Fields))
 	for _, f := range e.Fields {
 		role := ""
-		if s := e.Signer(f.SignerID); s != nil {
+		if s := e.Recipient(f.SignerID); s != nil {
 			role = s.Role
 		}
 		c.Fields = append(c.Fields, TemplateField{
@@ -213,10 +297,24 @@ func TemplateDocuments(e *Envelope) []*TemplateDocument {
 	return out
 }
 
+// ShareFiles makes documents name the files that the template has already, where these
+// are the same.
+func (t *LoadedTemplate) ShareFiles(documents []*TemplateDocument) {
+	for _, d := range documents {
+		for _, was := range t.Documents {
+			if was.SHA256 == d.SHA256 && was.PreparedSHA256 == d.PreparedSHA256 && was.Preparation == d.Preparation {
+				d.BlobKey, d.Encrypted, d.PreparedKey, d.PreparedEncrypted = was.BlobKey, was.Encrypted, was.PreparedKey, was.PreparedEncrypted
+				break
+			}
+		}
+	}
+}
+
 // NewVersion gives the template another version; the one before stays.
 func (t *LoadedTemplate) NewVersion(act ActionContext, by string, c TemplateContent, documents []*TemplateDocument) {
 	t.Version++
 	t.Of = TemplateVersion{ID: act.NewID(), TemplateID: t.ID, Number: t.Version, CreatedBy: by, CreatedAt: act.At}
+	t.Versions = slices.Insert(t.Versions, 0, &TemplateVersion{ID: t.Of.ID, TemplateID: t.ID, Number: t.Version, CreatedBy: by, CreatedAt: act.At})
 	t.Content, t.Documents = c, make([]*TemplateDocument, 0, len(documents))
 	for i, d := range documents {
 		own := *d

@@ -163,8 +163,10 @@ func TestTemplateRoles(t *testing.T) {
 	t.Parallel()
 	p := models.Problems{}
 	(&models.TemplateContent{Roles: []models.TemplateRole{
-		{Role: "a", RoutingOrder: 1, AuthMethod: models.AuthSMSOTP}, {Role: "a", RoutingOrder: 1, AuthMethod: models.AuthNone},
-		{Role: "", RoutingOrder: 1001, AuthMethod: "oath"}, {Role: strings.Repeat("x", 65), RoutingOrder: 1, AuthMethod: models.AuthNone},
+		{Role: "a", RoutingOrder: 1, AuthMethod: models.AuthSMSOTP},
+		{Role: "a", RoutingOrder: 1, AuthMethod: models.AuthNone},
+		{Role: "", RoutingOrder: 1001, AuthMethod: "oath"},
+		{Role: strings.Repeat("x", 65), RoutingOrder: 1, AuthMethod: models.AuthNone},
 	}}).Check(p)
 	assert.Equal(t, []string{"roles[1].role", "roles[2].authMethod", "roles[2].role", "roles[2].routingOrder", "roles[3].role"}, slices.Sorted(maps.Keys(p)))
 	for name, ok := range map[string]bool{"x": true, "": false, " ": false, strings.Repeat("x", 200): true, strings.Repeat("x", 201): false} {
@@ -187,4 +189,48 @@ func TestNewTemplates(t *testing.T) {
 	assert.NotEqual(t, uuid.Nil, made.ID)
 	assert.Equal(t, []any{"Lease", 0, act.At, act.At}, []any{made.Name, made.Version, made.CreatedAt, made.UpdatedAt})
 	assert.Nil(t, made.ArchivedAt)
+}
+
+// TestKindsInTemplates: a role says the kind of its recipient, whom it witnesses and the language.
+func TestKindsInTemplates(t *testing.T) {
+	t.Parallel()
+	c := models.TemplateContent{Roles: []models.TemplateRole{
+		{Role: "witness", AuthMethod: models.AuthNone, WitnessFor: "seller"},
+		{Role: "seller", RoutingOrder: 3, AuthMethod: models.AuthNone, Kind: models.RecipientInPerson},
+		{Role: "files", RoutingOrder: 1, AuthMethod: models.AuthEmailOTP, Kind: models.RecipientCopy, Language: "de", Silent: true},
+	}}
+	p := models.Problems{}
+	c.Check(p)
+	require.NoError(t, p.Err())
+	assert.Equal(t, 3, c.Roles[0].RoutingOrder, "that of whom is witnessed")
+	made := models.NewTemplate(act(start), models.Template{AppID: uuid.New(), Name: "Sale", CreatedBy: "me"})
+	e, err := c.Draft(act(start), &made.Template, nil)
+	require.NoError(t, err)
+	c.FieldsOf(e)
+	made.NewVersion(act(start), "me", c, nil)
+	use := models.TemplateUse{TenantID: "t", CreatedBy: "me", Signers: []models.SignerInput{
+		{Role: "seller", Name: "Ada", Email: "ada@example.com", Host: &models.Host{Name: "Hal", Email: "hal@example.com"}, RoutingOrder: 5},
+		{Role: "witness", Name: "Will", Email: "will@example.com"},
+		{Role: "files", Name: "Fay", Email: "fay@example.com", Language: "fr"},
+	}}
+	e, err = made.NewEnvelope(act(start), use, 1)
+	require.NoError(t, err)
+	require.Len(t, e.Signers, 2)
+	assert.Equal(t, []any{"witness", 5, "seller"}, []any{e.Signers[0].Role, e.Signers[0].RoutingOrder, e.Signers[0].WitnessFor})
+	assert.Equal(t, "Hal", e.Signers[1].Host().Name)
+	require.Len(t, e.Copies, 1)
+	assert.Equal(t, []any{"fr", true}, []any{e.Copies[0].Language, e.Copies[0].Silent})
+
+	again := models.TemplateContent{}
+	again.FromEnvelope(e)
+	assert.Equal(t, []models.RecipientKind{"", models.RecipientInPerson, models.RecipientCopy}, []models.RecipientKind{again.Roles[0].Kind, again.Roles[1].Kind, again.Roles[2].Kind})
+	again.Check(p)
+	require.NoError(t, p.Err())
+
+	use.Signers[0].Kind, use.Signers[1].WitnessFor, use.Signers[1].Email = models.RecipientSigner, "files", "ada@example.com"
+	_, err = made.NewEnvelope(act(start), use, 1)
+	assert.ElementsMatch(t, []string{"signers[0].kind", "signers[1].email", "signers[1].witnessFor"}, problemsOf(t, err))
+	p = models.Problems{}
+	(&models.TemplateContent{Roles: []models.TemplateRole{{Role: "a", RoutingOrder: 1, Kind: "judge", AuthMethod: models.AuthNone}, {Role: "b", AuthMethod: models.AuthNone, WitnessFor: "c"}}}).Check(p)
+	assert.Equal(t, []string{"roles[0].kind", "roles[1].witnessFor"}, slices.Sorted(maps.Keys(p)))
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,8 +22,8 @@ type TemplateUse struct {
 	Metadata      map[string]string
 	// DefaultExpiryDays is the tenant's, for a template that says nothing.
 	DefaultExpiryDays *int
-	// Signers are the persons, one for each role. What is zero of RoutingOrder and
-	// AuthMethod, the role says.
+	// Signers are the persons, one for each role. What is zero of RoutingOrder, AuthMethod, Kind,
+	// Language and WitnessFor, the role says; Kind and WitnessFor can be nothing else.
 	Signers   []SignerInput
 	Values    map[string]string // by the names of fields, or of groups of radio fields
 	Variables map[string]string
@@ -105,33 +106,47 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) EnvelopeInput {
 
 // signers are the persons in the order of the roles.
 func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput {
-	byRole := make(map[string]SignerInput, len(given))
+	at := make(map[string]int, len(given)) // where the person of a role stands
+	path := func(i int) string { return fmt.Sprintf("signers[%d].", i) }
 	for i, s := range given {
-		path := fmt.Sprintf("signers[%d].", i)
 		role := t.Content.role(s.Role)
-		_, twice := byRole[s.Role]
+		_, twice := at[s.Role]
 		switch {
 		case s.Role == "":
-			p.addFirst(path+"role", "is required: one of the template's roles, "+t.roleNames())
+			p.addFirst(path(i)+"role", "is required: one of the template's roles, "+t.roleNames())
 		case role == nil:
-			p.addFirst(path+"role", "is no role of the template, which has "+t.roleNames())
+			p.addFirst(path(i)+"role", "is no role of the template, which has "+t.roleNames())
 		case twice:
-			p.addFirst(path+"role", fmt.Sprintf("is given twice (%s)", s.Role))
+			p.addFirst(path(i)+"role", fmt.Sprintf("is given twice (%s)", s.Role))
 		default:
-			s = role.signer(s)
-			s.Check(p, path)
-			byRole[s.Role] = s
+			at[s.Role] = i
+			role.checkSame(p, path(i), s)
+			role.signer(s).Check(p, path(i))
 		}
 	}
 	out := make([]SignerInput, 0, len(t.Content.Roles))
 	for _, r := range t.Content.Roles {
-		s, ok := byRole[r.Role]
+		i, ok := at[r.Role]
 		if !ok {
 			p.Add("signers", "has nobody for the role %s", r.Role)
+			continue
 		}
-		out = append(out, s)
+		out = append(out, r.signer(given[i]))
+	}
+	if len(out) == len(t.Content.Roles) {
+		ResolveWitnesses(p, out, func(i int) string { return path(at[out[i].Role]) })
 	}
 	return out
+}
+
+// checkSame notes what a request says of a signer that the role says otherwise.
+func (r TemplateRole) checkSame(p Problems, path string, in SignerInput) {
+	if kind := cmp.Or(r.Kind, RecipientSigner); in.Kind != "" && in.Kind != kind {
+		p.addFirst(path+"kind", fmt.Sprintf("is %s for the role %s of the template", kind, r.Role))
+	}
+	if in.WitnessFor != "" && in.WitnessFor != r.WitnessFor {
+		p.addFirst(path+"witnessFor", fmt.Sprintf("is said by the role %s of the template", r.Role))
+	}
 }
 
 func (t *LoadedTemplate) roleNames() string {
@@ -147,13 +162,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 	out := make([]FieldInput, 0, len(t.Content.Fields))
 	used := make(map[string]bool, len(values))
 	for _, f := range t.Content.Fields {
-		in := FieldInput{
-			DocumentID: &f.DocumentID, Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
-			Origin: f.Origin, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source,
-		}
-		if f.Attributes.Named {
-			in.Name = f.Name
-		}
+		in := f.input()
 		name := f.Name
 		if f.Type == FieldRadio {
 			name = f.Attributes.Group
@@ -176,9 +185,21 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 	return out
 }
 
+// input is what a field is made from. A name that the service made is made again.
+func (f TemplateField) input() FieldInput {
+	in := FieldInput{
+		DocumentID: &f.DocumentID, Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+		Origin: f.Origin, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source,
+	}
+	if f.Attributes.Named {
+		in.Name = f.Name
+	}
+	return in
+}
+
 // given is the prefilled value of a field for a value that was given under its name, "" if it
 // cannot be.
-func (f *TemplateField) given(p Problems, path, value string, all []TemplateField) string {
+func (f TemplateField) given(p Problems, path, value string, all []TemplateField) string {
 	switch {
 	case f.Type.File() || f.Type == FieldSignedDate:
 		p.addFirst(path, fmt.Sprintf("is a %s field: only its signer, or the service, can fill it", f.Type))

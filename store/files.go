@@ -40,8 +40,11 @@ func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID
 func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
 	db := s.db.WithContext(ctx)
 	for _, place := range []struct{ table, key, flag string }{
-		{"documents", "blob_key", "encrypted"}, {"documents", "prepared_key", "prepared_encrypted"}, {"attachments", "blob_key", "encrypted"},
-		{"template_documents", "blob_key", "encrypted"}, {"template_documents", "prepared_key", "prepared_encrypted"},
+		{"documents", "blob_key", "encrypted"},
+		{"documents", "prepared_key", "prepared_encrypted"},
+		{"attachments", "blob_key", "encrypted"},
+		{"template_documents", "blob_key", "encrypted"},
+		{"template_documents", "prepared_key", "prepared_encrypted"},
 	} {
 		update := func(where string, args ...any) error {
 			return db.Exec("UPDATE "+place.table+" SET "+place.flag+" = ? WHERE "+place.key+" = ? AND NOT "+place.flag+where, append([]any{true, key}, args...)...).Error

@@ -24,6 +24,7 @@ type EnvelopeFilter struct {
 	UpdatedSince                time.Time
 	SignerEmail                 string    // a signer's whole address, or its domain; "": all
 	ExternalID                  string    // "": all
+	TemplateID                  uuid.UUID // made of it; uuid.Nil: all
 	BulkSend                    uuid.UUID // sent by it; uuid.Nil: all
 	Text                        string    // part of the subject or of a signer's name; "": all
 	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
@@ -45,7 +46,7 @@ type ListPlace struct {
 // whose totals are kept.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
-		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != "" || f.BulkSend != uuid.Nil
+		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
 }
 
 // statuses are the stored states that a shown one stands for.
@@ -88,6 +89,9 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	}
 	if f.BulkSend != uuid.Nil {
 		q = q.Where("id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
+	}
+	if f.TemplateID != uuid.Nil {
+		q = q.Where("template_id = ?", f.TemplateID)
 	}
 	if f.SignerEmail != "" {
 		found, args := s.searchAddress(f.App, f.SignerEmail)

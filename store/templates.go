@@ -82,7 +82,11 @@ type templateQuery struct {
 	templates []*models.Template
 	versions  []*models.TemplateVersion
 	documents []*models.TemplateDocument
+	history   []*models.TemplateVersion
 }
+
+// maxVersionsShown is how many versions of a template are listed with it.
+const maxVersionsShown = 100
 
 // queueTemplate adds the queries for a version of an app's template; 0 is the newest.
 func (s *Store) queueTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) *templateQuery {
@@ -98,7 +102,15 @@ func (s *Store) queueTemplate(t *transaction, app, id uuid.UUID, version int, lo
 	selectRows(&t.batch, &q.versions, templateVersionColumns, "template_versions", "template_id = $1 AND number = "+number, args...)
 	selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents",
 		"version_id = (SELECT id FROM template_versions WHERE template_id = $1 AND number = "+number+") ORDER BY document_order", args...)
+	if lock != useTemplate {
+		selectRows(&t.batch, &q.history, versionSummaryColumns, "template_versions", "template_id = $1 ORDER BY number DESC LIMIT $2", id, maxVersionsShown)
+	}
 	return q
+}
+
+// versionSummaryColumns are what lists of versions show.
+func versionSummaryColumns(v *models.TemplateVersion) []column {
+	return without(templateVersionColumns(v), []string{"content"})
 }
 
 // lockTemplate keeps a template from being archived while envelopes are made of it;
@@ -122,7 +134,7 @@ func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, 
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound
 	}
-	out := &models.LoadedTemplate{Template: *q.templates[0], Of: *q.versions[0], Documents: q.documents}
+	out := &models.LoadedTemplate{Template: *q.templates[0], Of: *q.versions[0], Documents: q.documents, Versions: q.history}
 	if len(q.documents) > 0 && q.documents[0].VersionID != out.Of.ID {
 		q.documents = nil
 		selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents", "version_id = $1 ORDER BY document_order", out.Of.ID)
@@ -391,13 +403,13 @@ func (s *Store) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check fu
 		if len(found) == 0 {
 			return models.ErrNotFound
 		}
+		t.result = found[0]
 		if err := check(found[0]); err != nil || found[0].ArchivedAt != nil {
 			return err
 		}
 		at := s.now()
 		t.exec("UPDATE templates SET archived_at = $1, updated_at = $1 WHERE id = $2", at, id)
 		t.exec("UPDATE template_documents SET released = $1 WHERE template_id = $2", true, id)
-		t.result = found[0]
 		return nil
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,4 +82,27 @@ func checkAttachments(t *testing.T, s *target) {
 	s.completed(t, e.str("id"))
 	c.get(t, envelope+"/documents.zip").want(t, 200)
 	c.post(t, envelope+"/copies", object{"email": "ada@example.com"}).want(t, 202)
+}
+
+// checkTemplates makes a template, changes it, sends an envelope of it and archives it.
+func checkTemplates(t *testing.T, s *target) {
+	t.Helper()
+	c := s.app()
+	data := `{"tenantId": "` + s.contract()["tenantId"].(string) + `", "name": "Lease", "subject": "Lease of {{place}}", "roles": [{"role": "tenant", "authMethod": "none"}],
+		"fields": [{"role": "tenant", "type": "text", "name": "rent", "page": 1, "x": 72, "y": 300, "w": 160, "h": 20}]}`
+	template := c.multipart(t, "/v1/templates", map[string]string{"data": data}, testkit.OnePage()).want(t, 201)
+	at := "/v1/templates/" + template.str("id")
+	require.EqualValues(t, 2, c.call(t, http.MethodPatch, at, object{"message": "Please sign"}).want(t, 200).body["version"])
+	require.EqualValues(t, 1, c.get(t, at+"?version=1").want(t, 200).body["version"])
+	c.get(t, at+"/document").want(t, 200)
+	c.get(t, "/v1/templates?tenantId="+url.QueryEscape(s.contract()["tenantId"].(string))).want(t, 200)
+	e := c.post(t, "/v1/envelopes", object{
+		"tenantId": s.contract()["tenantId"], "templateId": template.str("id"), "send": true, "variables": object{"place": "the mill"}, "values": object{"rent": "5"},
+		"signers": []object{{"role": "tenant", "name": "Ada Byron", "email": "ada@example.com"}},
+	}).want(t, 201)
+	require.Equal(t, []string{"sent", "Lease of the mill"}, []string{e.str("status"), e.str("subject")})
+	c.call(t, http.MethodDelete, at, nil).want(t, 204)
+	c.get(t, at+"/document").refused(t, 410, "template_archived")
+	c.get(t, "/v1/envelopes/"+e.str("id")+"/document").want(t, 200)
+	c.post(t, "/v1/envelopes/"+e.str("id")+"/void", nil).want(t, 200)
 }

@@ -960,6 +960,186 @@ func (e SuggestionsDataSource) Valid() bool {
 	}
 }
 
+// Defines values for TemplateEditOrigin.
+const (
+	TemplateEditOriginBottomLeft  TemplateEditOrigin = "bottom-left"
+	TemplateEditOriginLessThanNil TemplateEditOrigin = "<nil>"
+	TemplateEditOriginTopLeft     TemplateEditOrigin = "top-left"
+)
+
+// Valid indicates whether the value is a known member of the TemplateEditOrigin enum.
+func (e TemplateEditOrigin) Valid() bool {
+	switch e {
+	case TemplateEditOriginBottomLeft:
+		return true
+	case TemplateEditOriginLessThanNil:
+		return true
+	case TemplateEditOriginTopLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateEditFormOrigin.
+const (
+	TemplateEditFormOriginBottomLeft TemplateEditFormOrigin = "bottom-left"
+	TemplateEditFormOriginTopLeft    TemplateEditFormOrigin = "top-left"
+)
+
+// Valid indicates whether the value is a known member of the TemplateEditFormOrigin enum.
+func (e TemplateEditFormOrigin) Valid() bool {
+	switch e {
+	case TemplateEditFormOriginBottomLeft:
+		return true
+	case TemplateEditFormOriginTopLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateFieldAlign.
+const (
+	TemplateFieldAlignCenter TemplateFieldAlign = "center"
+	TemplateFieldAlignLeft   TemplateFieldAlign = "left"
+	TemplateFieldAlignRight  TemplateFieldAlign = "right"
+)
+
+// Valid indicates whether the value is a known member of the TemplateFieldAlign enum.
+func (e TemplateFieldAlign) Valid() bool {
+	switch e {
+	case TemplateFieldAlignCenter:
+		return true
+	case TemplateFieldAlignLeft:
+		return true
+	case TemplateFieldAlignRight:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateFormOrigin.
+const (
+	TemplateFormOriginBottomLeft TemplateFormOrigin = "bottom-left"
+	TemplateFormOriginTopLeft    TemplateFormOrigin = "top-left"
+)
+
+// Valid indicates whether the value is a known member of the TemplateFormOrigin enum.
+func (e TemplateFormOrigin) Valid() bool {
+	switch e {
+	case TemplateFormOriginBottomLeft:
+		return true
+	case TemplateFormOriginTopLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateRequestOrigin.
+const (
+	TemplateRequestOriginBottomLeft  TemplateRequestOrigin = "bottom-left"
+	TemplateRequestOriginLessThanNil TemplateRequestOrigin = "<nil>"
+	TemplateRequestOriginTopLeft     TemplateRequestOrigin = "top-left"
+)
+
+// Valid indicates whether the value is a known member of the TemplateRequestOrigin enum.
+func (e TemplateRequestOrigin) Valid() bool {
+	switch e {
+	case TemplateRequestOriginBottomLeft:
+		return true
+	case TemplateRequestOriginLessThanNil:
+		return true
+	case TemplateRequestOriginTopLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateRoleKind.
+const (
+	TemplateRoleKindApprover TemplateRoleKind = "approver"
+	TemplateRoleKindCopy     TemplateRoleKind = "copy"
+	TemplateRoleKindInPerson TemplateRoleKind = "in_person"
+	TemplateRoleKindSigner   TemplateRoleKind = "signer"
+	TemplateRoleKindViewer   TemplateRoleKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the TemplateRoleKind enum.
+func (e TemplateRoleKind) Valid() bool {
+	switch e {
+	case TemplateRoleKindApprover:
+		return true
+	case TemplateRoleKindCopy:
+		return true
+	case TemplateRoleKindInPerson:
+		return true
+	case TemplateRoleKindSigner:
+		return true
+	case TemplateRoleKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateRoleRequestAuthMethod.
+const (
+	TemplateRoleRequestAuthMethodEmailOtp    TemplateRoleRequestAuthMethod = "email_otp"
+	TemplateRoleRequestAuthMethodLessThanNil TemplateRoleRequestAuthMethod = "<nil>"
+	TemplateRoleRequestAuthMethodNone        TemplateRoleRequestAuthMethod = "none"
+	TemplateRoleRequestAuthMethodSmsOtp      TemplateRoleRequestAuthMethod = "sms_otp"
+)
+
+// Valid indicates whether the value is a known member of the TemplateRoleRequestAuthMethod enum.
+func (e TemplateRoleRequestAuthMethod) Valid() bool {
+	switch e {
+	case TemplateRoleRequestAuthMethodEmailOtp:
+		return true
+	case TemplateRoleRequestAuthMethodLessThanNil:
+		return true
+	case TemplateRoleRequestAuthMethodNone:
+		return true
+	case TemplateRoleRequestAuthMethodSmsOtp:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TemplateRoleRequestKind.
+const (
+	TemplateRoleRequestKindApprover    TemplateRoleRequestKind = "approver"
+	TemplateRoleRequestKindCopy        TemplateRoleRequestKind = "copy"
+	TemplateRoleRequestKindInPerson    TemplateRoleRequestKind = "in_person"
+	TemplateRoleRequestKindLessThanNil TemplateRoleRequestKind = "<nil>"
+	TemplateRoleRequestKindSigner      TemplateRoleRequestKind = "signer"
+	TemplateRoleRequestKindViewer      TemplateRoleRequestKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the TemplateRoleRequestKind enum.
+func (e TemplateRoleRequestKind) Valid() bool {
+	switch e {
+	case TemplateRoleRequestKindApprover:
+		return true
+	case TemplateRoleRequestKindCopy:
+		return true
+	case TemplateRoleRequestKindInPerson:
+		return true
+	case TemplateRoleRequestKindLessThanNil:
+		return true
+	case TemplateRoleRequestKindSigner:
+		return true
+	case TemplateRoleRequestKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VerifyReportAdditionsKind.
 const (
 	VerifyReportAdditionsKindAnnotations VerifyReportAdditionsKind = "annotations"
@@ -1317,6 +1497,24 @@ func (e UploadADocumentParamsActiveContent) Valid() bool {
 	}
 }
 
+// Defines values for DownloadATemplateDocumentParamsKind.
+const (
+	DownloadATemplateDocumentParamsKindOriginal DownloadATemplateDocumentParamsKind = "original"
+	DownloadATemplateDocumentParamsKindPrepared DownloadATemplateDocumentParamsKind = "prepared"
+)
+
+// Valid indicates whether the value is a known member of the DownloadATemplateDocumentParamsKind enum.
+func (e DownloadATemplateDocumentParamsKind) Valid() bool {
+	switch e {
+	case DownloadATemplateDocumentParamsKindOriginal:
+		return true
+	case DownloadATemplateDocumentParamsKindPrepared:
+		return true
+	default:
+		return false
+	}
+}
+
 // Anchor The text of the document at which the field stands.
 type Anchor struct {
 	At *AnchorAt `json:"at,omitempty"`
@@ -1445,9 +1643,13 @@ type ConsoleEnvelope struct {
 	Signers        []Signer        `json:"signers"`
 	Status         EnvelopeStatus  `json:"status"`
 	Subject        *string         `json:"subject"`
-	TenantID       string          `json:"tenantId"`
-	UpdatedAt      time.Time       `json:"updatedAt"`
-	VoidedAt       *time.Time      `json:"voidedAt"`
+
+	// TemplateID The template that the envelope was made of.
+	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
+	TemplateVersion *int                `json:"templateVersion,omitempty"`
+	TenantID        string              `json:"tenantId"`
+	UpdatedAt       time.Time           `json:"updatedAt"`
+	VoidedAt        *time.Time          `json:"voidedAt"`
 }
 
 // ConsoleEnvelopePage defines model for ConsoleEnvelopePage.
@@ -1483,7 +1685,11 @@ type ConsoleEnvelopeRow struct {
 	Signers        []Signer        `json:"signers"`
 	Status         EnvelopeStatus  `json:"status"`
 	Subject        *string         `json:"subject"`
-	TenantID       string          `json:"tenantId"`
+
+	// TemplateID The template that the envelope was made of.
+	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
+	TemplateVersion *int                `json:"templateVersion,omitempty"`
+	TenantID        string              `json:"tenantId"`
 
 	// Undelivered Signers whose last mail was refused for good.
 	Undelivered []openapi_types.UUID `json:"undelivered"`
@@ -1727,9 +1933,13 @@ type Envelope struct {
 	Signers        []Signer        `json:"signers"`
 	Status         EnvelopeStatus  `json:"status"`
 	Subject        *string         `json:"subject"`
-	TenantID       string          `json:"tenantId"`
-	UpdatedAt      time.Time       `json:"updatedAt"`
-	VoidedAt       *time.Time      `json:"voidedAt"`
+
+	// TemplateID The template that the envelope was made of.
+	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
+	TemplateVersion *int                `json:"templateVersion,omitempty"`
+	TenantID        string              `json:"tenantId"`
+	UpdatedAt       time.Time           `json:"updatedAt"`
+	VoidedAt        *time.Time          `json:"voidedAt"`
 }
 
 // EnvelopeEdit defines model for EnvelopeEdit.
@@ -1769,6 +1979,9 @@ type EnvelopeForm struct {
 	// ReminderHours A number or null.
 	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
 
+	// Send true or false.
+	Send *openapi_types.File `json:"send,omitempty"`
+
 	// Signers The array of an EnvelopeRequest.
 	Signers  *openapi_types.File `json:"signers,omitempty"`
 	Subject  *string             `json:"subject,omitempty"`
@@ -1805,10 +2018,25 @@ type EnvelopeRequest struct {
 	Origin   *EnvelopeRequestOrigin `json:"origin,omitempty"`
 
 	// ReminderHours Hours between reminders; 0: none, null: what the tenant has chosen.
-	ReminderHours *int            `json:"reminderHours,omitempty"`
-	Signers       []SignerRequest `json:"signers"`
-	Subject       *string         `json:"subject,omitempty"`
-	TenantID      string          `json:"tenantId"`
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// Send Send the envelope in the same transaction; the answer is as that of send.
+	Send    *bool           `json:"send,omitempty"`
+	Signers []SignerRequest `json:"signers"`
+	Subject *string         `json:"subject,omitempty"`
+
+	// TemplateID Make the envelope of a template: signers then have a role each, subject, message, expiresInDays, reminderHours and metadata hold instead of the template's, and fields and documentOptions are refused.
+	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
+
+	// TemplateVersion The newest if it is absent.
+	TemplateVersion *int   `json:"templateVersion,omitempty"`
+	TenantID        string `json:"tenantId"`
+
+	// Values Of fields of the template, by name, or of groups of radio fields: what they hold at first.
+	Values *map[string]interface{} `json:"values,omitempty"`
+
+	// Variables What stands in the template's subject and message for {{name}}.
+	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
 
 // EnvelopeRequestOrigin defines model for EnvelopeRequest.Origin.
@@ -2411,6 +2639,295 @@ type Suggestions struct {
 // SuggestionsDataSource defines model for Suggestions.Data.Source.
 type SuggestionsDataSource string
 
+// Template A template with the content of one of its versions.
+type Template struct {
+	ArchivedAt *time.Time         `json:"archivedAt"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	CreatedBy  string             `json:"createdBy"`
+	Documents  []TemplateDocument `json:"documents"`
+
+	// ExpiresInDays Null: no deadline; absent: the tenant's default.
+	ExpiresInDays *int               `json:"expiresInDays,omitempty"`
+	ExternalID    *string            `json:"externalId"`
+	Fields        []TemplateField    `json:"fields"`
+	ID            openapi_types.UUID `json:"id"`
+	Message       *string            `json:"message"`
+	Metadata      Metadata           `json:"metadata"`
+	Name          string             `json:"name"`
+	ReminderHours *int               `json:"reminderHours"`
+	Roles         []TemplateRole     `json:"roles"`
+	Subject       *string            `json:"subject"`
+
+	// TenantID Null: for all tenants.
+	TenantID  *string   `json:"tenantId"`
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// Variables The names that subject and message use.
+	Variables []string `json:"variables"`
+
+	// Version Of which version the content is.
+	Version int `json:"version"`
+
+	// Versions The newest first, at most 100.
+	Versions []TemplateVersion `json:"versions"`
+}
+
+// TemplateDocument defines model for TemplateDocument.
+type TemplateDocument struct {
+	DocumentOrder int                `json:"document_order"`
+	ID            openapi_types.UUID `json:"id"`
+	MimeType      string             `json:"mimeType"`
+	Name          string             `json:"name"`
+	PageCount     int                `json:"pageCount"`
+	Prepared      *PreparedFile      `json:"prepared"`
+	Sha256        string             `json:"sha256"`
+	Size          int                `json:"size"`
+}
+
+// TemplateEdit defines model for TemplateEdit.
+type TemplateEdit struct {
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// ExpiresInDays Null for no deadline; the tenant's default if it is absent.
+	ExpiresInDays *int    `json:"expiresInDays,omitempty"`
+	ExternalID    *string `json:"externalId,omitempty"`
+
+	// Fields Each with a role, and without signerId.
+	Fields *[]FieldRequest `json:"fields,omitempty"`
+
+	// Message With {{variables}}; what they become has at most 2000 characters.
+	Message       *string                `json:"message,omitempty"`
+	Metadata      *Metadata              `json:"metadata,omitempty"`
+	Name          *string                `json:"name,omitempty"`
+	Origin        *TemplateEditOrigin    `json:"origin,omitempty"`
+	ReminderHours *int                   `json:"reminderHours,omitempty"`
+	Roles         *[]TemplateRoleRequest `json:"roles,omitempty"`
+
+	// Subject With {{variables}}; what they become has at most 255 characters.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// TemplateEditOrigin defines model for TemplateEdit.Origin.
+type TemplateEditOrigin string
+
+// TemplateEditForm The file that replaces the documents, and either data or flat form fields.
+type TemplateEditForm struct {
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Data A TemplateEdit.
+	Data *openapi_types.File `json:"data,omitempty"`
+
+	// DocumentOptions A DocumentOptions.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays A number or null.
+	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+	ExternalID    *string             `json:"externalId,omitempty"`
+
+	// Fields The array of a TemplateRequest.
+	Fields  *openapi_types.File `json:"fields,omitempty"`
+	File    *openapi_types.File `json:"file,omitempty"`
+	Message *string             `json:"message,omitempty"`
+
+	// Metadata An object of texts.
+	Metadata *openapi_types.File     `json:"metadata,omitempty"`
+	Name     *string                 `json:"name,omitempty"`
+	Origin   *TemplateEditFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+
+	// Roles The array of a TemplateRequest.
+	Roles   *openapi_types.File `json:"roles,omitempty"`
+	Subject *string             `json:"subject,omitempty"`
+}
+
+// TemplateEditFormOrigin defines model for TemplateEditForm.Origin.
+type TemplateEditFormOrigin string
+
+// TemplateField Points from the top left of the page as a reader shows it.
+type TemplateField struct {
+	Align *TemplateFieldAlign `json:"align,omitempty"`
+	Comb  *bool               `json:"comb,omitempty"`
+
+	// Condition The field is shown, and required, only if all or any of the comparisons hold.
+	Condition    *Condition `json:"condition,omitempty"`
+	DefaultValue *string    `json:"defaultValue,omitempty"`
+
+	// DocumentID Null: the first document that an envelope will have.
+	DocumentID  *openapi_types.UUID `json:"documentId"`
+	FontSize    *float64            `json:"fontSize,omitempty"`
+	Format      *string             `json:"format,omitempty"`
+	Group       *string             `json:"group,omitempty"`
+	H           float64             `json:"h"`
+	Label       *string             `json:"label,omitempty"`
+	MaxLength   *int                `json:"maxLength,omitempty"`
+	Multiline   *bool               `json:"multiline,omitempty"`
+	Name        string              `json:"name"`
+	Option      *string             `json:"option,omitempty"`
+	Options     *[]string           `json:"options,omitempty"`
+	Page        int                 `json:"page"`
+	Placeholder *string             `json:"placeholder,omitempty"`
+	ReadOnly    *bool               `json:"readOnly,omitempty"`
+	Required    bool                `json:"required"`
+	Role        string              `json:"role"`
+	Type        FieldType           `json:"type"`
+
+	// Validation What a value has to obey, beside its type.
+	Validation *FieldValidation `json:"validation,omitempty"`
+	W          float64          `json:"w"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+}
+
+// TemplateFieldAlign defines model for TemplateField.Align.
+type TemplateFieldAlign string
+
+// TemplateForm The file, and either data or flat form fields; a template without a file is JSON. For all tenants, use data.
+type TemplateForm struct {
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Data A TemplateRequest.
+	Data *openapi_types.File `json:"data,omitempty"`
+
+	// DocumentOptions A DocumentOptions.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays A number or null.
+	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+	ExternalID    *string             `json:"externalId,omitempty"`
+
+	// Fields The array of a TemplateRequest.
+	Fields  *openapi_types.File `json:"fields,omitempty"`
+	File    *openapi_types.File `json:"file,omitempty"`
+	Message *string             `json:"message,omitempty"`
+
+	// Metadata An object of texts.
+	Metadata *openapi_types.File `json:"metadata,omitempty"`
+	Name     *string             `json:"name,omitempty"`
+	Origin   *TemplateFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+
+	// Roles The array of a TemplateRequest.
+	Roles    *openapi_types.File `json:"roles,omitempty"`
+	Subject  *string             `json:"subject,omitempty"`
+	TenantID *string             `json:"tenantId,omitempty"`
+}
+
+// TemplateFormOrigin defines model for TemplateForm.Origin.
+type TemplateFormOrigin string
+
+// TemplatePage defines model for TemplatePage.
+type TemplatePage struct {
+	Data       []TemplateSummary `json:"data"`
+	NextCursor *string           `json:"nextCursor"`
+	Page       int               `json:"page"`
+	PageSize   int               `json:"pageSize"`
+	Total      int               `json:"total"`
+}
+
+// TemplateRequest defines model for TemplateRequest.
+type TemplateRequest struct {
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// DocumentOptions For the file of the same request.
+	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays Null for no deadline; the tenant's default if it is absent.
+	ExpiresInDays *int `json:"expiresInDays,omitempty"`
+
+	// ExternalID Unique among the templates of a tenant that are not archived.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields Each with a role, and without signerId.
+	Fields *[]FieldRequest `json:"fields,omitempty"`
+
+	// FromEnvelope Take documents, roles and fields over from an envelope; beside it only name, externalId, subject, message, reminderHours and metadata may be given.
+	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
+
+	// Message With {{variables}}; what they become has at most 2000 characters.
+	Message       *string                `json:"message,omitempty"`
+	Metadata      *Metadata              `json:"metadata,omitempty"`
+	Name          string                 `json:"name"`
+	Origin        *TemplateRequestOrigin `json:"origin,omitempty"`
+	ReminderHours *int                   `json:"reminderHours,omitempty"`
+	Roles         *[]TemplateRoleRequest `json:"roles,omitempty"`
+
+	// Subject With {{variables}}; what they become has at most 255 characters.
+	Subject *string `json:"subject,omitempty"`
+
+	// TenantID Null is for all tenants, of a client that is for all.
+	TenantID *string `json:"tenantId"`
+}
+
+// TemplateRequestOrigin defines model for TemplateRequest.Origin.
+type TemplateRequestOrigin string
+
+// TemplateRole defines model for TemplateRole.
+type TemplateRole struct {
+	AllowDelegation bool             `json:"allowDelegation"`
+	AuthMethod      AuthMethod       `json:"authMethod"`
+	Kind            TemplateRoleKind `json:"kind"`
+	Language        *string          `json:"language"`
+	Notify          bool             `json:"notify"`
+	Role            string           `json:"role"`
+	RoutingOrder    int              `json:"routingOrder"`
+
+	// WitnessFor A role.
+	WitnessFor *string `json:"witnessFor"`
+}
+
+// TemplateRoleKind defines model for TemplateRole.Kind.
+type TemplateRoleKind string
+
+// TemplateRoleRequest As a signer of an envelope, without the person.
+type TemplateRoleRequest struct {
+	AllowDelegation *bool                          `json:"allowDelegation,omitempty"`
+	AuthMethod      *TemplateRoleRequestAuthMethod `json:"authMethod,omitempty"`
+	Kind            *TemplateRoleRequestKind       `json:"kind,omitempty"`
+
+	// Language A tag of BCP 47.
+	Language     *string `json:"language,omitempty"`
+	Notify       *bool   `json:"notify,omitempty"`
+	Role         string  `json:"role"`
+	RoutingOrder *int    `json:"routingOrder,omitempty"`
+
+	// WitnessFor Another role.
+	WitnessFor *string `json:"witnessFor,omitempty"`
+}
+
+// TemplateRoleRequestAuthMethod defines model for TemplateRoleRequest.AuthMethod.
+type TemplateRoleRequestAuthMethod string
+
+// TemplateRoleRequestKind defines model for TemplateRoleRequest.Kind.
+type TemplateRoleRequestKind string
+
+// TemplateSummary defines model for TemplateSummary.
+type TemplateSummary struct {
+	ArchivedAt *time.Time         `json:"archivedAt"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	CreatedBy  string             `json:"createdBy"`
+	ExternalID *string            `json:"externalId"`
+	ID         openapi_types.UUID `json:"id"`
+	Name       string             `json:"name"`
+
+	// TenantID Null: for all tenants.
+	TenantID  *string   `json:"tenantId"`
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// Version The newest.
+	Version int `json:"version"`
+}
+
+// TemplateVersion defines model for TemplateVersion.
+type TemplateVersion struct {
+	CreatedAt time.Time `json:"createdAt"`
+	CreatedBy string    `json:"createdBy"`
+	Version   int       `json:"version"`
+}
+
 // TenantSettings defines model for TenantSettings.
 type TenantSettings struct {
 	Effective Settings `json:"effective"`
@@ -2907,8 +3424,9 @@ type ListEnvelopesParams struct {
 	UpdatedSince *time.Time `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
 
 	// SignerEmail A signer's whole address, or its domain.
-	SignerEmail *string `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
-	ExternalID  *string `form:"externalId,omitempty" json:"externalId,omitempty"`
+	SignerEmail *string             `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
+	ExternalID  *string             `form:"externalId,omitempty" json:"externalId,omitempty"`
+	TemplateID  *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
 	// Q Part of the subject or of a signer's name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
@@ -3120,6 +3638,70 @@ type StreamEventsParams struct {
 	LastEventID *openapi_types.UUID `json:"Last-Event-ID,omitempty"`
 }
 
+// ListTemplatesParams defines parameters for ListTemplates.
+type ListTemplatesParams struct {
+	// TenantID Those of the tenant and those for all tenants. A client that is for some tenants has to name one.
+	TenantID   *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
+
+	// Q Part of the name.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Archived Those that are archived, instead of those that are not.
+	Archived *bool `form:"archived,omitempty" json:"archived,omitempty"`
+
+	// Cursor The nextCursor of the page before; not together with page.
+	Cursor   *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// CreateATemplateParams defines parameters for CreateATemplate.
+type CreateATemplateParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ArchiveATemplateParams defines parameters for ArchiveATemplate.
+type ArchiveATemplateParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetATemplateParams defines parameters for GetATemplate.
+type GetATemplateParams struct {
+	// Version The newest if it is absent.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
+
+// EditATemplateParams defines parameters for EditATemplate.
+type EditATemplateParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// DownloadATemplateDocumentParams defines parameters for DownloadATemplateDocument.
+type DownloadATemplateDocumentParams struct {
+	// Version The newest if it is absent.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+
+	// DocumentID The first document if it is absent.
+	DocumentID *openapi_types.UUID                  `form:"documentId,omitempty" json:"documentId,omitempty"`
+	Kind       *DownloadATemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+}
+
+// DownloadATemplateDocumentParamsKind defines parameters for DownloadATemplateDocument.
+type DownloadATemplateDocumentParamsKind string
+
 // VerifyASealedDocumentParams defines parameters for VerifyASealedDocument.
 type VerifyASealedDocumentParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
@@ -3218,6 +3800,18 @@ type GetASigningLinkJSONRequestBody = SigningLinkRequest
 
 // VoidAnEnvelopeJSONRequestBody defines body for VoidAnEnvelope for application/json ContentType.
 type VoidAnEnvelopeJSONRequestBody = ReasonRequest
+
+// CreateATemplateJSONRequestBody defines body for CreateATemplate for application/json ContentType.
+type CreateATemplateJSONRequestBody = TemplateRequest
+
+// CreateATemplateMultipartRequestBody defines body for CreateATemplate for multipart/form-data ContentType.
+type CreateATemplateMultipartRequestBody = TemplateForm
+
+// EditATemplateJSONRequestBody defines body for EditATemplate for application/json ContentType.
+type EditATemplateJSONRequestBody = TemplateEdit
+
+// EditATemplateMultipartRequestBody defines body for EditATemplate for multipart/form-data ContentType.
+type EditATemplateMultipartRequestBody = TemplateEditForm
 
 // VerifyASealedDocumentMultipartRequestBody defines body for VerifyASealedDocument for multipart/form-data ContentType.
 type VerifyASealedDocumentMultipartRequestBody = FileForm
@@ -4299,6 +4893,64 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTemplates List templates
+	//
+	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
+	ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateATemplateWithBody Create a template, or a new version of it
+	//
+	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+	CreateATemplateWithBody(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateATemplate Create a template, or a new version of it
+	//
+	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+	CreateATemplate(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ArchiveATemplate Archive a template
+	//
+	// No envelope is made of it any more. Those that were made stay as they are, with their files.
+	//
+	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
+	ArchiveATemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetATemplate Get a template
+	//
+	// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
+	GetATemplate(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditATemplateWithBody Edit a template
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+	EditATemplateWithBody(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EditATemplate Edit a template
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+	EditATemplate(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DownloadATemplateDocument Download a document of a template
+	//
+	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
+	DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyASealedDocumentWithBody Verify a sealed document
 	//
@@ -5885,6 +6537,144 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 // Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTemplates List templates
+//
+// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
+func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTemplatesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateATemplateWithBody Create a template, or a new version of it
+//
+// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+func (c *Client) CreateATemplateWithBody(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateATemplateRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateATemplate Create a template, or a new version of it
+//
+// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+func (c *Client) CreateATemplate(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateATemplateRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ArchiveATemplate Archive a template
+//
+// No envelope is made of it any more. Those that were made stay as they are, with their files.
+//
+// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
+func (c *Client) ArchiveATemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewArchiveATemplateRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetATemplate Get a template
+//
+// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
+func (c *Client) GetATemplate(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetATemplateRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditATemplateWithBody Edit a template
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+func (c *Client) EditATemplateWithBody(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditATemplateRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EditATemplate Edit a template
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+func (c *Client) EditATemplate(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEditATemplateRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DownloadATemplateDocument Download a document of a template
+//
+// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
+func (c *Client) DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadATemplateDocumentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8062,6 +8852,18 @@ func NewListEnvelopesRequest(server string, params *ListEnvelopesParams) (*http.
 
 		}
 
+		if params.TemplateID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "templateId", *params.TemplateID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Q != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -9913,6 +10715,477 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 	return req, nil
 }
 
+// NewListTemplatesRequest constructs an http.Request for the ListTemplates method
+func NewListTemplatesRequest(server string, params *ListTemplatesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExternalID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "externalId", *params.ExternalID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Archived != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "archived", *params.Archived, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateATemplateRequest calls the generic CreateATemplate builder with application/json body
+func NewCreateATemplateRequest(server string, params *CreateATemplateParams, body CreateATemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateATemplateRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateATemplateRequestWithBody constructs an http.Request for the CreateATemplate method, with any body, and a specified content type
+func NewCreateATemplateRequestWithBody(server string, params *CreateATemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XDocumentPassword != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Document-Password", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+		if params.IdempotencyKey != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam2)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewArchiveATemplateRequest constructs an http.Request for the ArchiveATemplate method
+func NewArchiveATemplateRequest(server string, id openapi_types.UUID, params *ArchiveATemplateParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetATemplateRequest constructs an http.Request for the GetATemplate method
+func NewGetATemplateRequest(server string, id openapi_types.UUID, params *GetATemplateParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEditATemplateRequest calls the generic EditATemplate builder with application/json body
+func NewEditATemplateRequest(server string, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEditATemplateRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewEditATemplateRequestWithBody constructs an http.Request for the EditATemplate method, with any body, and a specified content type
+func NewEditATemplateRequestWithBody(server string, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.XDocumentPassword != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-Document-Password", *params.XDocumentPassword, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Document-Password", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDownloadATemplateDocumentRequest constructs an http.Request for the DownloadATemplateDocument method
+func NewDownloadATemplateDocumentRequest(server string, id openapi_types.UUID, params *DownloadATemplateDocumentParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s/document", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.DocumentID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "documentId", *params.DocumentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewVerifyASealedDocumentRequestWithBody constructs an http.Request for the VerifyASealedDocument method, with any body, and a specified content type
 func NewVerifyASealedDocumentRequestWithBody(server string, params *VerifyASealedDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
@@ -10947,6 +12220,72 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
+
+	// ListTemplatesWithResponse List templates
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
+	ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error)
+
+	// CreateATemplateWithBodyWithResponse Create a template, or a new version of it
+	//
+	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+	CreateATemplateWithBodyWithResponse(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error)
+
+	// CreateATemplateWithResponse Create a template, or a new version of it
+	//
+	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+	CreateATemplateWithResponse(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error)
+
+	// ArchiveATemplateWithResponse Archive a template
+	//
+	// No envelope is made of it any more. Those that were made stay as they are, with their files.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
+	ArchiveATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*ArchiveATemplateResponse, error)
+
+	// GetATemplateWithResponse Get a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
+	GetATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*GetATemplateResponse, error)
+
+	// EditATemplateWithBodyWithResponse Edit a template
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+	EditATemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error)
+
+	// EditATemplateWithResponse Edit a template
+	//
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+	EditATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error)
+
+	// DownloadATemplateDocumentWithResponse Download a document of a template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
+	DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error)
 
 	// VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
 	//
@@ -13980,6 +15319,314 @@ func (r StreamEventsResponse) ContentType() string {
 	return ""
 }
 
+type ListTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TemplatePage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTemplatesResponse) GetJSON200() *TemplatePage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateATemplateResponse412Headers the declared response headers of an HTTP 412 response for CreateATemplate
+type CreateATemplateResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type CreateATemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Template
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *CreateATemplateResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateATemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateATemplateResponse) GetJSON201() *Template {
+	return r.JSON201
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r CreateATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r CreateATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateATemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateATemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateATemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateATemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ArchiveATemplateResponse412Headers the declared response headers of an HTTP 412 response for ArchiveATemplate
+type ArchiveATemplateResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type ArchiveATemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *ArchiveATemplateResponse412Headers
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r ArchiveATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ArchiveATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r ArchiveATemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ArchiveATemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ArchiveATemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ArchiveATemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetATemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetATemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetATemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetATemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetATemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetATemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EditATemplateResponse412Headers the declared response headers of an HTTP 412 response for EditATemplate
+type EditATemplateResponse412Headers struct {
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type EditATemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailedApplicationJSON
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *EditATemplateResponse412Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EditATemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r EditATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
+	return r.JSON412
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r EditATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
+	return r.ApplicationProblemJSON412
+}
+
+// GetBody returns the raw response body bytes
+func (r EditATemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EditATemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EditATemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EditATemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DownloadATemplateDocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadATemplateDocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadATemplateDocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadATemplateDocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadATemplateDocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type VerifyASealedDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15505,6 +17152,120 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, para
 		return nil, err
 	}
 	return ParseStreamEventsResponse(rsp)
+}
+
+// ListTemplatesWithResponse List templates
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
+func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error) {
+	rsp, err := c.ListTemplates(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTemplatesResponse(rsp)
+}
+
+// CreateATemplateWithBodyWithResponse Create a template, or a new version of it
+//
+// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+func (c *ClientWithResponses) CreateATemplateWithBodyWithResponse(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error) {
+	rsp, err := c.CreateATemplateWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateATemplateResponse(rsp)
+}
+
+// CreateATemplateWithResponse Create a template, or a new version of it
+//
+// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
+func (c *ClientWithResponses) CreateATemplateWithResponse(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error) {
+	rsp, err := c.CreateATemplate(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateATemplateResponse(rsp)
+}
+
+// ArchiveATemplateWithResponse Archive a template
+//
+// No envelope is made of it any more. Those that were made stay as they are, with their files.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
+func (c *ClientWithResponses) ArchiveATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*ArchiveATemplateResponse, error) {
+	rsp, err := c.ArchiveATemplate(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseArchiveATemplateResponse(rsp)
+}
+
+// GetATemplateWithResponse Get a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
+func (c *ClientWithResponses) GetATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*GetATemplateResponse, error) {
+	rsp, err := c.GetATemplate(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetATemplateResponse(rsp)
+}
+
+// EditATemplateWithBodyWithResponse Edit a template
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+func (c *ClientWithResponses) EditATemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error) {
+	rsp, err := c.EditATemplateWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditATemplateResponse(rsp)
+}
+
+// EditATemplateWithResponse Edit a template
+//
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
+func (c *ClientWithResponses) EditATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error) {
+	rsp, err := c.EditATemplate(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEditATemplateResponse(rsp)
+}
+
+// DownloadATemplateDocumentWithResponse Download a document of a template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
+func (c *ClientWithResponses) DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error) {
+	rsp, err := c.DownloadATemplateDocument(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadATemplateDocumentResponse(rsp)
 }
 
 // VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
@@ -17862,6 +19623,278 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	}
 
 	response := &StreamEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseListTemplatesResponse parses an HTTP response from a ListTemplatesWithResponse call
+func ParseListTemplatesResponse(rsp *http.Response) (*ListTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TemplatePage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateATemplateResponse parses an HTTP response from a CreateATemplateWithResponse call
+func ParseCreateATemplateResponse(rsp *http.Response) (*CreateATemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateATemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers CreateATemplateResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseArchiveATemplateResponse parses an HTTP response from a ArchiveATemplateWithResponse call
+func ParseArchiveATemplateResponse(rsp *http.Response) (*ArchiveATemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ArchiveATemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers ArchiveATemplateResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetATemplateResponse parses an HTTP response from a GetATemplateWithResponse call
+func ParseGetATemplateResponse(rsp *http.Response) (*GetATemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetATemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEditATemplateResponse parses an HTTP response from a EditATemplateWithResponse call
+func ParseEditATemplateResponse(rsp *http.Response) (*EditATemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EditATemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
+		var dest PreconditionFailedApplicationProblemPlusJSON
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 412:
+		var headers EditATemplateResponse412Headers
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers412 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDownloadATemplateDocumentResponse parses an HTTP response from a DownloadATemplateDocumentWithResponse call
+func ParseDownloadATemplateDocumentResponse(rsp *http.Response) (*DownloadATemplateDocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadATemplateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

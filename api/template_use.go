@@ -1,0 +1,151 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/seal"
+	"countersign/store"
+)
+
+// createFromTemplate makes an envelope of a template, and sends it if the request says so.
+func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error {
+	id, version, send := o.id("templateId"), 0, o.flag("send", false)
+	if n := o.optInt("templateVersion"); n != nil {
+		if version = *n; version < 1 {
+			o.bad("templateVersion", "must be 1 or more")
+		}
+	}
+	use := s.templateUse(o, app)
+	refuseBeside(o, "templateId", "fields", "documentOptions")
+	if len(o.p["tenantId"]) == 0 {
+		chosen, err := s.effectiveSettings(c, app, use.TenantID)
+		if err != nil {
+			return err
+		}
+		use.DefaultExpiryDays = chosen.DefaultExpiryDays
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := app.CheckTenant(use.TenantID); err != nil {
+		return err
+	}
+	documents := s.Store.PlanLimits(app.Plan).Documents
+	var made uuid.UUID
+	_, err := command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+		return st.CreateFromTemplate(c.Request.Context(), app.ID, id, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
+			act := s.actionContext(c, app.actor())
+			e, err := t.NewEnvelope(act, use, documents)
+			if err == nil {
+				err = s.checkSMS(e)
+			}
+			if err == nil && send {
+				err = e.Send(act, nil)
+			}
+			if err != nil {
+				return nil, err
+			}
+			made = e.ID
+			return e, nil
+		})
+	}, s.viewCreated(send))
+	if err != nil {
+		return err
+	}
+	tagEnvelope(c, made)
+	return nil
+}
+
+// checkSMS refuses text messages where the service sends none any more.
+func (s *Server) checkSMS(e *models.Envelope) error {
+	for _, signer := range e.Signers {
+		if signer.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
+			return models.InvalidField("signers", "has %s with sms_otp, which is not available: this service sends no text messages", signer.Role)
+		}
+	}
+	return nil
+}
+
+// templateUse reads what an envelope is made of beside a template.
+func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
+	in := models.TemplateUse{
+		TenantID: o.str("tenantId"), CreatedBy: app.ID.String(), ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
+		Message: o.strippedText("message"), ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: o.optInt("reminderHours"),
+		Metadata: o.metadata("metadata"), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"),
+	}
+	if by := o.optStr("createdBy"); by != nil {
+		in.CreatedBy = plaintext.Visible(*by)
+	}
+	for _, so := range o.objects("signers", 1, models.MaxSigners) {
+		in.Signers = append(in.Signers, s.templateSigner(so))
+	}
+	return in
+}
+
+// templateSigner reads a signer of a role; what is absent, the role says.
+func (s *Server) templateSigner(o *object) models.SignerInput {
+	in := s.signerInput(o)
+	switch {
+	case o.get("routingOrder") == nil:
+		in.RoutingOrder = 0
+	case in.RoutingOrder <= 0:
+		in.RoutingOrder = -1 // given, and refused
+	}
+	if o.get("kind") == nil {
+		in.Kind = ""
+	} else if in.Kind == "" {
+		o.bad("kind", "must be signer, approver, viewer, copy or in_person")
+	}
+	switch {
+	case o.get("authMethod") == nil:
+		in.AuthMethod = ""
+	case in.AuthMethod == "":
+		o.bad("authMethod", "must be email_otp, sms_otp or none")
+	}
+	return in
+}
+
+// plainTexts reads an optional object of texts, numbers and truth values as texts.
+func (o *object) plainTexts(name string) map[string]string {
+	members := o.sub(name)
+	if members == nil {
+		return nil
+	}
+	if len(members.m) > models.MaxFields {
+		o.bad(name, "must have at most %d members", models.MaxFields)
+		return nil
+	}
+	out := make(map[string]string, len(members.m))
+	for member, v := range members.m {
+		switch v := v.(type) {
+		case nil:
+			out[member] = ""
+		case string:
+			out[member] = v
+		case jsonNumber:
+			out[member] = v.String()
+		case bool:
+			out[member] = fmt.Sprint(v)
+		default:
+			o.bad(name, "must have texts as values")
+			return nil
+		}
+	}
+	return out
+}
+
+// fieldTexts is plainTexts for values that stand in a document.
+func (o *object) fieldTexts(name string) map[string]string {
+	values := o.plainTexts(name)
+	for member, text := range values {
+		if err := seal.CheckText(text); err != nil {
+			o.bad(name+"."+plaintext.Strip(member), "%s", err.Error())
+		}
+	}
+	return values
+}

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// templateView is a template as lists show it.
+type templateView struct {
+	ID         uuid.UUID  `json:"id"`
+	TenantID   *string    `json:"tenantId"` // null: all tenants
+	ExternalID *string    `json:"externalId"`
+	Name       string     `json:"name"`
+	Version    int        `json:"version"`
+	CreatedBy  string     `json:"createdBy"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+	ArchivedAt *time.Time `json:"archivedAt"`
+}
+
+// templateVersionView is a template with the content of one of its versions.
+type templateVersionView struct {
+	templateView
+
+	Subject       *string                `json:"subject"`
+	Message       *string                `json:"message"`
+	ExpiresInDays **int                  `json:"expiresInDays,omitempty"` // absent: the tenant's default, null: no deadline
+	ReminderHours *int                   `json:"reminderHours"`
+	Metadata      map[string]string      `json:"metadata"`
+	Variables     []string               `json:"variables"`
+	Roles         []templateRoleView     `json:"roles"`
+	Fields        []templateFieldView    `json:"fields"`
+	Documents     []templateDocumentView `json:"documents"`
+	Versions      []versionView          `json:"versions"`
+}
+
+type versionView struct {
+	Version   int       `json:"version"`
+	CreatedBy string    `json:"createdBy"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+type templateRoleView struct {
+	Role            string               `json:"role"`
+	Kind            models.RecipientKind `json:"kind"`
+	RoutingOrder    int                  `json:"routingOrder"`
+	AuthMethod      models.AuthMethod    `json:"authMethod"`
+	Language        *string              `json:"language"` // null: the tenant's
+	AllowDelegation bool                 `json:"allowDelegation"`
+	Notify          bool                 `json:"notify"`
+	WitnessFor      *string              `json:"witnessFor"`
+}
+
+type templateFieldView struct {
+	DocumentID *uuid.UUID       `json:"documentId"` // null: the first document that there will be
+	Role       string           `json:"role"`
+	Type       models.FieldType `json:"type"`
+	Page       int              `json:"page"`
+	X          float64          `json:"x"`
+	Y          float64          `json:"y"`
+	W          float64          `json:"w"`
+	H          float64          `json:"h"`
+	Required   bool             `json:"required"`
+	fieldExtras
+}
+
+type templateDocumentView struct {
+	ID        uuid.UUID `json:"id"`
+	MimeType  string    `json:"mimeType"`
+	SHA256    string    `json:"sha256"`
+	PageCount int       `json:"pageCount"`
+	Order     int       `json:"document_order"`
+	Name      string    `json:"name"`
+	Size      int64     `json:"size"`
+	Prepared  any       `json:"prepared"`
+}
+
+func viewTemplate(t *models.Template) templateView {
+	v := templateView{
+		ID: t.ID, ExternalID: t.ExternalID, Name: t.Name, Version: t.Version, CreatedBy: t.CreatedBy,
+		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), ArchivedAt: utcPtr(t.ArchivedAt),
+	}
+	if t.TenantID != "" {
+		v.TenantID = &t.TenantID
+	}
+	return v
+}
+
+func viewTemplateVersion(t *models.LoadedTemplate) templateVersionView {
+	content := t.Content
+	v := templateVersionView{
+		templateView: viewTemplate(&t.Template), Subject: content.Subject, Message: content.Message, ReminderHours: content.ReminderHours,
+		Metadata: content.Metadata, Variables: content.Variables(),
+		Roles: []templateRoleView{}, Fields: []templateFieldView{}, Documents: []templateDocumentView{}, Versions: []versionView{},
+	}
+	v.Version = t.Of.Number
+	if v.Metadata == nil {
+		v.Metadata = map[string]string{}
+	}
+	if days := content.ExpiresInDays; days != nil {
+		if *days == 0 {
+			days = nil
+		}
+		v.ExpiresInDays = &days
+	}
+	for _, r := range content.Roles {
+		role := templateRoleView{
+			Role: r.Role, Kind: cmp.Or(r.Kind, models.RecipientSigner), RoutingOrder: r.RoutingOrder, AuthMethod: r.AuthMethod,
+			AllowDelegation: r.AllowDelegation, Notify: !r.Silent,
+		}
+		if r.Language != "" {
+			role.Language = &r.Language
+		}
+		if r.WitnessFor != "" {
+			role.WitnessFor = &r.WitnessFor
+		}
+		v.Roles = append(v.Roles, role)
+	}
+	known := make(map[uuid.UUID]bool)
+	for _, d := range t.Documents {
+		known[d.ID] = true
+		v.Documents = append(v.Documents, templateDocumentView{
+			ID: d.ID, MimeType: d.MimeType, SHA256: d.SHA256, PageCount: d.PageCount, Order: d.Order, Name: d.Name, Size: d.Size, Prepared: viewPrepared(&d.Document),
+		})
+	}
+	for _, f := range content.Fields {
+		field := templateFieldView{
+			Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+			fieldExtras: viewExtras(&models.Field{Type: f.Type, Name: f.Name, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source}),
+		}
+		if known[f.DocumentID] {
+			field.DocumentID = &f.DocumentID
+		}
+		v.Fields = append(v.Fields, field)
+	}
+	for _, n := range t.Versions {
+		v.Versions = append(v.Versions, versionView{Version: n.Number, CreatedBy: n.CreatedBy, CreatedAt: n.CreatedAt.UTC()})
+	}
+	return v
+}
+
+// templateTag names the state of a template that an answer shows.
+func templateTag(t *models.Template) string {
+	return fmt.Sprintf(`"%d-%d"`, t.Version, t.UpdatedAt.UnixMicro())
+}

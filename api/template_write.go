@@ -1,0 +1,440 @@
+package api
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// templateDraft is a version of a template that is being made.
+type templateDraft struct {
+	models.TemplateContent
+
+	documents []*models.TemplateDocument
+	fields    []models.FieldInput
+	paths     []string // of the fields in the request; nil: they are numbered
+	file      *upload
+}
+
+// readTemplate reads a JSON body, or a multipart one with a file.
+func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
+	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an unreadable type is treated as JSON and refused there
+		o, err := readObject(c, maxJSON, false)
+		if err == nil && o.get("documentOptions") != nil {
+			o.bad("documentOptions", "are about the request's own file: give them with the upload")
+		}
+		return o, nil, err
+	}
+	in, err := s.readParts(c, s.UploadLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := in.object()
+	if err != nil {
+		in.file.discard()
+		return nil, nil, err
+	}
+	in.readOptions(c, o)
+	return o, in.file, nil
+}
+
+// createTemplate makes a template, or a new version of the one that has the external id.
+func (s *Server) createTemplate(c *gin.Context, app caller) error {
+	o, file, err := s.readTemplate(c)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	t, from := s.templateHead(o, app)
+	draft := &templateDraft{file: file}
+	if from == uuid.Nil {
+		draft.read(s, o, s.templateOrigin(c, app, o, t.TenantID))
+	} else {
+		refuseBeside(o, "fromEnvelope", "roles", "fields", "documentOptions", "expiresInDays")
+		if file != nil {
+			o.bad("file", "cannot be given with fromEnvelope, which brings its own")
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := app.CheckTenant(t.TenantID); err != nil {
+		return err
+	}
+	if from == uuid.Nil {
+		if err := s.examine(c, app, draft); err != nil {
+			return err
+		}
+	}
+	at := store.TemplateTarget{App: app.ID, Tenant: t.TenantID, ExternalID: t.ExternalID, Envelope: from}
+	_, err = command(s, c, func(st *store.Store) (store.StoredTemplate, error) {
+		made, created, err := st.PutTemplate(c.Request.Context(), at, func(was *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
+			act := s.actionContext(c, app.actor())
+			if was == nil {
+				was = models.NewTemplate(act, t)
+			} else if err := checkTemplate(c, app, &was.Template); err != nil {
+				return nil, err
+			}
+			if e != nil {
+				if err := draft.takeEnvelope(app, t, e, o); err != nil {
+					return nil, err
+				}
+			}
+			was.Name = t.Name
+			was.ShareFiles(draft.documents)
+			was.NewVersion(act, t.CreatedBy, draft.TemplateContent, draft.documents)
+			return was, nil
+		})
+		return store.StoredTemplate{LoadedTemplate: made, Created: created}, err
+	}, func(made store.StoredTemplate) (*store.StoredResponse, error) {
+		status := http.StatusOK
+		if made.Created {
+			status = http.StatusCreated
+		}
+		r, err := s.templateResponse(status, made.LoadedTemplate)
+		if err == nil && made.Created {
+			r.Header.Set("Location", s.BaseURL+"/v1/templates/"+made.ID.String())
+		}
+		return r, err
+	})
+	return s.afterExamining(c, draft, err)
+}
+
+func (s *Server) templateResponse(status int, t *models.LoadedTemplate) (*store.StoredResponse, error) {
+	r, err := inJSON(status, viewTemplateVersion(t))
+	if err == nil {
+		r.Header.Set("ETag", templateTag(&t.Template))
+	}
+	return r, err
+}
+
+// templateHead reads what a template is beside its content.
+func (s *Server) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
+	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), CreatedBy: app.ID.String()}
+	switch {
+	case !o.has("tenantId"):
+		o.bad("tenantId", "is required; null is for all tenants")
+	case o.get("tenantId") != nil:
+		t.TenantID = o.text("tenantId")
+		models.CheckText(o.p, "tenantId", t.TenantID, 1, 255)
+	}
+	if id := o.optID("fromEnvelope"); id != nil {
+		from = *id
+	}
+	t.Name = plaintext.Visible(o.str("name"))
+	if by := o.optStr("createdBy"); by != nil {
+		t.CreatedBy = plaintext.Visible(*by)
+		models.CheckText(o.p, "createdBy", t.CreatedBy, 1, 255)
+	}
+	t.Check(o.p)
+	return t, from
+}
+
+// templateOrigin is from where the fields of a template count that name no origin.
+func (s *Server) templateOrigin(c *gin.Context, app caller, o *object, tenant string) models.Origin {
+	if own := o.optStr("origin"); own != nil {
+		if v := models.Origin(*own); v == models.OriginTopLeft || v == models.OriginBottomLeft {
+			return v
+		}
+		o.bad("origin", "must be top-left or bottom-left")
+	}
+	chosen, err := s.effectiveSettings(c, app, tenant)
+	if err != nil || chosen.FieldOrigin == nil {
+		return models.OriginTopLeft
+	}
+	return *chosen.FieldOrigin
+}
+
+func refuseBeside(o *object, member string, names ...string) {
+	for _, name := range names {
+		if o.get(name) != nil {
+			o.bad(name, "cannot be given with %s, which brings its own", member)
+		}
+	}
+}
+
+// read reads what a request says of the content; a member that is absent stays as it is.
+func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
+	changed(o, "subject", o.strippedText).Apply(&d.Subject)
+	changed(o, "message", o.strippedText).Apply(&d.Message)
+	changed(o, "reminderHours", o.optInt).Apply(&d.ReminderHours)
+	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
+	if o.has("expiresInDays") {
+		days := o.optInt("expiresInDays")
+		if days != nil && *days == 0 {
+			o.bad("expiresInDays", "must be between 1 and 3650, or null for no deadline")
+		}
+		if days == nil {
+			days = new(int)
+		}
+		d.ExpiresInDays = days
+	}
+	d.FieldOrigin = origin
+	if o.has("roles") || len(d.Roles) == 0 {
+		d.Roles = nil
+		for _, ro := range o.objects("roles", 1, models.MaxSigners) {
+			d.Roles = append(d.Roles, s.templateRole(ro))
+		}
+	}
+	if o.get("signers") != nil {
+		o.bad("signers", "are given when an envelope is made of the template: a template has roles")
+	}
+	d.Check(o.p)
+	if !o.has("fields") {
+		return
+	}
+	d.fields, d.paths = nil, []string{}
+	known := d.Placeholders()
+	if o.badUnder("roles") {
+		known = nil
+	}
+	for _, fo := range o.objects("fields", 0, models.MaxFields) {
+		in, signers := fieldInput(fo, origin), known
+		if in.Role == "" || in.SignerRef != "" {
+			delete(o.p, fo.path+"signerId")
+			fo.bad("role", "is required: the role of who fills the field; a template has no signers")
+			signers = nil
+		}
+		document := in.DocumentID // which of the template's is checked with the file
+		in.DocumentID = nil
+		in.Check(o.p, fo.path, signers)
+		in.DocumentID = document
+		d.fields, d.paths = append(d.fields, in), append(d.paths, fo.path)
+	}
+}
+
+func (s *Server) templateRole(o *object) models.TemplateRole {
+	in := models.SignerInput{Kind: recipientKind(o)}
+	readRecipient(o, &in)
+	r := models.TemplateRole{
+		Role: strings.TrimSpace(o.str("role")), AuthMethod: in.Kind.DefaultAuthMethod(), AllowDelegation: in.AllowDelegation,
+		Kind: in.Kind, Language: in.Language, Silent: in.Silent, WitnessFor: in.WitnessFor,
+	}
+	if in.Host != nil {
+		o.bad("host", "is given when an envelope is made of the template, as the other persons are")
+	}
+	if in.WitnessFor == "" { // else it is that of whom is witnessed
+		r.RoutingOrder = 1
+	}
+	if n := o.optInt("routingOrder"); n != nil {
+		r.RoutingOrder = *n
+	}
+	if m := o.optStr("authMethod"); m != nil {
+		r.AuthMethod = models.AuthMethod(*m)
+	}
+	if r.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
+		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
+	}
+	return r
+}
+
+// takeEnvelope makes the version of an envelope, with what the request says instead.
+func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.Envelope, o *object) error {
+	switch {
+	case app.CheckTenant(e.TenantID) != nil:
+		return models.InvalidField("fromEnvelope", "names no envelope of this app")
+	case t.TenantID != "" && e.TenantID != t.TenantID:
+		return models.InvalidField("fromEnvelope", "names an envelope of another tenant")
+	}
+	for _, doc := range e.Originals() {
+		if doc.PurgeStatus == models.PurgePurged {
+			return models.ErrPurged
+		}
+	}
+	d.FromEnvelope(e)
+	changed(o, "subject", o.strippedText).Apply(&d.Subject)
+	changed(o, "message", o.strippedText).Apply(&d.Message)
+	changed(o, "reminderHours", o.optInt).Apply(&d.ReminderHours)
+	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
+	d.Check(o.p)
+	d.documents = models.TemplateDocuments(e)
+	return o.err()
+}
+
+// examine admits the file of a version and places the fields, as for an envelope.
+func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
+	act := s.actionContext(c, app.actor())
+	e, err := d.Draft(act, &models.Template{AppID: app.ID}, d.documents)
+	if err != nil {
+		return err
+	}
+	var added *models.Document
+	if d.file != nil {
+		if err := s.admitUpload(c, d.file); err != nil {
+			return err
+		}
+		folder := fmt.Sprintf("%s%s/", blob.Templates, s.NewID())
+		d.file.BlobKey = folder + "original.pdf"
+		if d.file.Prepared != nil {
+			d.file.Prepared.BlobKey = folder + "prepared.pdf"
+		}
+		if added, err = e.AddDocument(act, d.file.DocumentInput, models.MaxDocuments); err != nil {
+			return err
+		}
+	}
+	if err := s.placeTemplateFields(c, e, act, d); err != nil {
+		return err
+	}
+	if d.file != nil {
+		if err := addFoundFields(e, act, added, d.file); err != nil {
+			return err
+		}
+	}
+	d.FieldsOf(e)
+	kept := d.documents
+	d.documents = models.TemplateDocuments(e)
+	for i, doc := range kept {
+		d.documents[i].Warnings = doc.Warnings
+	}
+	if d.file == nil {
+		return nil
+	}
+	d.documents[len(kept)].Warnings = d.file.Warnings
+	return s.keepUpload(c, d.file)
+}
+
+// placeTemplateFields adds the fields; those with an anchor stand where its text is in the file.
+func (s *Server) placeTemplateFields(c *gin.Context, e *models.Envelope, act models.ActionContext, d *templateDraft) error {
+	path := func(i int) string {
+		if d.paths == nil {
+			return models.IndexedPath(i)
+		}
+		return d.paths[i]
+	}
+	fields := d.fields
+	if i := firstAnchor(fields); i >= 0 {
+		var content io.ReaderAt
+		var size int64
+		switch {
+		case d.file != nil:
+			content, size = d.file.presented()
+		case len(e.Documents) > 0:
+			f, err := s.openFile(c.Request.Context(), e, e.Documents[0].Presented())
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }() // read only
+			content, size = f, f.Size()
+		default:
+			return models.ErrAnchorNeedsDocument(path(i))
+		}
+		placed, at, err := s.placeAnchors(c.Request.Context(), fields, content, size, path)
+		if err != nil {
+			return err
+		}
+		whole := path
+		fields, path = placed, func(i int) string { return whole(at[i]) }
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	_, err := e.AddFields(act, fields, path)
+	return err
+}
+
+// afterExamining removes the file of a version that was not stored, or that shares the one before.
+func (s *Server) afterExamining(c *gin.Context, d *templateDraft, err error) error {
+	if d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
+		return err
+	}
+	keys := []string{d.file.BlobKey}
+	if d.file.Prepared != nil {
+		keys = append(keys, d.file.Prepared.BlobKey)
+	}
+	s.discardUnreferenced(c, keys...)
+	return err
+}
+
+// contentMembers are what of a template makes a new version when it is edited.
+var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documentOptions"}
+
+// patchTemplate edits a template. What envelopes are made of is in a new version then.
+func (s *Server) patchTemplate(c *gin.Context, app caller) error {
+	seen, err := s.callerTemplate(c, app, 0)
+	if err != nil {
+		return err
+	}
+	if err := checkTemplate(c, app, &seen.Template); err != nil {
+		return err
+	}
+	o, file, err := s.readTemplate(c)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	head := seen.Template
+	if o.has("name") {
+		head.Name = plaintext.Visible(o.str("name"))
+	}
+	changed(o, "externalId", o.strippedText).Apply(&head.ExternalID)
+	head.Check(o.p)
+	by := app.ID.String()
+	if given := o.optStr("createdBy"); given != nil {
+		by = plaintext.Visible(*given)
+		models.CheckText(o.p, "createdBy", by, 1, 255)
+	}
+	draft, err := s.edited(c, app, o, file, seen)
+	if err != nil {
+		return err
+	}
+	_, err = command(s, c, func(st *store.Store) (*models.LoadedTemplate, error) {
+		return st.ChangeTemplate(c.Request.Context(), app.ID, seen.ID, func(t *models.LoadedTemplate) error {
+			if err := checkTemplate(c, app, &t.Template); err != nil {
+				return err
+			}
+			switch {
+			case t.ArchivedAt != nil:
+				return models.ErrTemplateArchived
+			case draft != nil && t.Version != seen.Version:
+				return models.Refuse(models.KindConflict, "template_changed", "The template has got version %d meanwhile; read it again.", t.Version)
+			}
+			changed(o, "name", func(string) string { return head.Name }).Apply(&t.Name)
+			changed(o, "externalId", func(string) *string { return head.ExternalID }).Apply(&t.ExternalID)
+			if draft != nil {
+				t.ShareFiles(draft.documents)
+				t.NewVersion(s.actionContext(c, app.actor()), by, draft.TemplateContent, draft.documents)
+			}
+			return nil
+		})
+	}, func(t *models.LoadedTemplate) (*store.StoredResponse, error) {
+		return s.templateResponse(http.StatusOK, t)
+	})
+	if draft != nil {
+		return s.afterExamining(c, draft, err)
+	}
+	return err
+}
+
+// edited is the version that an edit makes of the one before; nil if it changes no content.
+func (s *Server) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
+	content := file != nil
+	for _, name := range contentMembers {
+		content = content || o.has(name)
+	}
+	if !content {
+		return nil, o.err()
+	}
+	d := &templateDraft{TemplateContent: seen.Content, documents: seen.Documents, file: file}
+	if file != nil {
+		d.documents = nil
+	}
+	origin := s.templateOrigin(c, app, o, seen.TenantID)
+	d.read(s, o, origin)
+	if d.paths == nil {
+		d.fields = d.KeptFields(d.documents)
+	}
+	if err := o.err(); err != nil {
+		return nil, err
+	}
+	return d, s.examine(c, app, d)
+}

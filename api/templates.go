@@ -1,0 +1,170 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// seesTemplate reports whether the caller may read a template and use it: a template for
+// all tenants belongs to each of them.
+func (c caller) seesTemplate(t *models.Template) bool {
+	return t.TenantID == "" || c.CheckTenant(t.TenantID) == nil
+}
+
+// checkTemplate refuses a change of a template that is not the caller's, or that was changed
+// since the caller read it.
+func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
+	if !app.seesTemplate(t) {
+		return models.ErrNotFound
+	}
+	if err := app.CheckTenant(t.TenantID); err != nil {
+		return err
+	}
+	return checkTag(c, templateTag(t), "The template was changed meanwhile; read it again.")
+}
+
+// callerTemplate loads a version of the template that the path names; 0 is the newest.
+func (s *Server) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Store.Template(c.Request.Context(), app.ID, id, version)
+	if err != nil {
+		return nil, err
+	}
+	if !app.seesTemplate(&t.Template) {
+		return nil, models.ErrNotFound
+	}
+	return t, nil
+}
+
+// versionQuery is the version that is asked for; 0 is the newest.
+func versionQuery(c *gin.Context, p models.Problems) int {
+	return query(c, p, "version", 0, 1_000_000_000)
+}
+
+func (s *Server) getTemplate(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	version := versionQuery(c, p)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	t, err := s.callerTemplate(c, app, version)
+	if err != nil {
+		return err
+	}
+	c.Header("ETag", templateTag(&t.Template))
+	c.JSON(http.StatusOK, viewTemplateVersion(t))
+	return nil
+}
+
+// listTemplates answers a page of templates: by number, or behind the cursor that the page
+// before gave.
+func (s *Server) listTemplates(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	f := store.TemplateFilter{
+		App: app.ID, Tenant: c.Query("tenantId"), ExternalID: queryText(c, p, "externalId", models.MaxExternalID),
+		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"),
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
+	}
+	if cursor, ok := c.GetQuery("cursor"); ok {
+		if _, paged := c.GetQuery("page"); paged {
+			p.Add("cursor", "cannot be given together with page")
+		}
+		if at, ok := readCursor(cursor, false); ok {
+			f.After = at.ID
+		} else {
+			p.Add("cursor", "must be the nextCursor of a list")
+		}
+	}
+	if f.Tenant == "" && len(app.Tenants) > 0 {
+		p.Add("tenantId", "is required: this client is for some tenants")
+	}
+	tenantQuery(p, f.Tenant)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if f.Tenant != "" {
+		if err := app.CheckTenant(f.Tenant); err != nil {
+			return err
+		}
+	}
+	list, total, err := s.Store.Templates(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	var next *string
+	if len(list) > f.Size {
+		list = list[:f.Size]
+		cursor := cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, false)
+		next = &cursor
+	}
+	data := make([]templateView, 0, len(list))
+	for _, t := range list {
+		data = append(data, viewTemplate(t))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
+	return nil
+}
+
+// templateDocument streams the first document of a version, or the one that documentId
+// names: the file that was uploaded, or the one that people read.
+func (s *Server) templateDocument(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	version, id, kind := versionQuery(c, p), queryID(c, p, "documentId"), models.DocumentOriginal
+	if given, ok := c.GetQuery("kind"); ok {
+		kind = models.DocumentKind(given)
+	}
+	if kind != models.DocumentOriginal && kind != kindPrepared {
+		p.Add("kind", "must be original or prepared")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	t, err := s.callerTemplate(c, app, version)
+	if err != nil {
+		return err
+	}
+	if t.ArchivedAt != nil {
+		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept for the envelopes that were made of it alone.")
+	}
+	holder := &models.Envelope{AppID: app.ID}
+	for _, d := range t.Documents {
+		holder.Documents = append(holder.Documents, &d.Document)
+	}
+	for _, d := range t.Documents {
+		switch {
+		case id != uuid.Nil && d.ID != id:
+		case kind == kindPrepared && !d.IsPrepared():
+		case kind == kindPrepared:
+			return s.sendFile(c, holder, d.Presented(), "attachment")
+		default:
+			return s.sendFile(c, holder, &d.Document, "attachment")
+		}
+	}
+	return models.ErrNotFound
+}
+
+// archiveTemplate ends the use of a template. Envelopes that were made of it stay as they are.
+func (s *Server) archiveTemplate(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	var files []string
+	_, err = command(s, c, func(st *store.Store) (*models.Template, error) {
+		files, err = st.ArchiveTemplate(c.Request.Context(), app.ID, id, func(t *models.Template) error { return checkTemplate(c, app, t) })
+		return nil, err
+	}, func(*models.Template) (*store.StoredResponse, error) { return noContent() })
+	if err != nil {
+		return err
+	}
+	s.discardUnreferenced(c, files...)
+	return nil
+}
