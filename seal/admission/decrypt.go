@@ -10,6 +10,8 @@ import (
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
@@ -93,8 +95,16 @@ func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a 
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
 	conf.Limits.MaxStreamBytes, conf.Limits.MaxDecodeBytes = size, lim.MaxMemory/8
 	conf.Limits.MaxObjectCount, conf.Limits.MaxXRefEntries = 4*lim.MaxObjects, 4*lim.MaxObjects
+	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer
-	err := api.Decrypt(io.NewSectionReader(r, 4+length, size-4-length), &out, &conf)
+	// api.Decrypt would refuse what the validator objects to; our own reader decides about the result.
+	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 4+length, size-4-length), &conf)
+	if err == nil {
+		err = readObjectStreams(ctx, c)
+	}
+	if err == nil {
+		err = api.WriteContext(c, &out)
+	}
 	switch {
 	case ctx.Err() != nil:
 		a.Set(ctx.Err())
@@ -106,6 +116,22 @@ func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a 
 		a.PDF = out.Bytes()
 	}
 	return a
+}
+
+// readObjectStreams reads the objects in streams, which pdfcpu leaves for its validator to do, and writes only if they are read.
+func readObjectStreams(ctx context.Context, c *model.Context) error {
+	for _, entry := range c.Table {
+		lazy, ok := entry.Object.(types.LazyObjectStreamObject)
+		if !ok {
+			continue
+		}
+		object, err := lazy.DecodedObject(ctx)
+		if err != nil {
+			return err
+		}
+		entry.Object = object
+	}
+	return nil
 }
 
 func errWrongPassword() error {
