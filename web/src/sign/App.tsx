@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
 import { ApiError } from "../ui/http";
+import { chosenLanguage, languageOf } from "../ui/i18n";
 import { LanguageChoice, Loading } from "../ui/parts";
 import { paint } from "../ui/theme";
 import type { LocalizedProps } from "../ui/start";
@@ -10,15 +11,17 @@ import { Done } from "./Done";
 import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type AdoptedSignature } from "./draft";
 import type { PageView } from "./pageviews";
 import { EndPage, endStateOf, type EndState } from "./EndPage";
+import { HandOver, isHosted, Witnessing } from "./HandOver";
 import { Identify } from "./Identify";
 import { Narrow } from "./Frame";
 import type { FileActions } from "./FileEntry";
-import { fieldsToDo, problemsOf, type Refusals } from "./formats";
+import { fieldsToDo, problemsOf, refusalsIn, type Refusals } from "./formats";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
 import { Reader, type ReaderControl } from "./Reader";
 import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
 import { AddedValues, Review } from "./Review";
+import { textFor } from "./roles";
 import { watchShown } from "./shown";
 import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
 import { loadViewer, Viewer } from "./viewer";
@@ -60,6 +63,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [confirmAgain, setConfirmAgain] = useState(false);
   const [files, setFiles] = useState<readonly Attached[]>([]);
   const [refused, setRefused] = useState<Refusals>({});
+  const [handed, setHanded] = useState(false);
   const [branding, setBranding] = useState<Branding | null>(null);
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
@@ -110,6 +114,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     try {
       const c = await fetchContext();
       look(c.branding);
+      const wished = chosenLanguage() ? null : languageOf(c.language);
+      if (wished && wished !== language.current) choose(wished, false);
       const kept = await loadDraft(c);
       const taken = take(kept ?? emptyDraft(), c.filled);
       setDraft(taken.draft);
@@ -230,18 +236,30 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     finishWith(newReceipt(context, "declined", new Date().toISOString()));
   });
   const declineDialog = declining && (
-    <Decline sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}
+    <Decline kind={context.kind} sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}
       first={identified ? null : identify(t("declineConfirm"))} onClose={() => setDeclining(false)} />
   );
   const banner = !online && <p class="banner" role="alert">{t("offline")}</p>;
   const contact = <Contact sender={context.senderName} contact={context.contact} t={t} />;
 
+  // The host opens the link; whatever follows is the signer's own.
+  if (!reading && isHosted(context) && !handed && !context.otpVerified) {
+    return (
+      <Narrow speech={speech} choose={choose} branding={branding}>
+        {banner}
+        <Invitation context={context} logo={logo} speech={speech} />
+        <HandOver context={context} speech={speech} onGo={() => { setHanded(true); scrollTo(0, 0); }} />
+        {contact}
+      </Narrow>
+    );
+  }
   if (!reading) {
     return (
-      <Narrow speech={speech} choose={choose} branding={branding} onDecline={() => setDeclining(true)}>
+      <Narrow speech={speech} choose={choose} branding={branding} kind={context.kind} onDecline={() => setDeclining(true)}>
         {banner}
         <StepIndicator context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
         <Invitation context={context} logo={logo} speech={speech} />
+        <Witnessing context={context} speech={speech} />
         {!identified
           ? !declining && identify(confirmAgain ? t("confirmAgain") : undefined)
           : <Consent context={context} speech={speech} agree={() => guarded(async () => {
@@ -346,12 +364,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       <header class="top noprint">
         <SenderLogo name={context.senderName} logo={logo} />
         <div class="what">
-          <span class="quiet small">{t("asksYou", { sender: context.senderName })}</span>
+          <span class="quiet small">{t(textFor(context.kind, "asksYou"), { sender: context.senderName })}</span>
           <h1><bdi>{context.subject ?? context.documents[0]?.name}</bdi></h1>
         </div>
         <StepIndicator context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />
-        <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t("decline")}</button>
+        <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t(textFor(context.kind, "decline"))}</button>
       </header>
       {banner}
       {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} t={t} onGo={lookAt} /></div>}
@@ -380,14 +398,4 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       {declineDialog}
     </div>
   );
-}
-
-/** What the service said of single values, by field. */
-function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
-  const out: Record<string, { value: string; message: string }> = {};
-  const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };
-  for (const [path, messages] of Object.entries(e.errors)) put(sent[Number(/^fields\[(\d+)\]/.exec(path)?.[1] ?? NaN)], messages.join(" "));
-  const named = e.details.fields;
-  if (Array.isArray(named)) for (const f of named as { fieldId: string; message: string }[]) put(f.fieldId, f.message);
-  return out;
 }

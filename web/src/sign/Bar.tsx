@@ -4,6 +4,7 @@ import type { Localization } from "../ui/i18n";
 import { FileEntry, type FileActions } from "./FileEntry";
 import { readNumber, writeDay } from "./formats";
 import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
+import { textFor } from "./roles";
 
 interface Props {
   zoom: ComponentChildren;
@@ -37,7 +38,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   // What only takes one decision is done, and left, by the same button.
   const decide = active && active.required && !filled && (isPicture(active.type) || isChoice(active.type)) && !isFixed(active) ? active : null;
   const label = decide ? t(decide.type === "signature" ? "signHere" : decide.type === "initial" ? "initialHere" : decide.type === "stamp" ? "stamp" : decide.type === "radio" ? "choose" : "tick")
-    : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t("review");
+    : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t(textFor(context.kind, "review"));
   const act = () => {
     if (!decide) onNext();
     else if (isChoice(decide.type)) {
@@ -79,7 +80,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
       )}
       <div class="row main">
         <p class="left" role="status">
-          <strong>{missing.length ? t("fieldsLeft", { n: missing.length }) : t("fieldsDone")}</strong>
+          {context.fields.length > 0 && <strong>{missing.length ? t("fieldsLeft", { n: missing.length }) : t("fieldsDone")}</strong>}
           <span class="quiet">{!unread ? t("pagesDone") : small ? t("zoomToRead") : t("pagesLeft", { n: unread })}</span>
         </p>
         <button type="button" id="next" onClick={act}>{label}</button>

@@ -3,6 +3,7 @@ import { formatBytes, formatMoment, type Localization } from "../ui/i18n";
 import { Icon, StatusIcon, Title } from "../ui/parts";
 import { Closed, type EndState } from "./EndPage";
 import { watchCopies, type Copies as CopiesAnswer, type Receipt } from "./receipt";
+import { textFor } from "./roles";
 import { Contact } from "./Steps";
 
 /** The receipt after signing, and the last word after declining. */
@@ -12,12 +13,12 @@ export function Done({ receipt, speech }: { receipt: Receipt; speech: Localizati
   return (
     <section class="card">
       <StatusIcon icon={signed ? "check" : "cross"} tone={signed ? "good" : ""} />
-      <Title>{t(signed ? "signedTitle" : "declinedTitle")}</Title>
+      <Title>{t(signed ? textFor(receipt.kind, "signedTitle") : "declinedTitle")}</Title>
       {receipt.subject && <p class="quiet"><bdi>{receipt.subject}</bdi></p>}
       {signed ? <Copies receipt={receipt} speech={speech} /> : <p>{t("declinedText")}</p>}
       <dl class="facts">
-        {receipt.at && <><dt>{t(signed ? "signedAt" : "declinedAt")}</dt><dd><time dateTime={receipt.at}>{formatMoment(receipt.at, locale)}</time></dd></>}
-        {receipt.signerName && <><dt>{t(signed ? "signedBy" : "declinedBy")}</dt><dd><bdi>{receipt.signerName}</bdi></dd></>}
+        {receipt.at && <><dt>{t(signed ? textFor(receipt.kind, "signedAt") : "declinedAt")}</dt><dd><time dateTime={receipt.at}>{formatMoment(receipt.at, locale)}</time></dd></>}
+        {receipt.signerName && <><dt>{t(signed ? textFor(receipt.kind, "signedBy") : "declinedBy")}</dt><dd><bdi>{receipt.signerName}</bdi></dd></>}
         <dt>{t("from")}</dt><dd><bdi>{receipt.senderName}</bdi></dd>
         <dt>{t("documents")}</dt><dd>{receipt.documents.map((d, i) => <div key={i}><bdi>{d.name}</bdi></div>)}</dd>
         {signed && receipt.documents.some((d) => d.sha256) && <><dt>{t("fingerprint")}</dt><dd dir="ltr">{receipt.documents.map((d, i) => <div key={i} class="mono">{d.sha256}</div>)}</dd></>}

@@ -2,16 +2,17 @@ import type { ComponentChildren } from "preact";
 import { LanguageChoice } from "../ui/parts";
 import type { LocalizedProps } from "../ui/start";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
+import { textFor, type RecipientKind } from "./roles";
 
 /** A page that is no document: a card or two, with the language and what the sender puts below. */
-export function Narrow({ speech, choose, branding, logo, onDecline, children }: LocalizedProps & { branding: Branding | null; logo?: string | null; onDecline?: () => void; children: ComponentChildren }) {
+export function Narrow({ speech, choose, branding, logo, kind, onDecline, children }: LocalizedProps & { branding: Branding | null; logo?: string | null; kind?: RecipientKind; onDecline?: () => void; children: ComponentChildren }) {
   return (
     <main class="narrow">
       {logo && <SenderLogo name="" logo={logo} />}
       {children}
       <SenderFoot branding={branding} t={speech.t} />
       <div class="pagefoot noprint">
-        {onDecline ? <button type="button" class="bare small" onClick={onDecline}>{speech.t("decline")}</button> : <span />}
+        {onDecline ? <button type="button" class="bare small" onClick={onDecline}>{speech.t(textFor(kind, "decline"))}</button> : <span />}
         <LanguageChoice speech={speech} onChoose={choose} />
       </div>
     </main>

@@ -4,6 +4,7 @@ import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
 import { isChoice, isPicture, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
 import type { Target } from "./Reader";
+import { textFor } from "./roles";
 import { errorText } from "./Steps";
 
 interface Props {
@@ -60,13 +61,13 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       {complete && (
         <>
           {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} values={values} speech={speech} />)}
-          <p class="small">{t("agreeBySigning")}</p>
+          {context.kind !== "viewer" && <p class="small">{t(textFor(context.kind, "agreeBySigning"))}</p>}
         </>
       )}
       <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
       <div class="row end">
         <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-        <button type="button" id="sign" disabled={!complete || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy ? "signing" : "sign")}</button>
+        <button type="button" id="sign" disabled={!complete || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy && !context.kind ? "signing" : textFor(context.kind, "sign"))}</button>
       </div>
     </Dialog>
   );

@@ -5,6 +5,7 @@ import { formatMoment, type Localization, type Translate } from "../ui/i18n";
 import { Dialog, Icon, Title } from "../ui/parts";
 import { SenderLogo } from "./Look";
 import type { Context } from "./model";
+import { textFor, type RecipientKind } from "./roles";
 
 /** What went wrong, in words for the signer. */
 export function errorText(e: unknown, t: Translate, sender: string): string {
@@ -25,7 +26,7 @@ export function Invitation({ context, logo, speech }: { context: Context; logo: 
   const { t, locale } = speech;
   return (
     <header class="lead">
-      <p class="sender"><SenderLogo name={context.senderName} logo={logo} /><span>{t("asksYou", { sender: `\u2068${context.senderName}\u2069` })}</span></p>
+      <p class="sender"><SenderLogo name={context.senderName} logo={logo} /><span>{t(textFor(context.kind, "asksYou"), { sender: `\u2068${context.senderName}\u2069` })}</span></p>
       <h1><bdi>{context.subject ?? context.documents[0]?.name ?? t("documents")}</bdi></h1>
       {context.message && <blockquote><p dir="auto">{context.message}</p></blockquote>}
       <ul class="doclist">
@@ -51,9 +52,9 @@ export function StepIndicator({ context, now, t }: { context: Context; now: Step
   const at = all.indexOf(now);
   return (
     <div class="steps">
-      <p class="quiet small">{t("stepOf", { step: at + 1, count: all.length })} <strong>{t(now)}</strong></p>
+      <p class="quiet small">{t("stepOf", { step: at + 1, count: all.length })} <strong>{t(textFor(context.kind, now))}</strong></p>
       <ol aria-label={t("steps")}>
-        {all.map((s, i) => <li key={s} class={i <= at ? "past" : ""} aria-current={i === at ? "step" : undefined}><span class="sr">{t(s)}</span></li>)}
+        {all.map((s, i) => <li key={s} class={i <= at ? "past" : ""} aria-current={i === at ? "step" : undefined}><span class="sr">{t(textFor(context.kind, s))}</span></li>)}
       </ol>
     </div>
   );
@@ -87,6 +88,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
 }
 
 interface DeclineProps {
+  kind?: RecipientKind;
   sender: string;
   reason: string;
   speech: Localization;
@@ -97,7 +99,7 @@ interface DeclineProps {
   onClose: () => void;
 }
 
-export function Decline({ sender, reason, speech, onReason, decline, first, onClose }: DeclineProps) {
+export function Decline({ kind, sender, reason, speech, onReason, decline, first, onClose }: DeclineProps) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
@@ -114,16 +116,16 @@ export function Decline({ sender, reason, speech, onReason, decline, first, onCl
   };
   if (first) {
     return (
-      <Dialog key="first" label={t("declineTitle")} onClose={onClose}>
+      <Dialog key="first" label={t(textFor(kind, "declineTitle"))} onClose={onClose}>
         {first}
         <div class="row end"><button type="button" class="bare" onClick={onClose}>{t("goBack")}</button></div>
       </Dialog>
     );
   }
   return (
-    <Dialog key="decline" label={t("declineTitle")} onClose={onClose}>
+    <Dialog key="decline" label={t(textFor(kind, "declineTitle"))} onClose={onClose}>
       <form class="stack" onSubmit={(e) => void submit(e)}>
-        <Title level={2}>{t("declineTitle")}</Title>
+        <Title level={2}>{t(textFor(kind, "declineTitle"))}</Title>
         <p>{t("declineText", { sender })}</p>
         <div>
           <label for="reason">{t("declineReason")}</label>
@@ -132,7 +134,7 @@ export function Decline({ sender, reason, speech, onReason, decline, first, onCl
         <p class="notice bad" role="alert">{problem}</p>
         <div class="row end">
           <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-          <button class="bad" aria-disabled={busy}>{t("declineNow")}</button>
+          <button class="bad" aria-disabled={busy}>{t(textFor(kind, "declineNow"))}</button>
         </div>
       </form>
     </Dialog>

@@ -1,3 +1,4 @@
+import type { ApiError } from "../ui/http";
 /** How dates and numbers are written, and what the page itself can say of a value. The service checks all of it again. */
 
 import type { Translate } from "../ui/i18n";
@@ -65,4 +66,14 @@ export function problemsOf(fields: readonly Field[], values: Readonly<Record<str
 export function fieldsToDo(context: Context, values: Values, problems: ReadonlyMap<string, string>): Field[] {
   const missing = new Set(missingFields(context, values));
   return context.fields.filter((f) => missing.has(f) || problems.has(f.id));
+}
+
+/** What the service said of single values, by field. */
+export function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
+  const out: Record<string, { value: string; message: string }> = {};
+  const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };
+  for (const [path, messages] of Object.entries(e.errors)) put(sent[Number(/^fields\[(\d+)\]/.exec(path)?.[1] ?? NaN)], messages.join(" "));
+  const named = e.details.fields;
+  if (Array.isArray(named)) for (const f of named as { fieldId: string; message: string }[]) put(f.fieldId, f.message);
+  return out;
 }

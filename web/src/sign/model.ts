@@ -2,6 +2,7 @@
 
 import type { Translate } from "../ui/i18n";
 import type { Branding } from "./Look";
+import type { Host, RecipientKind, Witnessed } from "./roles";
 import { visibleFields, type Condition } from "./conditions";
 
 export type FieldType = "signature" | "initial" | "date" | "text" | "checkbox" | "name" | "email" | "company" | "title" | "signed_date" | "number"
@@ -112,6 +113,12 @@ export interface Context {
   readBeforeCode: boolean;
   /** Values of earlier signers by name, as far as conditions ask for them. */
   conditionValues: Record<string, string>;
+  /** Absent: an ordinary signer. */
+  kind?: RecipientKind;
+  /** The language that the sender chose for the recipient (BCP 47). */
+  language?: string;
+  host?: Host;
+  witnessFor?: Witnessed;
   /** What the sender's pages look like; absent: as everybody's. */
   branding?: Branding;
   /** Files that wait to be signed with. */

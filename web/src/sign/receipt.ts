@@ -2,10 +2,12 @@ import { request, ApiError } from "../ui/http";
 import type { Client } from "./client";
 import type { Branding } from "./Look";
 import type { Context } from "./model";
+import type { RecipientKind } from "./roles";
 
 /** What became of a signing, for the signer. */
 export interface Receipt {
   outcome: "signed" | "declined";
+  kind?: RecipientKind;
   at: string | null;
   envelopeId: string;
   subject: string | null;
@@ -56,13 +58,13 @@ export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
   return {
     outcome: o.outcome, at: o.at ?? same?.at ?? null, envelopeId: o.envelopeId, subject: o.subject, senderName: o.senderName, contact: o.contact,
     maskedEmail: o.maskedEmail, documents: same?.documents ?? o.documents, awaiting: o.awaiting, awaitingNames: o.awaitingNames,
-    signerName: same?.signerName, token: o.receiptToken ?? same?.token,
+    kind: same?.kind, signerName: same?.signerName, token: o.receiptToken ?? same?.token,
   };
 }
 
 export function newReceipt(context: Context, outcome: Receipt["outcome"], at: string | null, token?: string | null): Receipt {
   return {
-    outcome, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, contact: context.contact, signerName: context.signerName,
+    outcome, kind: context.kind, at, token, envelopeId: context.envelopeId, subject: context.subject, senderName: context.senderName, contact: context.contact, signerName: context.signerName,
     maskedEmail: context.maskedEmail, documents: context.documents.map((d) => ({ name: d.name, sha256: d.sha256 })),
   };
 }

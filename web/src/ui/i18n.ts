@@ -11,11 +11,20 @@ const remembered = "countersign:language";
 export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];
   for (const tag of wanted) {
-    const base = tag?.toLowerCase().split("-")[0] ?? "";
-    if (base in languages) return base as Language;
+    const found = languageOf(tag);
+    if (found) return found;
   }
   return "en";
 }
+
+/** The page's language for a tag of BCP 47, null if there is none. */
+export function languageOf(tag: string | null | undefined): Language | null {
+  const base = tag?.toLowerCase().split("-")[0] ?? "";
+  return base in languages ? base as Language : null;
+}
+
+/** The language that the reader chose on these pages before. */
+export const chosenLanguage = (): Language | null => languageOf(stored());
 
 function stored(): string | null {
   try {

@@ -5,12 +5,13 @@ import { preferredLanguage, loadLanguage, type Language, type Localization } fro
 
 export interface LocalizedProps {
   speech: Localization;
-  choose: (l: Language) => void;
+  /** chosen false: it is not the reader who chose. */
+  choose: (l: Language, chosen?: boolean) => void;
 }
 
 function Root({ first, Page }: { first: Localization; Page: ComponentType<LocalizedProps> }) {
   const [speech, setSpeech] = useState(first);
-  return <Page speech={speech} choose={(l) => void loadLanguage(l, true).then(setSpeech)} />;
+  return <Page speech={speech} choose={(l, chosen = true) => void loadLanguage(l, chosen).then(setSpeech)} />;
 }
 
 /** Whether a typeface may be loaded beside what is needed; browsers that do not tell get it. */

@@ -1,0 +1,28 @@
+import type { Localization } from "../ui/i18n";
+import { StatusIcon, Title } from "../ui/parts";
+import type { Context } from "./model";
+
+const isolated = (name: string): string => `\u2068${name}\u2069`;
+
+/** Whether the device is to be handed over before anything else. */
+export const isHosted = (c: Context): boolean => c.kind === "in_person" && c.host !== undefined;
+
+/** Between the host, who opened the link, and the signer, who goes on from here. */
+export function HandOver({ context, speech, onGo }: { context: Context; speech: Localization; onGo: () => void }) {
+  const { t } = speech;
+  const name = isolated(context.signerName);
+  return (
+    <section class="card">
+      <StatusIcon icon="pen" />
+      <Title level={2}>{t("handOverTitle", { name })}</Title>
+      <p>{t("handOverText", { name, host: isolated(context.host?.name ?? ""), sender: isolated(context.senderName) })}</p>
+      <button type="button" id="handover" onClick={onGo}>{t("handOverGo", { name })}</button>
+    </section>
+  );
+}
+
+/** Whose signature a witness confirms. */
+export function Witnessing({ context, speech }: { context: Context; speech: Localization }) {
+  const of = context.witnessFor;
+  return of ? <p class="notice">{speech.t("witnessing", { name: isolated(of.name ?? of.role) })}</p> : null;
+}
