@@ -32,9 +32,15 @@ type envelope struct {
 // create makes an envelope of the files and sends it.
 func (s *service) create(t *testing.T, subject string, signers, fields []object, files ...[]byte) envelope {
 	t.Helper()
+	return s.createFor(t, "harbour", subject, signers, fields, files...)
+}
+
+// createFor is create for a tenant.
+func (s *service) createFor(t *testing.T, tenant, subject string, signers, fields []object, files ...[]byte) envelope {
+	t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	data, err := json.Marshal(object{"tenantId": "harbour", "subject": subject, "signers": signers})
+	data, err := json.Marshal(object{"tenantId": tenant, "subject": subject, "signers": signers})
 	require.NoError(t, err)
 	require.NoError(t, w.WriteField("data", string(data)))
 	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="lease.pdf"`}, "Content-Type": {"application/pdf"}})

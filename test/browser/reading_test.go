@@ -43,7 +43,7 @@ func (b *tab) read() {
 const leadOn = `(() => {
 	const next = document.querySelector("#next");
 	if (next.textContent === "Read on") next.click();
-	return next.textContent === "Review and sign";
+	return ["Review and sign", "Check and approve", "I have read it"].includes(next.textContent);
 })()`
 
 // readByKeys presses Enter on "Read on", and on what it becomes when everything is read, until the review opens. A page may
