@@ -148,7 +148,7 @@ func (c *valueCheck) shareNames() {
 	for _, v := range c.entries {
 		first := byName[v.field.Name]
 		switch {
-		case first == nil || first == v:
+		case first == nil:
 		case v.at < 0 || v.empty():
 			v.text, v.image = first.text, first.image
 			if v.at < 0 {
