@@ -12,6 +12,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,7 +111,10 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 			out, err = run(t, "pdftotext", "-layout", file, "-")
 			require.NoError(t, err)
 			require.Contains(t, out, "Attached files")
-			require.Contains(t, out, j.Attachments[2].SHA256)
+			for i, a := range j.Attachments {
+				require.Contains(t, out, a.SHA256)
+				require.Regexp(t, regexp.QuoteMeta(r.Record.Attachments[i].Name)+`, given by .+ \(`+strconv.FormatInt(a.Size, 10)+` bytes\)`, out)
+			}
 			if name == "prefix" {
 				require.NotContains(t, string(b[len(original):]), "CSGN_Seal<</V 1 endobj")
 			}
