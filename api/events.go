@@ -155,7 +155,7 @@ func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuer
 			quiet = 0
 		}
 		sent = page.Cursor
-		q.After, q.Latest = page.Cursor, page.Cursor == uuid.Nil && q.Latest
+		q.After, q.Latest = page.Cursor, false // of an app that had no events yet all that come are new
 		if !page.More {
 			select {
 			case <-ctx.Done():
@@ -173,7 +173,6 @@ func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuer
 				}
 			}
 		}
-		q.Latest = false // an app that had no events yet: all that come are new
 		var err error
 		if page, err = s.Store.Events(ctx, q); err != nil {
 			return err
