@@ -133,19 +133,31 @@ func operations() map[string]operation {
 			"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left",
 		}),
 		"PATCH /v1/envelopes/{id}/documents/{documentId}": part("documents", object{"name": "N", "document_order": 1}),
-		"POST /v1/envelopes":                              fixed("/v1/envelopes", full()),
-		"POST /v1/envelopes/{id}/send":                    envelope("/send", object{"message": "Please"}),
-		"POST /v1/envelopes/{id}/void":                    envelope("/void", object{"reason": "typo"}),
-		"POST /v1/envelopes/{id}/signers":                 envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
-		"POST /v1/envelopes/{id}/fields":                  envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
-		"POST /v1/webhooks":                               fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
-		"POST /v1/console/login":                          fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
-		"POST /v1/console/sessions/end":                   own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
-		"POST /v1/console/password":                       own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
-		"POST /v1/console/totp":                           own("/totp", object{"password": password, "code": "000000"}),
-		"POST /v1/console/totp/confirm":                   own("/totp/confirm", object{"code": "000000"}),
-		"POST /v1/console/totp/recovery-codes":            own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
-		"POST /v1/console/totp/remove":                    own("/totp/remove", object{"password": password, "code": "000000"}),
+		"POST /v1/bulk-sends": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			row := bulkRow(uuid.NewString(), "Ada")
+			signers := row["signers"].([]object)
+			row["signers"] = []any{object{
+				"role": "tenant", "name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "none", "allowDelegation": true,
+			}, signers[1]}
+			return c, "/v1/bulk-sends", object{
+				"templateId": bulkTemplate(t, s, c, "acme"), "templateVersion": 1, "tenantId": "acme", "name": "N", "createdBy": "me", "perMinute": 5, "dryRun": false,
+				"rows": []any{row},
+			}
+		},
+		"POST /v1/envelopes":                   fixed("/v1/envelopes", full()),
+		"POST /v1/envelopes/{id}/send":         envelope("/send", object{"message": "Please"}),
+		"POST /v1/envelopes/{id}/void":         envelope("/void", object{"reason": "typo"}),
+		"POST /v1/envelopes/{id}/signers":      envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
+		"POST /v1/envelopes/{id}/fields":       envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
+		"POST /v1/webhooks":                    fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"POST /v1/console/login":               fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
+		"POST /v1/console/sessions/end":        own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
+		"POST /v1/console/password":            own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
+		"POST /v1/console/totp":                own("/totp", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/confirm":        own("/totp/confirm", object{"code": "000000"}),
+		"POST /v1/console/totp/recovery-codes": own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/remove":         own("/totp/remove", object{"password": password, "code": "000000"}),
 		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
 			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": password, "role": "viewer"}
 		},

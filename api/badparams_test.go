@@ -38,10 +38,11 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	doc := e.body["documents"].([]any)[0].(object)
 	signed, link := c.sent(contract())
 	receipt := c.signs(signed, link)
+	bulk := c.post("/v1/bulk-sends", bulkRequest(bulkTemplate(t, s, c, "acme"), bulkRow("a", "Ada"))).want(202)
 	download := s.completes(t, signed.str("id"), 0)
 	return strings.NewReplacer(
 		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
-		"/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
+		"/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
 		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
@@ -226,6 +227,9 @@ func TestLargeBodies(t *testing.T) {
 		limit := 1 << 20
 		if strings.HasSuffix(path, "/sign") {
 			limit = 12 << 20
+		}
+		if strings.HasSuffix(path, "/bulk-sends") {
+			limit = 32 << 20
 		}
 		padded := func(size int) []byte {
 			b, err := json.Marshal(base)

@@ -92,6 +92,10 @@ func (s *Server) usage(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	reserved, err := s.Store.EnvelopesReserved(c.Request.Context(), app.ID)
+	if err != nil {
+		return err
+	}
 	limits := s.Store.PlanLimits(app.Plan)
 	start := store.PeriodStart(s.Now())
 	var limit *int
@@ -100,7 +104,7 @@ func (s *Server) usage(c *gin.Context, app caller) error {
 	}
 	c.JSON(http.StatusOK, gin.H{
 		"plan": app.Plan, "periodStart": start.Format(time.DateOnly), "periodEnd": start.AddDate(0, 1, -1).Format(time.DateOnly),
-		"envelopesUsed": used, "envelopesLimit": limit, "overageAllowed": limits.Overage,
+		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": limit, "overageAllowed": limits.Overage,
 	})
 	return nil
 }

@@ -98,6 +98,22 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 			return r
 		}
 	}
+	bulk := func(tail, before string) func() repeatableRequest {
+		return func() repeatableRequest {
+			at := "/v1/bulk-sends/" + c.post("/v1/bulk-sends", bulkRequest(bulkTemplate(t, s, c, "acme"), bulkRow(newID().String(), "Ada"))).want(202).str("id")
+			switch before {
+			case "":
+			case "fail":
+				id := uuid.MustParse(strings.TrimPrefix(at, "/v1/bulk-sends/"))
+				work, err := s.store.BulkWork(t.Context(), s.app.ID, id, 1, 1)
+				require.NoError(t, err)
+				require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[0], models.Refuse(models.KindInvalid, "x", "y")))
+			default:
+				c.post(at+before, nil).want(200)
+			}
+			return app(at+tail, nil)()
+		}
+	}
 	return map[string]func() repeatableRequest{
 		"/oauth/token": func() repeatableRequest {
 			f := func(secret string) []byte {
@@ -105,6 +121,13 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 			}
 			return repeatableRequest{c: nobody, path: "/oauth/token", contentType: "application/x-www-form-urlencoded", body: f(s.pass), bad: f("guess")}
 		},
+		"/v1/bulk-sends": func() repeatableRequest {
+			return app("/v1/bulk-sends", bulkRequest(bulkTemplate(t, s, c, "acme"), bulkRow(newID().String(), "Ada")))()
+		},
+		"/v1/bulk-sends/{id}/pause":  bulk("/pause", ""),
+		"/v1/bulk-sends/{id}/resume": bulk("/resume", "/pause"),
+		"/v1/bulk-sends/{id}/cancel": bulk("/cancel", ""),
+		"/v1/bulk-sends/{id}/retry":  bulk("/retry", "fail"),
 		"/v1/envelopes":              app("/v1/envelopes", contract()),
 		"/v1/templates":              app("/v1/templates", leaseTemplate()),
 		"/v1/envelopes/{id}/send":    draft("/send", object{"message": "please"}),

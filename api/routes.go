@@ -103,6 +103,9 @@ func (s *Server) routes() []route {
 	templates := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/templates" + path, access: console, role: role, app: h}
 	}
+	bulk := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+		return route{method: method, path: "/v1/bulk-sends" + path, access: console, role: role, app: h}
+	}
 	const viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
@@ -144,6 +147,14 @@ func (s *Server) routes() []route {
 		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
 		app(post, "/v1/envelopes/:id/documents/:documentId/prepare", s.prepareDocument),
 		app(get, "/v1/envelopes/:id/documents/:documentId/suggestions", s.suggestions),
+
+		bulk(sender, post, "", s.createBulkSend),
+		bulk(viewer, get, "/:id", s.getBulkSend),
+		bulk(viewer, get, "/:id/rows", s.listBulkRows),
+		bulk(sender, post, "/:id/pause", s.changeBulkSend(models.BulkPause)),
+		bulk(sender, post, "/:id/resume", s.changeBulkSend(models.BulkResume)),
+		bulk(sender, post, "/:id/cancel", s.changeBulkSend(models.BulkCancel)),
+		bulk(sender, post, "/:id/retry", s.changeBulkSend(models.BulkRetry)),
 
 		app(get, "/v1/webhooks", s.listWebhooks),
 		app(post, "/v1/webhooks", s.createWebhook),

@@ -101,6 +101,8 @@ type Server struct {
 	admissionSlots   chan struct{} // a slot for each PDF that is examined at the moment
 	readingCopySlots chan struct{} // a slot for each reading copy that is made at the moment
 
+	bulkSlots chan struct{} // a slot for each request with rows that is read at the moment
+
 	files   *blob.Reader
 	log     *slog.Logger
 	limits  *limiter
@@ -117,7 +119,7 @@ type Server struct {
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verificationSlots: make(chan struct{}, runtime.NumCPU()), admissionSlots: make(chan struct{}, maxConcurrentAdmissions), readingCopySlots: make(chan struct{}, maxConcurrentReadingCopies)}
+	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verificationSlots: make(chan struct{}, runtime.NumCPU()), admissionSlots: make(chan struct{}, maxConcurrentAdmissions), readingCopySlots: make(chan struct{}, maxConcurrentReadingCopies), bulkSlots: make(chan struct{}, maxConcurrentBulkRequests)}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = admission.DefaultLimits()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -86,12 +87,14 @@ func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.En
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
 		t.reservedIn, t.bulk = r.ReservedIn, true
+		var webhooks []*models.Webhook
+		queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
 		// The guard comes first: a row that is taken costs no more, and nothing else can lose an update here.
 		if err := t.send(); err != nil {
 			return takenRow(err)
 		}
 		failpoint.Inject("store.bulk")
-		return s.create(t, e)
+		return s.createOf(t, e, &webhooks)
 	})
 	if isExternalIDConflict(err) {
 		err = s.externalIDConflict(ctx, e)
@@ -101,6 +104,22 @@ func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.En
 	}
 	s.committed(e)
 	return nil
+}
+
+// createOf is createFor for an envelope of a template, which is not archived meanwhile.
+func (s *Store) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
+	if e.TemplateID != nil {
+		s.lockTemplate(&t.batch, *e.TemplateID, true)
+		archived := false
+		t.query(func(r row) error { return r.Scan(&archived) }, "SELECT archived_at IS NOT NULL FROM templates WHERE id = $1", *e.TemplateID)
+		if err := t.send(); err != nil {
+			return err
+		}
+		if archived {
+			return models.ErrTemplateArchived
+		}
+	}
+	return s.createFor(t, e, webhooks)
 }
 
 // takenRow is ErrBulkRowTaken where the guard of a row did not hold.
@@ -143,4 +162,21 @@ func (s *Store) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRo
 		return nil, 0, fmt.Errorf("list rows of bulk send %s: %w", id, err)
 	}
 	return rows, total, nil
+}
+
+// TakenExternalIDs are those of some external ids that envelopes of the tenant have already.
+func (s *Store) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
+	taken := make(map[string]bool)
+	for page := range slices.Chunk(ids, 500) {
+		var found []string
+		err := s.db.WithContext(ctx).Raw(`SELECT external_id FROM envelopes WHERE app_id = ? AND tenant_id = ? AND external_id IN ?
+			AND status NOT IN ('voided', 'declined', 'expired', 'deleted')`, app, tenant, page).Scan(&found).Error
+		if err != nil {
+			return nil, fmt.Errorf("look for external ids: %w", err)
+		}
+		for _, id := range found {
+			taken[id] = true
+		}
+	}
+	return taken, nil
 }

@@ -122,6 +122,7 @@ func QueuesWithoutWorkers(ctx context.Context, c client.Client, namespace string
 	var out []string
 	for queue, kind := range map[string]enums.TaskQueueType{
 		QueueMain: enums.TASK_QUEUE_TYPE_WORKFLOW, QueueSeal: enums.TASK_QUEUE_TYPE_ACTIVITY, QueueWebhooks: enums.TASK_QUEUE_TYPE_ACTIVITY,
+		QueueBulk: enums.TASK_QUEUE_TYPE_ACTIVITY,
 	} {
 		res, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 			Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: kind,

@@ -152,6 +152,8 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 			in.SignerID = *row.Refs.SignerID
 		}
 		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
+	case models.OutboxBulk:
+		return d.wakeBulk(ctx, row)
 	case models.OutboxRescheduled:
 		return d.signal(ctx, row, SignalRescheduled)
 	case models.OutboxCopies:
@@ -256,6 +258,20 @@ func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summar
 		),
 	}, workflow, in)
 	return ignoreStarted(err)
+}
+
+// wakeBulk has a bulk send's workflow look at the database; one that is not there, or
+// has ended, is started. A signal too many does no harm.
+func (d *Dispatcher) wakeBulk(ctx context.Context, row models.OutboxRow) error {
+	id := BulkWorkflowID(row.Key)
+	_, err := d.Client.SignalWithStartWorkflow(ctx, id, SignalChanged, nil, client.StartWorkflowOptions{
+		ID: id, TaskQueue: QueueMain, StaticSummary: "Bulk send " + row.Key.String(), Priority: priority(row),
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
+		),
+	}, WorkflowBulk, BulkInput{AppID: row.Refs.AppID, BulkSendID: row.Key})
+	return err
 }
 
 // startDelivery starts the workflow of a webhook delivery. Each resend has its own.

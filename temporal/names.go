@@ -13,12 +13,14 @@ import (
 	"countersign/models"
 )
 
-// Task queues. Sealing has its own because it is bound by the processor, and
-// webhooks theirs because one slow endpoint must not hold up anything else.
+// Task queues. Sealing has its own because it is bound by the processor,
+// webhooks theirs because one slow endpoint must not hold up anything else, and
+// bulk sends theirs because few of their batches may run at a time.
 const (
 	QueueMain     = "countersign"
 	QueueSeal     = "countersign-seal"
 	QueueWebhooks = "countersign-webhooks"
+	QueueBulk     = "countersign-bulk"
 )
 
 // Workflow types.
@@ -31,6 +33,7 @@ const (
 	WorkflowTimestamp = "Timestamp"
 	WorkflowAnchor    = "Anchor"
 	WorkflowCleanup   = "Cleanup"
+	WorkflowBulk      = "BulkSend"
 )
 
 // Signals and queries of the envelope workflow.
@@ -41,6 +44,15 @@ const (
 	SignalSealingFailed  = "sealing-failed"
 	SignalRescheduled    = "rescheduled" // deadline or reminders are others now
 	QueryProgress        = "progress"
+)
+
+// Signals of a bulk send's workflow. The first says that the database has changed; the
+// others are for operators, who have it changed by them.
+const (
+	SignalChanged = "changed"
+	SignalPause   = "pause"
+	SignalResume  = "resume"
+	SignalCancel  = "cancel"
 )
 
 // The search attributes of the workflows.
@@ -82,6 +94,9 @@ func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + enve
 // TimestampWorkflowID is the id of the workflow that adds the time-stamps that
 // an envelope's files await.
 func TimestampWorkflowID(envelope uuid.UUID) string { return "timestamp/" + envelope.String() }
+
+// BulkWorkflowID is the id of a bulk send's workflow.
+func BulkWorkflowID(bulk uuid.UUID) string { return "bulk/" + bulk.String() }
 
 // ScheduleAnchor is the id of the schedule that has the audit trail anchored, and
 // begins the ids of its workflows.
@@ -194,4 +209,17 @@ type Progress struct {
 	Deadline *time.Time `json:"deadline"`
 	// NextReminder is when the awaited signers are reminded; null for never.
 	NextReminder *time.Time `json:"nextReminder"`
+}
+
+// BulkInput starts a bulk send's workflow.
+type BulkInput struct {
+	AppID      uuid.UUID `json:"appId"`
+	BulkSendID uuid.UUID `json:"bulkSendId"`
+}
+
+// BulkProgress answers QueryProgress of a bulk send's workflow.
+type BulkProgress struct {
+	// Status is empty until the first batch.
+	Status models.BulkStatus `json:"status"`
+	Counts models.BulkCounts `json:"counts"`
 }

@@ -32,7 +32,12 @@ const (
 	stopLimit = 20 * time.Second
 	mainGrace = 10 * time.Second
 	sealGrace = 2 * time.Second
+	bulkGrace = 2 * time.Second
 )
+
+// bulkBatches is how many batches of bulk sends a process works on at a time: what they
+// leave of the processor and of the connections to the database is for everything else.
+const bulkBatches = 2
 
 // Deployment names the workers of one version to Temporal's worker versioning,
 // which gives workflow tasks to the version that was made current. Workflows move
@@ -77,7 +82,13 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 		DeploymentOptions: d.options(),
 	})
 	webhooks.RegisterActivity(a.Deliver)
-	return Workers{main, sealing, webhooks}
+	bulk := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{
+		MaxConcurrentActivityExecutionSize: bulkBatches, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		DeploymentOptions: d.options(),
+		Interceptors:      alive(bulkGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
+	})
+	bulk.RegisterActivity(a.SendBulkRows)
+	return Workers{main, sealing, webhooks, bulk}
 }
 
 // autoscalingPollers lets their number follow the backlog. A queue has several
@@ -97,6 +108,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowTimestamp})
 	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
 	r.RegisterWorkflowWithOptions(workflows.Cleanup, workflow.RegisterOptions{Name: temporal.WorkflowCleanup})
+	r.RegisterWorkflowWithOptions(workflows.BulkSend, workflow.RegisterOptions{Name: temporal.WorkflowBulk})
 	r.RegisterActivity(a)
 }
 

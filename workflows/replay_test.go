@@ -106,6 +106,7 @@ type scenario struct {
 	keeps      time.Duration // the files, from the moment that this is asked for
 	remindDays []int
 	stampFails int32
+	bulk       *fakeBulk
 
 	sealed, mailed, stamped, cleaned atomic.Int32 // attempts
 	mu                               sync.Mutex
@@ -169,6 +170,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 		round := activities.CleanupRound{Removed: []activities.RemovedRows{{Kind: "mails", Rows: 2}}, More: s.cleaned.Add(1) == 1}
 		return round, nil
 	})
+	register("ChangeBulk", func(_ context.Context, in activities.ChangeBulkInput) error { return s.bulk.change(in) })
 	register("AbandonDelivery", func(context.Context, uuid.UUID) error { return nil })
 	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
 		return activities.RetentionPlan{Until: in(s.keeps), RemindDays: s.remindDays}, nil
@@ -264,6 +266,8 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
 		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
 		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
+		"bulk-sent":        {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 50 * time.Millisecond}},
+		"bulk-cancelled":   {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: time.Hour}, signals: []string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume, temporal.SignalCancel}},
 		"timestamped":      {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
 		"purged":           {workflow: temporal.WorkflowRetention, input: envelope, keeps: time.Second},
 		"deletion-reminded": {
@@ -347,7 +351,10 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	sealing.RegisterActivityWithOptions(s.timestamp, activity.RegisterOptions{Name: "Timestamp"})
 	hooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{DisableWorkflowWorker: true})
 	hooks.RegisterActivityWithOptions(s.deliver, activity.RegisterOptions{Name: "Deliver"})
-	for _, sc := range []sdkworker.Worker{main, sealing, hooks} {
+	bulk := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{DisableWorkflowWorker: true})
+	bulk.RegisterActivityWithOptions(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) { return s.bulk.send(time.Now()) },
+		activity.RegisterOptions{Name: "SendBulkRows"})
+	for _, sc := range []sdkworker.Worker{main, sealing, hooks, bulk} {
 		require.NoError(t, sc.Start())
 		t.Cleanup(sc.Stop)
 	}

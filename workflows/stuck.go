@@ -18,6 +18,7 @@ const (
 	stuckClosing    = "closing"
 	stuckPurge      = "purge"
 	stuckTimestamp  = "timestamp"
+	stuckBulk       = "bulk"
 )
 
 // stuckAfterAttempts is how many failed attempts at an activity make its workflow stuck:

@@ -46,7 +46,7 @@ const (
 )
 
 // kinds are the outbox rows that start the workflows that are looked for.
-var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver}
+var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver, models.OutboxBulk}
 
 // Run looks at all kinds. What was started up to an error stays started, and it
 // can be run again at any time.
@@ -114,6 +114,8 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 		id = temporal.RetentionWorkflowID(row.Key)
 	case models.OutboxDeliver:
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
+	case models.OutboxBulk:
+		id = temporal.BulkWorkflowID(row.Key)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -132,6 +132,21 @@ func (e AuthMethod) Valid() bool {
 	}
 }
 
+// Defines values for BulkCompletedEvent.
+const (
+	BulkCompletedEventBulkCompleted BulkCompletedEvent = "bulk.completed"
+)
+
+// Valid indicates whether the value is a known member of the BulkCompletedEvent enum.
+func (e BulkCompletedEvent) Valid() bool {
+	switch e {
+	case BulkCompletedEventBulkCompleted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ConsoleWebhookDisabledReason.
 const (
 	ConsoleWebhookDisabledReasonEmpty   ConsoleWebhookDisabledReason = ""
@@ -1594,6 +1609,30 @@ type AuditEvent struct {
 // AuthMethod defines model for AuthMethod.
 type AuthMethod string
 
+// BulkCompleted The body of bulk.completed; it concerns no envelope.
+type BulkCompleted struct {
+	CreatedAt time.Time `json:"createdAt"`
+	Data      struct {
+		BulkSendID openapi_types.UUID `json:"bulkSendId"`
+
+		// Counts Rows in each state.
+		Counts BulkCounts `json:"counts"`
+	} `json:"data"`
+	Event BulkCompletedEvent `json:"event"`
+	ID    openapi_types.UUID `json:"id"`
+}
+
+// BulkCompletedEvent defines model for BulkCompleted.Event.
+type BulkCompletedEvent string
+
+// BulkCounts Rows in each state.
+type BulkCounts struct {
+	Cancelled int `json:"cancelled"`
+	Failed    int `json:"failed"`
+	Pending   int `json:"pending"`
+	Sent      int `json:"sent"`
+}
+
 // ClientSecret defines model for ClientSecret.
 type ClientSecret struct {
 	CreatedAt time.Time          `json:"createdAt"`
@@ -2961,12 +3000,15 @@ type UploadedDocument struct {
 
 // Usage defines model for Usage.
 type Usage struct {
-	EnvelopesLimit *int               `json:"envelopesLimit"`
-	EnvelopesUsed  int                `json:"envelopesUsed"`
-	OverageAllowed bool               `json:"overageAllowed"`
-	PeriodEnd      openapi_types.Date `json:"periodEnd"`
-	PeriodStart    openapi_types.Date `json:"periodStart"`
-	Plan           string             `json:"plan"`
+	EnvelopesLimit *int `json:"envelopesLimit"`
+
+	// EnvelopesReserved By bulk sends that have yet to send them.
+	EnvelopesReserved int                `json:"envelopesReserved"`
+	EnvelopesUsed     int                `json:"envelopesUsed"`
+	OverageAllowed    bool               `json:"overageAllowed"`
+	PeriodEnd         openapi_types.Date `json:"periodEnd"`
+	PeriodStart       openapi_types.Date `json:"periodStart"`
+	Plan              string             `json:"plan"`
 }
 
 // User defines model for User.
@@ -3428,6 +3470,9 @@ type ListEnvelopesParams struct {
 	ExternalID  *string             `form:"externalId,omitempty" json:"externalId,omitempty"`
 	TemplateID  *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
+	// BulkSendID Sent by it.
+	BulkSendID *openapi_types.UUID `form:"bulkSendId,omitempty" json:"bulkSendId,omitempty"`
+
 	// Q Part of the subject or of a signer's name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
@@ -3822,6 +3867,9 @@ type RegisterAWebhookJSONRequestBody = WebhookRequest
 // ChangeAnEndpointJSONRequestBody defines body for ChangeAnEndpoint for application/json ContentType.
 type ChangeAnEndpointJSONRequestBody = WebhookPatch
 
+// OnBulkCompletedJSONRequestBody defines body for OnBulkCompleted for application/json ContentType.
+type OnBulkCompletedJSONRequestBody = BulkCompleted
+
 // OnEventJSONRequestBody defines body for OnEvent for application/json ContentType.
 type OnEventJSONRequestBody = Notice
 
@@ -3867,6 +3915,32 @@ func (t *DeliveryDetail_Payload) FromPing(v Ping) error {
 
 // MergePing performs a merge with any union data inside the DeliveryDetail_Payload, using the provided Ping
 func (t *DeliveryDetail_Payload) MergePing(v Ping) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsBulkCompleted returns the union data inside the DeliveryDetail_Payload as a BulkCompleted
+func (t DeliveryDetail_Payload) AsBulkCompleted() (BulkCompleted, error) {
+	var body BulkCompleted
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromBulkCompleted overwrites any union data inside the DeliveryDetail_Payload as the provided BulkCompleted
+func (t *DeliveryDetail_Payload) FromBulkCompleted(v BulkCompleted) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeBulkCompleted performs a merge with any union data inside the DeliveryDetail_Payload, using the provided BulkCompleted
+func (t *DeliveryDetail_Payload) MergeBulkCompleted(v BulkCompleted) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -8855,6 +8929,18 @@ func NewListEnvelopesRequest(server string, params *ListEnvelopesParams) (*http.
 		if params.TemplateID != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "templateId", *params.TemplateID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BulkSendID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "bulkSendId", *params.BulkSendID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -20140,10 +20226,39 @@ func (p *WebhookInitiator) applyWebhookEditors(ctx context.Context, req *http.Re
 
 // WebhookInitiatorInterface is the interface specification for the webhook initiator.
 type WebhookInitiatorInterface interface {
+	// OnBulkCompletedWithBody fires the bulkCompleted webhook with any body
+	OnBulkCompletedWithBody(ctx context.Context, targetURL string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	OnBulkCompleted(ctx context.Context, targetURL string, body OnBulkCompletedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// OnEventWithBody fires the event webhook with any body
 	OnEventWithBody(ctx context.Context, targetURL string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	OnEvent(ctx context.Context, targetURL string, body OnEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+func (p *WebhookInitiator) OnBulkCompletedWithBody(ctx context.Context, targetURL string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOnBulkCompletedWebhookRequestWithBody(targetURL, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := p.applyWebhookEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return p.Client.Do(req)
+}
+
+func (p *WebhookInitiator) OnBulkCompleted(ctx context.Context, targetURL string, body OnBulkCompletedJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOnBulkCompletedWebhookRequest(targetURL, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := p.applyWebhookEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return p.Client.Do(req)
 }
 
 func (p *WebhookInitiator) OnEventWithBody(ctx context.Context, targetURL string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -20168,6 +20283,37 @@ func (p *WebhookInitiator) OnEvent(ctx context.Context, targetURL string, body O
 		return nil, err
 	}
 	return p.Client.Do(req)
+}
+
+// NewOnBulkCompletedWebhookRequest builds a application/json POST request for the bulkCompleted webhook
+func NewOnBulkCompletedWebhookRequest(targetURL string, body OnBulkCompletedJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewOnBulkCompletedWebhookRequestWithBody(targetURL, "application/json", bodyReader)
+}
+
+// NewOnBulkCompletedWebhookRequestWithBody builds a POST request for the bulkCompleted webhook with any body
+func NewOnBulkCompletedWebhookRequestWithBody(targetURL string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+	_ = err
+
+	reqURL, err := url.Parse(targetURL)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, reqURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
 }
 
 // NewOnEventWebhookRequest builds a application/json POST request for the event webhook

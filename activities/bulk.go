@@ -1,0 +1,165 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/temporal"
+)
+
+const (
+	// bulkBatch is how many rows are sent by one activity: few enough that a pause is
+	// seen soon, and that the bulk sends of several apps take turns.
+	bulkBatch = 50
+	// bulkConcurrency is how many rows of a batch are sent at the same time.
+	bulkConcurrency = 4
+	// bulkBacklog is how many envelopes may wait for their workflow to be started before
+	// no more are sent: Temporal, not the database, says how fast it goes.
+	bulkBacklog = 200
+	// bulkBacklogWait is how long it waits then.
+	bulkBacklogWait = time.Second
+)
+
+// BulkStep is how far a bulk send is after a batch.
+type BulkStep struct {
+	Status models.BulkStatus `json:"status"`
+	Counts models.BulkCounts `json:"counts"`
+	// Wait is how long to wait before the next batch.
+	Wait time.Duration `json:"wait,omitempty"`
+}
+
+// ChangeBulkInput is what an operator wants of a bulk send.
+type ChangeBulkInput struct {
+	temporal.BulkInput
+
+	Action models.BulkAction `json:"action"`
+}
+
+// ChangeBulk does to a bulk send what an operator has asked for by a signal. What its
+// state does not allow is ignored: the operator sees the state.
+func (a *Activities) ChangeBulk(ctx context.Context, in ChangeBulkInput) error {
+	_, err := a.Store.ChangeBulkSend(ctx, in.AppID, in.BulkSendID, in.Action, nil)
+	if models.IsRefusal(err) {
+		return nil
+	}
+	return err
+}
+
+// SendBulkRows sends the next rows of a bulk send, and completes one that has none
+// left. A row that cannot be sent has failed and holds up no other. Each is sent by the
+// transaction that makes its envelope, so that no repeat of the activity sends it again.
+func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (BulkStep, error) {
+	began := a.Now()
+	work, err := a.Store.BulkWork(ctx, in.AppID, in.BulkSendID, bulkBatch, bulkBacklog)
+	if err != nil {
+		return BulkStep{}, nonRetryable(err)
+	}
+	if work.Status != models.BulkRunning {
+		return BulkStep{Status: work.Status, Counts: work.Counts}, nil
+	}
+	if work.Backlog >= bulkBacklog {
+		return BulkStep{Status: work.Status, Counts: work.Counts, Wait: bulkBacklogWait}, nil
+	}
+	rows, wait := paced(work, began)
+	if err := a.sendBulkRows(ctx, work, rows); err != nil {
+		return BulkStep{}, err
+	}
+	if len(rows) == work.Counts.Pending {
+		if _, err := a.Store.FinishBulkSend(ctx, in.AppID, in.BulkSendID); err != nil {
+			return BulkStep{}, err
+		}
+	}
+	after, err := a.Store.BulkSend(ctx, in.AppID, in.BulkSendID)
+	if err != nil {
+		return BulkStep{}, err
+	}
+	return BulkStep{Status: after.Status, Counts: after.Counts, Wait: max(0, wait-a.Now().Sub(began))}, nil
+}
+
+// paced are the rows that may be sent now, and the time from one batch to the next. In
+// no minute are there more than the bulk send allows.
+func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
+	if work.PerMinute == 0 {
+		return work.Rows, 0
+	}
+	room := work.PerMinute - work.Settled
+	if room <= 0 {
+		return nil, max(time.Millisecond, work.SettledSince.Add(time.Minute).Sub(now))
+	}
+	n := min(len(work.Rows), room, max(1, work.PerMinute/6)) // every ten seconds or less often
+	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
+}
+
+// sendBulkRows sends rows, several at a time. What fails for another reason than a
+// refusal ends it, for the activity to be tried again.
+func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	app, err := a.Store.App(ctx, work.AppID)
+	if err != nil {
+		return err
+	}
+	of, err := a.Store.Template(ctx, work.AppID, work.TemplateID, work.TemplateVersion)
+	if err != nil {
+		return err
+	}
+	batch := bulkBatchOf{BulkSend: work.BulkSend, template: of, maxDocuments: a.Store.PlanLimits(app.Plan).Documents}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		first error
+		slots = make(chan struct{}, bulkConcurrency)
+	)
+	failed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return first != nil || ctx.Err() != nil
+	}
+	for _, row := range rows {
+		slots <- struct{}{}
+		if failed() {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := a.sendBulkRow(ctx, batch, row); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				first = errors.Join(first, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(first, ctx.Err())
+}
+
+// bulkBatchOf is what all rows of a batch are made from.
+type bulkBatchOf struct {
+	*models.BulkSend
+
+	template     *models.LoadedTemplate
+	maxDocuments int
+}
+
+// sendBulkRow sends a row, or notes why it cannot be sent.
+func (a *Activities) sendBulkRow(ctx context.Context, b bulkBatchOf, row *models.BulkRow) error {
+	act := a.systemContext()
+	act.Actor = b.Actor
+	e, err := b.Envelope(act, b.template, row, b.maxDocuments)
+	if err == nil {
+		err = a.Store.SendBulkRow(ctx, row, e)
+	}
+	var refused *models.Error
+	if errors.As(err, &refused) && models.IsRefusal(err) {
+		err = a.Store.FailBulkRow(ctx, b.AppID, row, refused)
+	}
+	if errors.Is(err, store.ErrBulkRowTaken) {
+		return nil // by another attempt, or it was paused or cancelled meanwhile
+	}
+	return err
+}

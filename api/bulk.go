@@ -1,0 +1,347 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+)
+
+// bulkSendView is a bulk send as the interface shows it.
+type bulkSendView struct {
+	ID              uuid.UUID         `json:"id"`
+	TenantID        string            `json:"tenantId"`
+	TemplateID      uuid.UUID         `json:"templateId"`
+	TemplateVersion int               `json:"templateVersion"`
+	Name            string            `json:"name"`
+	Status          models.BulkStatus `json:"status"`
+	Total           int               `json:"total"`
+	Counts          models.BulkCounts `json:"counts"`
+	PerMinute       *int              `json:"perMinute"` // null: as many as can be sent
+	CreatedBy       string            `json:"createdBy"`
+	CreatedAt       time.Time         `json:"createdAt"`
+	CompletedAt     *time.Time        `json:"completedAt"`
+}
+
+func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
+	v := bulkSendView{
+		ID: b.ID, TenantID: b.TenantID, TemplateID: b.TemplateID, TemplateVersion: b.TemplateVersion, Name: b.Name, Status: b.Status,
+		Total: b.Total, Counts: b.Counts, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt.UTC(), CompletedAt: utcPtr(b.CompletedAt),
+	}
+	if b.PerMinute > 0 {
+		v.PerMinute = &b.PerMinute
+	}
+	return v
+}
+
+// createBulkSend takes rows as JSON, or a CSV table with everything else in the query
+// string. All rows are checked before anything is stored.
+func (s *Server) createBulkSend(c *gin.Context, app caller) error {
+	release, err := s.bulkSlot(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	body, err := readBody(c, maxBulkBody)
+	if err != nil {
+		return err
+	}
+	var (
+		o      *object
+		rows   bulkRows
+		faults bulkFaults
+	)
+	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t == "text/csv" {
+		o = bulkQuery(c)
+		if rows, err = newBulkTable(body, &faults); err != nil {
+			return err
+		}
+	} else if err == nil && t != "application/json" && t != "" {
+		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/json or text/csv, not %s.", t)
+	} else if q := bulkQuery(c); len(q.m) > 0 {
+		for name := range q.m {
+			q.bad(name, "stands in the body, with rows in JSON")
+		}
+		return q.err()
+	} else if o, rows, err = readBulkObject(body); err != nil {
+		return err
+	} else if !o.has("rows") {
+		o.bad("rows", "is required")
+	}
+	b, of, err := s.bulkInput(c, app, o)
+	if err != nil {
+		return err
+	}
+	checked, err := s.checkBulkRows(c, app, b, of, rows, &faults)
+	if err != nil {
+		return err
+	}
+	if o.flag("dryRun", false) {
+		c.JSON(http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
+		return nil
+	}
+	_, err = command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
+		return nil, st.CreateBulkSend(c.Request.Context(), b, checked)
+	}, func(made *store.BulkSendWithCounts) (*store.StoredResponse, error) {
+		r, err := inJSON(http.StatusAccepted, gin.H{"id": made.ID, "status": made.Status, "total": made.Total})
+		if err == nil {
+			r.Header.Set("Location", s.BaseURL+"/v1/bulk-sends/"+made.ID.String())
+		}
+		return r, err
+	})
+	return err
+}
+
+// maxConcurrentBulkRequests is how many requests with rows are read at a time: each may
+// hold some hundred megabytes.
+const maxConcurrentBulkRequests = 2
+
+// bulkSlot waits for a slot to read rows in.
+func (s *Server) bulkSlot(ctx context.Context) (release func(), err error) {
+	select {
+	case s.bulkSlots <- struct{}{}:
+		return func() { <-s.bulkSlots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// bulkQuery is what of a request comes in the query string beside a table.
+func bulkQuery(c *gin.Context) *object {
+	o := &object{m: make(map[string]any), p: models.Problems{}}
+	for _, name := range []string{"templateId", "tenantId", "name", "createdBy"} {
+		if text, given := c.GetQuery(name); given {
+			o.m[name] = text
+		}
+	}
+	for _, name := range []string{"templateVersion", "perMinute"} {
+		if text, given := c.GetQuery(name); given {
+			o.m[name] = jsonNumber(text)
+			if _, err := strconv.Atoi(text); err != nil {
+				o.m[name] = text
+			}
+		}
+	}
+	if text, given := c.GetQuery("dryRun"); given {
+		switch text {
+		case "true", "false":
+			o.m["dryRun"] = text == "true"
+		default:
+			o.m["dryRun"] = text
+		}
+	}
+	return o
+}
+
+// bulkInput reads the bulk send without its rows, and the template's version.
+func (s *Server) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkSend, *models.LoadedTemplate, error) {
+	b := &models.BulkSend{
+		ID: s.NewID(), AppID: app.ID, TenantID: o.str("tenantId"), TemplateID: o.id("templateId"), Status: models.BulkQueued,
+		Actor: app.actor(), CreatedBy: app.ID.String(), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+	}
+	if name := o.optStr("name"); name != nil {
+		b.Name = plaintext.Visible(*name)
+	}
+	if by := o.optStr("createdBy"); by != nil {
+		b.CreatedBy = plaintext.Visible(*by)
+		models.CheckText(o.p, "createdBy", b.CreatedBy, 1, 255)
+	}
+	if n := o.optInt("perMinute"); n != nil {
+		if b.PerMinute = *n; *n == 0 {
+			b.PerMinute = -1 // a number was given
+		}
+	}
+	version := 0
+	if n := o.optInt("templateVersion"); n != nil {
+		if version = *n; version < 1 {
+			o.bad("templateVersion", "must be at least 1")
+		}
+	}
+	o.flag("dryRun", false)
+	if len(o.p) == 0 {
+		b.Check(o.p)
+	}
+	if err := o.err(); err != nil {
+		return nil, nil, err
+	}
+	if err := app.CheckTenant(b.TenantID); err != nil {
+		return nil, nil, err
+	}
+	of, err := s.Store.Template(c.Request.Context(), app.ID, b.TemplateID, version)
+	switch {
+	case isNotFound(err):
+		return nil, nil, models.InvalidField("templateId", "names no template of this app, or no version of it")
+	case err != nil:
+		return nil, nil, err
+	case of.ArchivedAt != nil:
+		return nil, nil, models.InvalidField("templateId", "names a template that is archived")
+	case of.TenantID != "" && of.TenantID != b.TenantID:
+		return nil, nil, models.InvalidField("templateId", "names a template of another tenant")
+	}
+	b.TemplateVersion = of.Of.Number
+	return b, of, nil
+}
+
+// checkBulkRows makes the envelope of each row, without storing it, and refuses the
+// rows with all that is wrong with them.
+func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, of *models.LoadedTemplate, rows bulkRows, faults *bulkFaults) ([]*models.BulkRow, error) {
+	chosen, err := s.effectiveSettings(c, app, b.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	act, limits := s.actionContext(c, app.actor()), s.Store.PlanLimits(app.Plan)
+	var out, clean []*models.BulkRow // all rows, and those in which nothing is wrong by themselves
+	ids := make(map[string]int)
+	for n := 1; ; n++ {
+		m, err := rows.next(n, faults)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n > models.MaxBulkRows {
+			return nil, models.InvalidField("rows", "must have at most %d items", models.MaxBulkRows)
+		}
+		o := &object{m: m, p: models.Problems{}}
+		r := &models.BulkRow{ID: s.NewID(), Row: n, ExternalID: o.strippedText("externalId"), Status: models.BulkRowPending}
+		if err := r.SetData(s.bulkRowData(o, chosen)); err != nil {
+			return nil, err
+		}
+		if id := r.ExternalID; id != nil {
+			if first, twice := ids[*id]; twice {
+				o.bad("externalId", "stands in row %d, too", first)
+			} else {
+				ids[*id] = n
+			}
+		}
+		if len(o.p) == 0 {
+			_, err = b.Envelope(act, of, r, limits.Documents)
+			if err := addRefusal(o.p, err); err != nil {
+				return nil, err
+			}
+		}
+		faults.addProblems(n, o.p, func(path string) string { return rows.column(path, m) })
+		out = append(out, r)
+		if len(o.p) == 0 {
+			clean = append(clean, r)
+		}
+	}
+	b.Total = len(out)
+	if b.Total == 0 {
+		return nil, models.InvalidField("rows", "must have at least 1 item(s)")
+	}
+	if err := s.checkExternalIDs(c.Request.Context(), b, clean, faults); err != nil {
+		return nil, err
+	}
+	return out, faults.err(b.Total)
+}
+
+// bulkRowData reads what the envelope of a row is made from.
+func (s *Server) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
+	d := models.BulkRowData{Values: o.metadata("values"), Variables: o.metadata("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
+	for _, so := range o.objects("signers", 1, models.MaxSigners) {
+		in := s.signerInput(so)
+		// What the row leaves out, the template's role says.
+		switch {
+		case so.get("routingOrder") == nil:
+			in.RoutingOrder = 0
+		case in.RoutingOrder == 0:
+			so.bad("routingOrder", "must be at least 1")
+		}
+		switch {
+		case so.get("authMethod") == nil:
+			in.AuthMethod = ""
+		case in.AuthMethod == "":
+			so.bad("authMethod", "must be email_otp, sms_otp or none")
+		}
+		d.Signers = append(d.Signers, in)
+	}
+	return d
+}
+
+// addRefusal notes what a refusal says of a row; another error is returned.
+func addRefusal(p models.Problems, err error) error {
+	var refused *models.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &refused) || !models.IsRefusal(err):
+		return fmt.Errorf("check a row: %w", err)
+	case len(refused.Fields) == 0:
+		p.Add("", "%s", refused.Message)
+	default:
+		for path, texts := range refused.Fields {
+			p[path] = append(p[path], texts...)
+		}
+	}
+	return nil
+}
+
+// checkExternalIDs notes which rows have the external id of another envelope.
+func (s *Server) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow, faults *bulkFaults) error {
+	var ids []string
+	for _, r := range rows {
+		if r.ExternalID != nil {
+			ids = append(ids, *r.ExternalID)
+		}
+	}
+	taken, err := s.Store.TakenExternalIDs(ctx, b.AppID, b.TenantID, ids)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.ExternalID != nil && taken[*r.ExternalID] {
+			faults.add(r.Row, columnExternalID, "is another envelope's already")
+		}
+	}
+	return nil
+}
+
+// callerBulkSend loads the bulk send that the path names, if it is the caller's.
+func (s *Server) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.Store.BulkSend(c.Request.Context(), app.ID, id)
+	if err == nil && app.CheckTenant(b.TenantID) != nil {
+		err = models.ErrNotFound
+	}
+	return b, err
+}
+
+func (s *Server) getBulkSend(c *gin.Context, app caller) error {
+	b, err := s.callerBulkSend(c, app)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, viewBulkSend(b))
+	return nil
+}
+
+// changeBulkSend is the handler that does something to a bulk send.
+func (s *Server) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
+	return func(c *gin.Context, app caller) error {
+		return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*store.BulkSendWithCounts, error) {
+			return st.ChangeBulkSend(c.Request.Context(), app.ID, id, action, func(b *models.BulkSend) error {
+				if app.CheckTenant(b.TenantID) != nil {
+					return models.ErrNotFound
+				}
+				return nil
+			})
+		}, func(b *store.BulkSendWithCounts) (*store.StoredResponse, error) {
+			return inJSON(http.StatusOK, viewBulkSend(b))
+		})
+	}
+}

@@ -1,0 +1,269 @@
+package api
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+)
+
+// A table of a bulk send has a line of column names and a row for each envelope: RFC
+// 4180 with commas, in UTF-8 with or without a byte order mark.
+const (
+	columnExternalID     = "externalId"
+	columnValuePrefix    = "value."
+	columnVariablePrefix = "variable."
+)
+
+// signerColumns are what a column "<role>.<name>" can give of a signer.
+var signerColumns = []string{"name", "email", "phone", "authMethod", "language"}
+
+// bulkTable reads the rows of a table.
+type bulkTable struct {
+	csv     *csv.Reader
+	columns []bulkColumn
+	roles   []string // in the order of their first column
+}
+
+// bulkColumn is what a column gives: the external id, an attribute of a role's signer,
+// a value or a variable.
+type bulkColumn struct {
+	name      string
+	role      string // "" unless it is about a signer
+	attribute string // of the signer, or the name of the value or variable
+	member    string // values, variables or externalId
+}
+
+// newBulkTable reads the column names.
+func newBulkTable(body []byte, faults *bulkFaults) (*bulkTable, error) {
+	body, err := decodedTable(body)
+	if err != nil {
+		return nil, err
+	}
+	t := &bulkTable{csv: csv.NewReader(bytes.NewReader(body))}
+	t.csv.FieldsPerRecord = -1 // counted by next
+	names, err := t.csv.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, models.InvalidField("body", "has no line of column names")
+	case err != nil:
+		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
+	case len(names) == 1 && strings.ContainsAny(names[0], ";\t"):
+		return nil, models.InvalidField("body", "has columns separated by semicolons or tabs; they must be separated by commas (RFC 4180)")
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		c, problem := readColumn(strings.TrimSpace(name))
+		if problem == "" && seen[c.name] {
+			problem = "stands twice"
+		}
+		if problem != "" {
+			faults.add(0, c.name, problem)
+		}
+		seen[c.name] = true
+		if c.role != "" && !slices.Contains(t.roles, c.role) {
+			t.roles = append(t.roles, c.role)
+		}
+		t.columns = append(t.columns, c)
+	}
+	return t, nil
+}
+
+func readColumn(name string) (c bulkColumn, problem string) {
+	c.name = plaintext.Strip(name)
+	if value, ok := strings.CutPrefix(name, columnValuePrefix); ok {
+		c.member, c.attribute = "values", value
+		return c, ""
+	}
+	if variable, ok := strings.CutPrefix(name, columnVariablePrefix); ok {
+		c.member, c.attribute = "variables", variable
+		return c, ""
+	}
+	if name == columnExternalID {
+		c.member = name
+		return c, ""
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 && slices.Contains(signerColumns, name[dot+1:]) {
+		c.role, c.attribute = name[:dot], name[dot+1:]
+		return c, ""
+	}
+	return c, fmt.Sprintf("is not known: write %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
+}
+
+// decodedTable is the table without its byte order mark. One in another encoding than
+// UTF-8 is refused by the name of what it seems to be.
+func decodedTable(body []byte) ([]byte, error) {
+	encoding := ""
+	switch {
+	case bytes.HasPrefix(body, []byte{0xff, 0xfe}):
+		encoding = "UTF-16 (little endian)"
+	case bytes.HasPrefix(body, []byte{0xfe, 0xff}):
+		encoding = "UTF-16 (big endian)"
+	case bytes.HasPrefix(body, []byte{0xef, 0xbb, 0xbf}):
+		body = body[3:]
+	}
+	if encoding == "" && bytes.IndexByte(body, 0) >= 0 {
+		encoding = "UTF-16 without a byte order mark, or no text at all"
+	}
+	if encoding != "" {
+		return nil, models.InvalidField("body", "must be UTF-8; it seems to be %s", encoding)
+	}
+	for rest, line := body, 1; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && n == 1 {
+			return nil, models.InvalidField("body", "must be UTF-8; line %d has the byte 0x%02X, so it seems to be Windows-1252 or ISO 8859-1", line, rest[0])
+		}
+		if r == '\n' {
+			line++
+		}
+		rest = rest[n:]
+	}
+	return body, nil
+}
+
+// tableProblem says what is wrong with a table, and where.
+func tableProblem(err error) string {
+	var at *csv.ParseError
+	if !errors.As(err, &at) {
+		return "it cannot be read"
+	}
+	what := "a quote stands in a value that is not quoted"
+	if errors.Is(at.Err, csv.ErrQuote) {
+		what = "a quoted value does not end as it should"
+	}
+	return fmt.Sprintf("line %d, byte %d: %s", at.Line, at.Column, what)
+}
+
+// next is the next row as a JSON object; io.EOF after the last.
+func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
+	cells, err := t.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
+	}
+	if len(cells) != len(t.columns) {
+		faults.add(row, "", fmt.Sprintf("has %d values for %d columns", len(cells), len(t.columns)))
+	}
+	m, signers := make(map[string]any), make(map[string]map[string]any)
+	for i, c := range t.columns[:min(len(cells), len(t.columns))] {
+		text := cells[i]
+		if text == "" {
+			continue // absent
+		}
+		switch {
+		case c.role != "":
+			if signers[c.role] == nil {
+				signers[c.role] = map[string]any{"role": c.role}
+			}
+			signers[c.role][c.attribute] = text
+		case c.member == columnExternalID:
+			m[columnExternalID] = text
+		case c.member != "":
+			of, ok := m[c.member].(map[string]any)
+			if !ok {
+				of = make(map[string]any)
+				m[c.member] = of
+			}
+			of[c.attribute] = text
+		}
+	}
+	list := []any{}
+	for _, role := range t.roles {
+		if s := signers[role]; s != nil {
+			list = append(list, s)
+		}
+	}
+	m["signers"] = list
+	return m, nil
+}
+
+// column is the column of what is wrong at a JSON path of a row.
+func (t *bulkTable) column(path string, m map[string]any) string {
+	for member, prefix := range map[string]string{"values.": columnValuePrefix, "variables.": columnVariablePrefix} {
+		if name, ok := strings.CutPrefix(path, member); ok {
+			return prefix + name
+		}
+	}
+	list, _ := m["signers"].([]any)
+	for i, s := range list {
+		name, ok := strings.CutPrefix(path, fmt.Sprintf("signers[%d].", i))
+		if signer, is := s.(map[string]any); ok && is {
+			role, _ := signer["role"].(string)
+			if name == "role" { // of all its columns
+				return role
+			}
+			return role + "." + name
+		}
+	}
+	return path
+}
+
+// bulkFault is what is wrong with a row, or with a column of all rows (row 0).
+type bulkFault struct {
+	Row     int    `json:"row"` // from 1, without the line of column names
+	Column  string `json:"column"`
+	Message string `json:"message"`
+}
+
+// maxBulkFaults is how many faults are listed.
+const maxBulkFaults = 100
+
+// bulkFaults are what is wrong with the rows: the first of them, and how many there are.
+type bulkFaults struct {
+	list  []bulkFault
+	total int
+	rows  int // that have one
+	last  int
+}
+
+func (f *bulkFaults) add(row int, column, message string) {
+	if f.total++; len(f.list) < maxBulkFaults {
+		f.list = append(f.list, bulkFault{row, column, message})
+	}
+	if f.total == 1 || row != f.last {
+		f.rows++
+	}
+	f.last = row
+}
+
+// addProblems adds what is wrong with a row, by the column of each path.
+func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
+	for _, path := range slices.Sorted(maps.Keys(problems)) {
+		for _, text := range problems[path] {
+			f.add(row, column(path), text)
+		}
+	}
+}
+
+// err refuses the rows with what is wrong with them; nil if nothing is.
+func (f *bulkFaults) err(total int) error {
+	if f.total == 0 {
+		return nil
+	}
+	first := f.list[0]
+	refused := models.Refuse(models.KindInvalid, "validation_error", "%d faults in %d of %d rows; nothing was sent. Row %d, %s: %s.",
+		f.total, f.rows, total, first.Row, first.Column, first.Message)
+	refused.Fields = make(map[string][]string, len(f.list))
+	for _, fault := range f.list {
+		path := fmt.Sprintf("rows[%d]", fault.Row-1)
+		switch {
+		case fault.Row == 0:
+			path = "columns"
+		case fault.Column != "":
+			path += "." + fault.Column
+		}
+		refused.Fields[path] = append(refused.Fields[path], fault.Message)
+	}
+	refused.Details = map[string]any{"total": total, "faultCount": f.total, "faults": f.list}
+	return refused
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// bulkRowView is a row of a bulk send as the interface shows it.
+type bulkRowView struct {
+	Row        int                  `json:"row"`
+	ExternalID *string              `json:"externalId"`
+	Status     models.BulkRowStatus `json:"status"`
+	EnvelopeID *uuid.UUID           `json:"envelopeId"`
+	Error      *bulkErrorView       `json:"error"` // null unless it failed
+	SettledAt  *time.Time           `json:"settledAt"`
+}
+
+// bulkErrorView is why a row failed, as the request for one envelope would have been refused.
+type bulkErrorView struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func viewBulkRow(r *models.BulkRow) bulkRowView {
+	v := bulkRowView{Row: r.Row, ExternalID: r.ExternalID, Status: r.Status, EnvelopeID: r.EnvelopeID, SettledAt: utcPtr(r.SettledAt)}
+	if r.Status == models.BulkRowFailed {
+		v.Error = &bulkErrorView{r.ErrorCode, r.Error}
+	}
+	return v
+}
+
+// listBulkRows answers a page of the rows, or all of them as a table.
+func (s *Server) listBulkRows(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	status := models.BulkRowStatus(c.Query("status"))
+	if _, given := c.GetQuery("status"); given && !status.Valid() {
+		p.Add("status", "must be pending, sent, failed or cancelled")
+	}
+	page, size := query(c, p, "page", 1, models.MaxBulkRows), query(c, p, "pageSize", 20, 100)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	b, err := s.callerBulkSend(c, app)
+	if err != nil {
+		return err
+	}
+	c.Header("Vary", "Accept")
+	table := c.NegotiateFormat("application/json", "text/csv") == "text/csv"
+	if table {
+		page, size = 1, models.MaxBulkRows
+	}
+	rows, total, err := s.Store.BulkRows(c.Request.Context(), b.ID, status, page, size)
+	if err != nil {
+		return err
+	}
+	if table {
+		return writeBulkTable(c, rows)
+	}
+	data := make([]bulkRowView, 0, len(rows))
+	for _, r := range rows {
+		data = append(data, viewBulkRow(r))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
+	return nil
+}
+
+func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {
+	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
+	c.Status(http.StatusOK)
+	w := csv.NewWriter(c.Writer)
+	w.UseCRLF = true // RFC 4180
+	table := [][]string{{"row", "externalId", "status", "envelopeId", "errorCode", "error", "settledAt"}}
+	for _, r := range rows {
+		external, envelope, settled := "", "", ""
+		if r.ExternalID != nil {
+			external = *r.ExternalID
+		}
+		if r.EnvelopeID != nil {
+			envelope = r.EnvelopeID.String()
+		}
+		if r.SettledAt != nil {
+			settled = r.SettledAt.UTC().Format(time.RFC3339)
+		}
+		table = append(table, []string{
+			strconv.Itoa(r.Row), csvCell(external), string(r.Status), envelope, r.ErrorCode, csvCell(strings.TrimSpace(r.Error)), settled,
+		})
+	}
+	return w.WriteAll(table)
+}

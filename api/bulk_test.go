@@ -1,0 +1,377 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// bulkTemplate is a template with the roles tenant and landlord, a field "flat" of the tenant,
+// and the variable street in its subject.
+func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
+	t.Helper()
+	draft := c.draft(object{
+		"tenantId": "acme",
+		"signers": []object{
+			{"name": "T", "email": "t@example.com", "authMethod": "none", "role": "tenant"}, {"name": "L", "email": "l@example.com", "authMethod": "none", "role": "landlord"},
+		},
+		"fields": []object{
+			{"role": "tenant", "type": "number", "name": "flat", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20},
+			{"role": "landlord", "type": "text", "name": "note", "page": 1, "x": 50, "y": 90, "w": 100, "h": 20, "required": false},
+		},
+	})
+	subject := "Lease of {{street}}"
+	act := s.act("app:" + s.app.ID.String())
+	made, _, err := s.store.PutTemplate(t.Context(), store.TemplateTarget{App: s.app.ID, Tenant: tenant, Envelope: uuid.MustParse(draft.str("id"))},
+		func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
+			out := models.NewTemplate(act, models.Template{AppID: s.app.ID, TenantID: tenant, Name: "Lease", CreatedBy: "me"})
+			content := models.TemplateContent{Subject: &subject, Roles: []models.TemplateRole{
+				{Role: "tenant", RoutingOrder: 1, AuthMethod: models.AuthNone}, {Role: "landlord", RoutingOrder: 2, AuthMethod: models.AuthEmailOTP},
+			}}
+			content.FieldsOf(from)
+			out.NewVersion(act, "me", content, models.TemplateDocuments(from))
+			return out, nil
+		})
+	require.NoError(t, err)
+	return made.ID.String()
+}
+
+// bulkRow is a row for a tenant.
+func bulkRow(id, name string) object {
+	return object{
+		"externalId": id, "values": object{"flat": "7"}, "variables": object{"street": "High Street"},
+		"signers": []object{
+			{"role": "tenant", "name": name, "email": strings.ToLower(name) + "@example.com"}, {"role": "landlord", "name": "Lena", "email": "lena@example.com"},
+		},
+	}
+}
+
+func bulkRequest(template string, rows ...object) object {
+	return object{"templateId": template, "tenantId": "acme", "rows": rows, "name": "Leases of May"}
+}
+
+// faultsOf are the faults of a refusal, as "row column: message".
+func faultsOf(a *answer) (out []string) {
+	var body struct {
+		Details struct {
+			Faults []struct {
+				Row             int
+				Column, Message string
+			}
+		}
+	}
+	require.NoError(a.t, json.Unmarshal(a.raw, &body))
+	for _, f := range body.Details.Faults {
+		out = append(out, fmt.Sprintf("%d %s: %s", f.Row, f.Column, f.Message))
+	}
+	return out
+}
+
+// TestBulkSend: rows are accepted, shown with their numbers, listed, paused, resumed,
+// cancelled; a repeated request is answered as the first.
+func TestBulkSend(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		template := bulkTemplate(t, s, c, "acme")
+		in := bulkRequest(template, bulkRow("a", "Ada"), bulkRow("b", "Bob"), bulkRow("=c", "Cyd"))
+		in["perMinute"] = 60
+		once := c.with("Idempotency-Key", "k1")
+		made := once.post("/v1/bulk-sends", in).want(http.StatusAccepted)
+		assert.Equal(t, []any{"queued", 3.0}, []any{made.body["status"], made.body["total"]})
+		assert.Equal(t, string(made.raw), string(once.post("/v1/bulk-sends", in).want(http.StatusAccepted).raw))
+		at := "/v1/bulk-sends/" + made.str("id")
+		assert.Equal(t, "https://sign.example.com"+at, made.header.Get("Location"))
+		counts := func(pending, sent, failed, cancelled int) object {
+			return object{"pending": float64(pending), "sent": float64(sent), "failed": float64(failed), "cancelled": float64(cancelled)}
+		}
+		got := c.get(at).want(http.StatusOK)
+		assert.Equal(t, counts(3, 0, 0, 0), got.body["counts"])
+		assert.Equal(t, []any{"Leases of May", 60.0, template, 1.0, nil}, []any{got.body["name"], got.body["perMinute"], got.body["templateId"], got.body["templateVersion"], got.body["completedAt"]})
+		for _, step := range [][2]string{{"pause", "paused"}, {"pause", "paused"}, {"resume", "running"}, {"cancel", "cancelled"}} {
+			assert.Equal(t, step[1], c.post(at+"/"+step[0], nil).want(http.StatusOK).str("status"))
+		}
+		assert.Equal(t, counts(0, 0, 0, 3), c.get(at).body["counts"])
+		c.post(at+"/resume", nil).refused(http.StatusConflict, "bulk_send_cancelled")
+		c.post(at+"/retry", nil).refused(http.StatusConflict, "bulk_send_cancelled")
+
+		rows := c.get(at + "/rows?status=cancelled&pageSize=2&page=2").want(http.StatusOK)
+		assert.Equal(t, []any{3.0, 2.0, 2.0}, []any{rows.body["total"], rows.body["page"], rows.body["pageSize"]})
+		row := rows.body["data"].([]any)[0].(object)
+		assert.Equal(t, []any{3.0, "=c", "cancelled", nil, nil}, []any{row["row"], row["externalId"], row["status"], row["envelopeId"], row["error"]})
+		assert.EqualValues(t, 0, c.get(at + "/rows?status=sent").body["total"])
+		table := c.with("Accept", "text/csv").get(at + "/rows").want(http.StatusOK)
+		assert.Contains(t, table.header.Get("Content-Type"), "text/csv")
+		lines := strings.Split(string(table.raw), "\r\n")
+		assert.Equal(t, "row,externalId,status,envelopeId,errorCode,error,settledAt", lines[0])
+		assert.True(t, strings.HasPrefix(lines[3], "3,'=c,cancelled,,,,20"), lines[3])
+		c.get(at+"/rows?status=odd").refused(http.StatusBadRequest, "validation_error")
+		c.get("/v1/envelopes?tenantId=acme&bulkSendId=" + made.str("id")).want(http.StatusOK)
+		c.get("/v1/envelopes?tenantId=acme&bulkSendId=x").refused(http.StatusBadRequest, "validation_error")
+
+		notFound := func(c *client) {
+			c.get(at).refused(http.StatusNotFound, "not_found")
+			c.get(at+"/rows").refused(http.StatusNotFound, "not_found")
+			c.post(at+"/pause", nil).refused(http.StatusNotFound, "not_found")
+		}
+		notFound(s.other(t))
+		s.limit(t, "umbrella")
+		s.clock.advance(time.Minute) // what is remembered of the app is read again
+		notFound(s.client(t))
+		s.client(t).post("/v1/bulk-sends", in).refused(http.StatusForbidden, "tenant_forbidden")
+	})
+}
+
+// TestBulkSendRefused: what is wrong with any row is said for all of them, by row and
+// column, and nothing is stored.
+func TestBulkSendRefused(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		template := bulkTemplate(t, s, c, "acme")
+		taken := contract()
+		taken["externalId"] = "taken"
+		c.draft(taken)
+		without := func(row object, name string) object {
+			out := maps.Clone(row)
+			delete(out, name)
+			return out
+		}
+		with := func(row object, name string, value any) object {
+			out := maps.Clone(row)
+			out[name] = value
+			return out
+		}
+		good := bulkRow("good", "Ada")
+		got := c.post("/v1/bulk-sends", bulkRequest(template,
+			good,
+			with(good, "externalId", "good"),
+			without(with(good, "externalId", "3"), "variables"),
+			with(with(good, "externalId", "4"), "values", object{"flat": "seven", "roof": "x"}),
+			with(with(good, "externalId", "5"), "signers", []object{{"role": "tenant", "name": "Ada", "email": "ada"}, {"role": "cook", "name": "C", "email": "c@example.com"}}),
+			with(good, "externalId", "taken"),
+			with(with(good, "externalId", "7"), "signers", 7),
+			with(with(good, "externalId", "8"), "signers", []object{good["signers"].([]object)[0], good["signers"].([]object)[0], good["signers"].([]object)[1]}),
+		)).refused(http.StatusBadRequest, "validation_error")
+		faults := strings.Join(faultsOf(got), "\n")
+		for _, want := range []string{
+			"2 externalId: stands in row 1, too", "3 variables.street: is required", "4 values.flat: ", "4 values.roof: names no field of the template",
+			"5 signers[0].email: ", "5 signers[1].role: is no role of the template", "5 signers: has nobody for the role landlord",
+			"6 externalId: is another envelope's already", "7 signers: must be an array", "8 signers[1].role: is given twice (tenant)",
+		} {
+			assert.Contains(t, faults, want)
+		}
+		assert.NotContains(t, faults, "\n1 ")
+		assert.EqualValues(t, 8, got.body["details"].(object)["total"])
+
+		many := bulkRequest(template)
+		rows := make([]object, 150)
+		for i := range rows {
+			rows[i] = without(bulkRow(fmt.Sprint(i), "Ada"), "variables")
+		}
+		many["rows"] = rows
+		got = c.post("/v1/bulk-sends", many).refused(http.StatusBadRequest, "validation_error")
+		assert.Len(t, faultsOf(got), 100, "the first of them")
+		assert.EqualValues(t, 150, got.body["details"].(object)["faultCount"])
+
+		for what, in := range map[string]object{
+			"templateId": with(bulkRequest(template, good), "templateId", newID().String()),
+			"rows":       bulkRequest(template),
+			"perMinute":  with(bulkRequest(template, good), "perMinute", 0),
+			"tenantId":   without(bulkRequest(template, good), "tenantId"),
+			"name":       with(bulkRequest(template, good), "name", strings.Repeat("x", 201)),
+		} {
+			if what == "rows" {
+				in["rows"] = []object{}
+			}
+			refused := c.post("/v1/bulk-sends", in).refused(http.StatusBadRequest, "validation_error")
+			assert.Contains(t, refused.body["errors"], what)
+		}
+		others := bulkTemplate(t, s, c, "umbrella")
+		c.post("/v1/bulk-sends", bulkRequest(others, good)).refused(http.StatusBadRequest, "validation_error")
+		_, err := s.store.ArchiveTemplate(t.Context(), s.app.ID, uuid.MustParse(others), func(*models.Template) error { return nil })
+		require.NoError(t, err)
+		c.post("/v1/bulk-sends", bulkRequest(others, good)).refused(http.StatusBadRequest, "validation_error")
+		over := make([]int, models.MaxBulkRows+1)
+		c.post("/v1/bulk-sends", object{"templateId": template, "tenantId": "acme", "rows": over}).refused(http.StatusBadRequest, "validation_error")
+		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, ``} {
+			c.send(http.MethodPost, "/v1/bulk-sends", "application/json", []byte(body)).want(http.StatusBadRequest)
+		}
+
+		dry := c.post("/v1/bulk-sends", with(bulkRequest(template, good), "dryRun", true)).want(http.StatusOK)
+		assert.JSONEq(t, `{"total": 1, "faults": []}`, string(dry.raw))
+		unfinished, err := s.store.Unfinished(t.Context(), models.OutboxBulk, uuid.Nil, 10)
+		require.NoError(t, err)
+		assert.Empty(t, unfinished, "none of these was stored")
+	})
+}
+
+// TestBulkSendFromATable: the same from CSV, with the faults by the names of columns.
+func TestBulkSendFromATable(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	template := bulkTemplate(t, s, c, "acme")
+	post := func(query, body string) *answer {
+		return c.send(http.MethodPost, "/v1/bulk-sends?templateId="+template+"&tenantId=acme"+query, "text/csv; charset=utf-8", []byte(body))
+	}
+	const head = "externalId,tenant.name,tenant.email,landlord.name,landlord.email,value.flat,variable.street\r\n"
+	made := post("&perMinute=10&name=May", "\ufeff"+head+
+		"a,Ada,ada@example.com,Lena,lena@example.com,7,\"High Street, \"\"old\"\"\"\r\n"+
+		"b,Bob,bob@example.com,Lena,lena@example.com,,Low Street\r\n").want(http.StatusAccepted)
+	assert.EqualValues(t, 2, made.body["total"])
+	work, err := s.store.BulkWork(t.Context(), s.app.ID, uuid.MustParse(made.str("id")), 10, 10)
+	require.NoError(t, err)
+	of, err := s.store.Template(t.Context(), s.app.ID, uuid.MustParse(template), 1)
+	require.NoError(t, err)
+	e, err := work.Envelope(s.act(work.Actor), of, work.Rows[0], 10)
+	require.NoError(t, err)
+	assert.Equal(t, []any{`Lease of High Street, "old"`, "a", "Ada", "Lena", models.AuthEmailOTP, 2}, []any{
+		*e.Subject, *e.ExternalID, e.Signers[0].Name, e.Signers[1].Name, e.Signers[1].AuthMethod, e.Signers[1].RoutingOrder,
+	})
+	assert.Equal(t, models.StatusSent, e.Status)
+
+	for what, c := range map[string]struct {
+		body string
+		want []string
+	}{
+		"cells":                      {head + "c,Ada,ada,Lena,lena@example.com,seven,\n,Ada,ada@example.com,Lena,lena@example.com,7,S\n", []string{"1 tenant.email: ", "1 value.flat: ", "1 variable.street: "}},
+		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not known"}},
+		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: stands twice"}},
+		"too few cells":              {head + "c,Ada\n", []string{"1 : has 2 values for 7 columns"}},
+		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is no role"}},
+	} {
+		faults := strings.Join(faultsOf(post("", c.body).refused(http.StatusBadRequest, "validation_error")), "\n")
+		for _, want := range c.want {
+			assert.Contains(t, faults, want, what)
+		}
+	}
+	for what, c := range map[string]struct{ body, want string }{
+		"Latin-1":    {head + "c,Ren\xe9,r@example.com,L,l@example.com,7,S\n", "line 2 has the byte 0xE9, so it seems to be Windows-1252"},
+		"UTF-16":     {"\xff\xfee\x00x\x00", "UTF-16 (little endian)"},
+		"zeros":      {"\x00e\x00x", "UTF-16 without a byte order mark"},
+		"semicolons": {"tenant.name;tenant.email\nAda;a@example.com\n", "separated by commas"},
+		"quotes":     {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
+		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a quote stands in a value"},
+		"no rows":    {head, "must have at least 1 item"},
+		"nothing":    {"", "has no line of column names"},
+	} {
+		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
+		assert.Contains(t, string(got.raw), c.want, what)
+	}
+	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&templateVersion=2", "&templateVersion=0"} {
+		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
+	}
+	dry := post("&dryRun=true", head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK)
+	assert.EqualValues(t, 1, dry.body["total"])
+	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", testkit.OnePage()).refused(http.StatusBadRequest, "content_type")
+}
+
+// TestBulkSendsReserveTheirEnvelopes: a plan with a bound has them reserved, which usage shows.
+func TestBulkSendsReserveTheirEnvelopes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	template := bulkTemplate(t, s, c, "acme")
+	plan := models.PlanFree
+	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &plan})
+	require.NoError(t, err)
+	made := c.post("/v1/bulk-sends", bulkRequest(template, bulkRow("a", "Ada"), bulkRow("b", "Bob"))).want(http.StatusAccepted)
+	usage := func() []any {
+		u := c.get("/v1/console/usage").want(http.StatusOK)
+		return []any{u.body["envelopesUsed"], u.body["envelopesReserved"]}
+	}
+	assert.Equal(t, []any{0.0, 2.0}, usage())
+	rows := make([]object, s.store.PlanLimits(plan).EnvelopesPerMonth)
+	for i := range rows {
+		rows[i] = bulkRow(fmt.Sprint(i), "Ada")
+	}
+	c.post("/v1/bulk-sends", bulkRequest(template, rows...)).refused(http.StatusPaymentRequired, "plan_limit_reached")
+	id := uuid.MustParse(made.str("id"))
+	work, err := s.store.BulkWork(t.Context(), s.app.ID, id, 1, 1)
+	require.NoError(t, err)
+	require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[0], models.Refuse(models.KindInvalid, "x", "y")))
+	assert.Equal(t, []any{0.0, 1.0}, usage())
+	c.post("/v1/bulk-sends", bulkRequest(template, rows[:len(rows)-1]...)).want(http.StatusAccepted)
+	c.post("/v1/bulk-sends/"+id.String()+"/retry", nil).refused(http.StatusPaymentRequired, "plan_limit_reached")
+	c.post("/v1/bulk-sends/"+id.String()+"/cancel", nil).want(http.StatusOK)
+	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
+}
+
+// TestBulkSendEnds: rows that fail say why, whoever subscribes is told of the end, and
+// failed rows are tried again.
+func TestBulkSendEnds(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"bulk.completed"}}).want(http.StatusCreated)
+		template := bulkTemplate(t, s, c, "acme")
+		made := c.post("/v1/bulk-sends", bulkRequest(template, bulkRow("a", "Ada"), bulkRow("b", "Bob"))).want(http.StatusAccepted)
+		at, id := "/v1/bulk-sends/"+made.str("id"), uuid.MustParse(made.str("id"))
+		work, err := s.store.BulkWork(t.Context(), s.app.ID, id, 10, 10)
+		require.NoError(t, err)
+		of, err := s.store.Template(t.Context(), s.app.ID, work.TemplateID, work.TemplateVersion)
+		require.NoError(t, err)
+		e, err := work.Envelope(s.act(work.Actor), of, work.Rows[0], 10)
+		require.NoError(t, err)
+		require.NoError(t, s.store.SendBulkRow(t.Context(), work.Rows[0], e))
+		require.NoError(t, s.store.FailBulkRow(t.Context(), s.app.ID, work.Rows[1], models.Refuse(models.KindConflict, "external_id_taken", "=Another has it.")))
+		done, err := s.store.FinishBulkSend(t.Context(), s.app.ID, id)
+		require.NoError(t, err)
+		require.True(t, done)
+		got := c.get(at).want(http.StatusOK)
+		assert.Equal(t, "completed", got.str("status"))
+		assert.NotNil(t, got.body["completedAt"])
+		rows := c.get(at + "/rows").want(http.StatusOK).body["data"].([]any)
+		assert.Equal(t, []any{"sent", e.ID.String(), nil}, []any{rows[0].(object)["status"], rows[0].(object)["envelopeId"], rows[0].(object)["error"]})
+		assert.Equal(t, object{"code": "external_id_taken", "message": "=Another has it."}, rows[1].(object)["error"])
+		table := string(c.with("Accept", "text/csv").get(at + "/rows?status=failed").want(http.StatusOK).raw)
+		assert.Contains(t, table, ",external_id_taken,'=Another has it.,")
+		found := c.get("/v1/envelopes?tenantId=acme&bulkSendId=" + made.str("id")).want(http.StatusOK)
+		assert.EqualValues(t, 1, found.body["total"])
+		assert.Equal(t, e.ID.String(), found.body["data"].([]any)[0].(object)["id"])
+		assert.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&bulkSendId=" + newID().String()).body["total"])
+		delivery := c.get("/v1/console/webhook-deliveries?event=bulk.completed").want(http.StatusOK).body["data"].([]any)[0].(object)
+		assert.Nil(t, delivery["envelopeId"])
+		told := c.get("/v1/console/webhook-deliveries/" + delivery["id"].(string)).want(http.StatusOK).body["payload"].(object)
+		assert.Equal(t, object{"bulkSendId": made.str("id"), "counts": object{"pending": 0.0, "sent": 1.0, "failed": 1.0, "cancelled": 0.0}}, told["data"])
+		for _, verb := range []string{"pause", "resume", "cancel"} {
+			c.post(at+"/"+verb, nil).refused(http.StatusConflict, "bulk_send_completed")
+		}
+		assert.Equal(t, "running", c.post(at+"/retry", nil).want(http.StatusOK).str("status"))
+		c.post(at+"/retry", nil).refused(http.StatusConflict, "bulk_send_no_failed_rows")
+	})
+}
+
+// TestBulkSendRoles: a sender sends, a viewer only looks.
+func TestBulkSendRoles(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	template := bulkTemplate(t, s, c, "acme")
+	in := bulkRequest(template, bulkRow("a", "Ada"))
+	sender, support, viewer := s.signIn(t, models.RoleSender), s.signIn(t, models.RoleSupport), s.signIn(t, models.RoleViewer)
+	made := sender.post("/v1/bulk-sends", in).want(http.StatusAccepted)
+	at := "/v1/bulk-sends/" + made.str("id")
+	for _, who := range []*client{support, viewer} {
+		who.post("/v1/bulk-sends", in).refused(http.StatusForbidden, "role_forbidden")
+		for _, verb := range []string{"pause", "resume", "cancel", "retry"} {
+			who.post(at+"/"+verb, nil).refused(http.StatusForbidden, "role_forbidden")
+		}
+		who.get(at).want(http.StatusOK)
+		who.get(at + "/rows").want(http.StatusOK)
+	}
+	sender.post(at+"/pause", nil).want(http.StatusOK)
+}

@@ -1,0 +1,153 @@
+package faults_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+var bulkSize = flag.Int("bulk", 120, "rows of a bulk send")
+
+// template makes a template of a draft that the service has taken.
+func (w *scenario) template() uuid.UUID {
+	w.t.Helper()
+	e, err := w.draft(1)
+	require.NoError(w.t, err)
+	act := models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(w.appID), NewID: uuid.New}
+	made, _, err := w.store.PutTemplate(w.t.Context(), store.TemplateTarget{App: w.appID, Tenant: "acme", Envelope: uuid.MustParse(e.id)},
+		func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
+			for _, s := range from.Signers {
+				s.Role = "signer"
+			}
+			out := models.NewTemplate(act, models.Template{AppID: w.appID, TenantID: "acme", Name: "Lease", CreatedBy: "me"})
+			content := models.TemplateContent{Roles: []models.TemplateRole{{Role: "signer", RoutingOrder: 1, AuthMethod: models.AuthNone}}}
+			content.FieldsOf(from)
+			out.NewVersion(act, "me", content, models.TemplateDocuments(from))
+			return out, nil
+		})
+	require.NoError(w.t, err)
+	return made.ID
+}
+
+// bulk has rows accepted, and returns the id of the bulk send.
+func (w *scenario) bulk(rows int) uuid.UUID {
+	w.t.Helper()
+	list := make([]object, rows)
+	for i := range list {
+		list[i] = object{
+			"externalId": fmt.Sprintf("row %d", i+1),
+			"signers":    []object{{"role": "signer", "name": "Signer", "email": fmt.Sprintf("row%d@example.com", i+1)}},
+		}
+	}
+	var made struct{ ID uuid.UUID }
+	in := object{"templateId": w.template(), "tenantId": "acme", "rows": list}
+	require.NoError(w.t, w.client.post("/v1/bulk-sends", in, http.StatusAccepted, &made))
+	return made.ID
+}
+
+// sent is how many rows of a bulk send were sent.
+func (w *scenario) sent(bulk uuid.UUID) int {
+	w.t.Helper()
+	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)
+}
+
+// checkBulk wants every row to have been sent exactly once: as one envelope, which was
+// counted, was sent once by its audit trail, and has had its invitation; and the end
+// to have been told once.
+func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
+	w.t.Helper()
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM bulk_sends WHERE id = $1 AND status = 'completed'", bulk) == 1
+	}, "the bulk send is not completed")
+	const ours = "SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = $1"
+	assert.Equal(w.t, rows, w.sent(bulk))
+	assert.Equal(w.t, rows, w.count("SELECT count(DISTINCT envelope_id) FROM bulk_send_rows WHERE bulk_send_id = $1", bulk))
+	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM envelopes WHERE external_id LIKE 'row %'"), "no envelope but those of the rows")
+	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM envelopes AS e JOIN bulk_send_rows AS r ON r.envelope_id = e.id AND r.external_id = e.external_id WHERE r.bulk_send_id = $1 AND e.status = 'sent'", bulk))
+	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM audit_events WHERE name = 'envelope.sent' AND envelope_id IN ("+ours+")", bulk))
+	assert.Equal(w.t, rows, w.count("SELECT sum(envelopes) FROM usage"))
+	assert.Equal(w.t, 0, w.count("SELECT count(*) FROM bulk_send_rows WHERE data <> ''"), "what they were made from is gone")
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND sent_at IS NOT NULL AND envelope_id IN ("+ours+")", bulk) == rows
+	}, "invitations are missing")
+	assert.Equal(w.t, rows, w.count("SELECT count(*) FROM mails WHERE kind = 'invitation' AND envelope_id IN ("+ours+")", bulk))
+	assert.Equal(w.t, 1, w.count("SELECT count(*) FROM webhook_events WHERE name = 'bulk.completed'"))
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM webhook_deliveries WHERE event = 'bulk.completed' AND status = 'delivered'") == 1
+	}, "nobody was told of the end")
+}
+
+// TestKillDuringBulk kills workers in the middle of a bulk send: between the guard of a row and
+// its commit, right after a commit, and anywhere. Every row is sent exactly once.
+func TestKillDuringBulk(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.api()
+		w.login()
+		w.subscribe("/all", models.EventBulkCompleted)
+		bulk := w.bulk(*bulkSize)
+		worker := w.worker()
+		for i := range 4 {
+			begun := w.sent(bulk)
+			if begun >= *bulkSize*(i+2)/6 {
+				continue // it was faster than this
+			}
+			eventually(t, func() bool { return w.sent(bulk) >= *bulkSize*(i+1)/6 }, "no row is sent any more")
+			switch place := []string{"store.bulk", "store.committed", ""}[(i+rnd.IntN(3))%3]; place {
+			case "":
+				time.Sleep(time.Duration(rnd.Int64N(int64(200 * time.Millisecond))))
+				worker.kill()
+			default:
+				w.set(place, "kill")
+				eventually(t, func() bool {
+					select {
+					case <-worker.ended:
+						return true
+					default:
+						return w.sent(bulk) == *bulkSize
+					}
+				}, "%s was not reached", place)
+				w.set(place, "")
+				worker.kill()
+			}
+			worker.start()
+		}
+		w.checkBulk(bulk, *bulkSize)
+	})
+}
+
+// TestPostgresStopsDuringBulk ends PostgreSQL in the middle of a bulk send.
+func TestPostgresStopsDuringBulk(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{Durable: true})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = server.Stop(context.WithoutCancel(t.Context())) })
+		w := newScenario(t, setting{postgres: server.URL})
+		w.api()
+		w.worker()
+		w.login()
+		w.subscribe("/all", models.EventBulkCompleted)
+		bulk := w.bulk(*bulkSize)
+		for i := range 2 {
+			eventually(t, func() bool { return w.sent(bulk) >= *bulkSize*(i+1)/4 }, "no row is sent any more")
+			require.NoError(t, server.Crash(t.Context()))
+			pause(rnd, 300*time.Millisecond)
+			require.NoError(t, server.Restart(t.Context()))
+		}
+		w.checkBulk(bulk, *bulkSize)
+	})
+}

@@ -1,0 +1,163 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+	"countersign/workflows"
+)
+
+// fakeBulk is the database of a bulk send: batches of up to 10 rows.
+type fakeBulk struct {
+	status models.BulkStatus
+	counts models.BulkCounts
+	wait   time.Duration
+	fails  int
+
+	mu     sync.Mutex
+	begun  []time.Time
+	orders []models.BulkAction
+}
+
+func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := suite.NewTestWorkflowEnvironment()
+	env.RegisterActivity(acts)
+	env.OnActivity(acts.SendBulkRows, mock.Anything, mock.Anything).Return(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) {
+		return f.send(env.Now())
+	})
+	env.OnActivity(acts.ChangeBulk, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ChangeBulkInput) error {
+		return f.change(in)
+	}).Maybe()
+	return env
+}
+
+// send is the activity SendBulkRows.
+func (f *fakeBulk) send(now time.Time) (activities.BulkStep, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fails > 0 {
+		f.fails--
+		return activities.BulkStep{}, errors.New("the database is down")
+	}
+	f.begun = append(f.begun, now)
+	if f.status == models.BulkQueued {
+		f.status = models.BulkRunning
+	}
+	if f.status != models.BulkRunning {
+		return activities.BulkStep{Status: f.status, Counts: f.counts}, nil
+	}
+	n := min(10, f.counts.Pending)
+	f.counts.Pending, f.counts.Sent = f.counts.Pending-n, f.counts.Sent+n
+	if f.counts.Pending == 0 {
+		f.status = models.BulkCompleted
+	}
+	return activities.BulkStep{Status: f.status, Counts: f.counts, Wait: f.wait}, nil
+}
+
+// change is the activity ChangeBulk.
+func (f *fakeBulk) change(in activities.ChangeBulkInput) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.orders = append(f.orders, in.Action)
+	if to, err := f.status.Next(in.Action); err == nil {
+		f.status = to
+	}
+	return nil
+}
+
+func run(t *testing.T, env *testsuite.TestWorkflowEnvironment) {
+	t.Helper()
+	env.ExecuteWorkflow(workflows.BulkSend, temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()})
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+}
+
+// TestBulkGoesOnUntilNoneIsPending: batch after batch, at the pace that each names, and
+// however often one fails.
+func TestBulkGoesOnUntilNoneIsPending(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second, fails: 13}
+	env := f.start(t)
+	shown := upserts(env)
+	run(t, env)
+	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
+	require.Len(t, f.begun, 3)
+	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
+	require.Equal(t, 20*time.Second, f.begun[2].Sub(f.begun[1]))
+}
+
+// TestBulkObeysOperators: their signals change the database, between two batches.
+func TestBulkObeysOperators(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
+	env := f.start(t)
+	at := func(d time.Duration, signal string, want int) {
+		env.RegisterDelayedCallback(func() {
+			require.Equal(t, want, f.counts.Sent, "before %s", signal)
+			got, err := env.QueryWorkflow(temporal.QueryProgress)
+			require.NoError(t, err)
+			var asked temporal.BulkProgress
+			require.NoError(t, got.Get(&asked))
+			require.Equal(t, want, asked.Counts.Sent)
+			env.SignalWorkflow(signal, nil)
+		}, d)
+	}
+	at(30*time.Second, temporal.SignalPause, 10)
+	at(time.Hour, temporal.SignalChanged, 10) // nothing has
+	at(2*time.Hour, temporal.SignalResume, 10)
+	at(2*time.Hour+90*time.Second, temporal.SignalCancel, 30)
+	run(t, env)
+	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkCancel}, f.orders)
+	require.Equal(t, models.BulkCancelled, f.status)
+}
+
+// TestBulkLearnsOfChanges that the API has made: it looks at once.
+func TestBulkLearnsOfChanges(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
+	env := f.start(t)
+	env.RegisterDelayedCallback(func() {
+		f.status = models.BulkPaused
+		env.SignalWorkflow(temporal.SignalChanged, nil)
+	}, 70*time.Second)
+	env.RegisterDelayedCallback(func() {
+		require.Equal(t, 20, f.counts.Sent)
+		f.status = models.BulkRunning
+		env.SignalWorkflow(temporal.SignalChanged, nil)
+	}, 10*time.Hour)
+	run(t, env)
+	require.Empty(t, f.orders)
+	require.Equal(t, models.BulkCounts{Sent: 45}, f.counts)
+}
+
+// TestBulkContinuesAsNew with nothing but its ids, after it has obeyed.
+func TestBulkContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, wait: time.Minute}
+	env := f.start(t)
+	env.RegisterDelayedCallback(func() {
+		env.SetContinueAsNewSuggested(true)
+		env.SignalWorkflow(temporal.SignalPause, nil)
+	}, 30*time.Second)
+	in := temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}
+	env.ExecuteWorkflow(workflows.BulkSend, in)
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	require.Equal(t, []models.BulkAction{models.BulkPause}, f.orders)
+	require.Equal(t, 10, f.counts.Sent)
+}
