@@ -24,7 +24,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), UpdatedSince: queryTime(c, p, "updatedSince"),
 		SignerEmail: queryText(c, p, "signerEmail", 254), ExternalID: queryText(c, p, "externalId", models.MaxExternalID), Text: queryText(c, p, "q", maxSearch),
 		TemplateID: queryID(c, p, "templateId"), BulkSend: queryID(c, p, "bulkSendId"),
-		Page:       query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100), Peek: true,
+		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100), Peek: true,
 	}
 	switch sort, given := c.GetQuery("sort"); {
 	case sort == "updatedAt":
