@@ -195,6 +195,10 @@ load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at on
 soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench soak
 
+.PHONY: bench-send
+bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside uploaded ones
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench send
+
 .PHONY: bench-scale
 bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 envelopes (several minutes)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale

@@ -50,6 +50,7 @@ func steps() []step {
 		{"sign", false, (*benchEnv).measureSign},
 		{"throughput", false, (*benchEnv).measureThroughput},
 		{"actions", false, (*benchEnv).measureActions},
+		{"send", true, (*benchEnv).measureSend},
 		{"load", true, (*benchEnv).measureLoad},
 		{"soak", true, (*benchEnv).measureSoak},
 		{"burst", true, (*benchEnv).measureBurst},

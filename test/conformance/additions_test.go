@@ -96,6 +96,9 @@ func checkTemplates(t *testing.T, s *target) {
 	require.EqualValues(t, 1, c.get(t, at+"?version=1").want(t, 200).body["version"])
 	c.get(t, at+"/document").want(t, 200)
 	c.get(t, "/v1/templates?tenantId="+url.QueryEscape(s.contract()["tenantId"].(string))).want(t, 200)
+	again := object{"tenantId": s.contract()["tenantId"], "name": "Again", "externalId": "again-" + template.str("id"), "roles": []object{{"role": "a"}}}
+	c.post(t, "/v1/templates", again).want(t, 201)
+	require.EqualValues(t, 2, c.post(t, "/v1/templates", again).want(t, 200).body["version"])
 	e := c.post(t, "/v1/envelopes", object{
 		"tenantId": s.contract()["tenantId"], "templateId": template.str("id"), "send": true, "variables": object{"place": "the mill"}, "values": object{"rent": "5"},
 		"signers": []object{{"role": "tenant", "name": "Ada Byron", "email": "ada@example.com"}},

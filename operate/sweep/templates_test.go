@@ -1,0 +1,75 @@
+package sweep_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/operate/sweep"
+	"countersign/store"
+)
+
+// TestSweepOfTemplates: a file that a template names stays, also where it lies in the folder of an envelope
+// that is deleted or purged; when nothing names it any more, it is found.
+func TestSweepOfTemplates(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		b, age := stores(t)["directory"]()
+		e, original := envelope(t, s, clock, app.ID)
+		act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
+		from, _, err := s.PutTemplate(ctx, store.TemplateTarget{App: app.ID, Tenant: "t", Envelope: e.ID}, func(_ *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
+			made := models.NewTemplate(act, models.Template{AppID: app.ID, TenantID: "t", Name: "n", CreatedBy: "me"})
+			documents := models.TemplateDocuments(e)
+			own := *documents[0]
+			own.BlobKey = "templates/own/original.pdf"
+			own.PreparedKey, own.PreparedSHA256 = "templates/own/prepared.pdf", own.SHA256
+			made.NewVersion(act, "me", models.TemplateContent{}, append(documents, &own))
+			return made, nil
+		})
+		require.NoError(t, err)
+		keys := []string{original, "templates/own/original.pdf", "templates/own/prepared.pdf", "templates/stray/original.pdf"}
+		for _, key := range keys {
+			keep(t, b, key)
+			age(key, 2*sweep.Age)
+		}
+		keep(t, b, "templates/young/original.pdf")
+		found := func() map[string]string {
+			out := make(map[string]string)
+			require.NoError(t, sweep.Sweeper{Store: s, Blobs: b}.Run(ctx, func(o sweep.Orphan) error {
+				out[o.Key] = o.Reason
+				return nil
+			}))
+			return out
+		}
+		assert.Equal(t, map[string]string{keys[3]: sweep.ReasonUnreferenced}, found())
+		_, err = s.Change(ctx, app.ID, e.ID, func(e *models.Envelope) error {
+			_, err := e.Delete(act)
+			return err
+		})
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{keys[3]: sweep.ReasonUnreferenced}, found())
+
+		// A master key is replaced: files that were encrypted by that are noted with each that names them.
+		for _, key := range keys[:3] {
+			require.NoError(t, s.MarkEncrypted(ctx, key))
+		}
+		now, err := s.Template(ctx, app.ID, from.ID, 0)
+		require.NoError(t, err)
+		assert.Equal(t, []bool{true, false, true, true}, []bool{
+			now.Documents[0].Encrypted, now.Documents[0].PreparedEncrypted, now.Documents[1].Encrypted, now.Documents[1].PreparedEncrypted,
+		})
+
+		_, err = s.ArchiveTemplate(ctx, app.ID, from.ID, func(*models.Template) error { return nil })
+		require.NoError(t, err)
+		assert.Equal(t, map[string]string{
+			original: sweep.ReasonUnrecorded, keys[1]: sweep.ReasonUnreferenced, keys[2]: sweep.ReasonUnreferenced, keys[3]: sweep.ReasonUnreferenced,
+		}, found())
+	})
+}
