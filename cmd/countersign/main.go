@@ -46,6 +46,7 @@ type commands struct {
 	Extend     extendCommand     `cmd:"" group:"Use a service" help:"Move the deadline of an envelope."`
 	Replace    replaceCommand    `cmd:"" group:"Use a service" help:"Put another person in the place of a signer."`
 	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
+	Template   templateCommand   `cmd:"" group:"Use a service" help:"Keep templates as files."`
 	Import     importCommand     `cmd:"" group:"Use a service" help:"Take over what another service has."`
 	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
 	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`

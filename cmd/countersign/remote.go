@@ -46,13 +46,16 @@ func (e codedError) Unwrap() error { return e.error }
 func coded(err error) error {
 	var refused *countersign.Error
 	var ended *countersign.EndedError
+	var already codedError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &already):
+		return err
 	case errors.As(err, &ended):
 		return codedError{err, exitEnded}
 	case errors.Is(err, context.DeadlineExceeded):
-		return codedError{errors.New("the time for waiting is over; the envelope goes on"), exitTimeout}
+		return codedError{errors.New("the time for waiting is over; what was sent goes on"), exitTimeout}
 	case !errors.As(err, &refused):
 		return codedError{fmt.Errorf("%w: is the service running, and its address right?", err), exitUnavailable}
 	}

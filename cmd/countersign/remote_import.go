@@ -17,7 +17,7 @@ import (
 )
 
 type importCommand struct {
-	DocuSeal importDocuSeal `cmd:"" name:"docuseal" help:"Make a draft of a template of DocuSeal."`
+	DocuSeal importDocuSeal `cmd:"" name:"docuseal" help:"Make a template, or a draft, of a template of DocuSeal."`
 }
 
 type importDocuSeal struct {
@@ -25,7 +25,7 @@ type importDocuSeal struct {
 
 	Template string   `arg:"" help:"The template as JSON, as GET /templates/{id} of DocuSeal's API gives it." type:"existingfile"`
 	PDF      []string `help:"The template's documents, in their order; unless given, files of their names beside the template." type:"existingfile" placeholder:"FILE" name:"pdf" sep:"none"`
-	To       []string `help:"Who fills a role; once for each, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
+	To       []string `help:"For a draft: who fills a role; once for each, such as \"First Party=Ada Lovelace <ada@example.com>\"." placeholder:"ROLE=NAME <ADDRESS>" sep:"none"`
 	DryRun   bool     `help:"Print what would be made, and make nothing."`
 }
 
@@ -37,8 +37,11 @@ func (importDocuSeal) Help() string {
 // imported is what the command prints as JSON.
 type imported struct {
 	EnvelopeID string                       `json:"envelopeId,omitempty"`
+	TemplateID string                       `json:"templateId,omitempty"`
+	ExternalID string                       `json:"externalId,omitempty"`
+	Roles      []api.TemplateRoleRequest    `json:"roles,omitempty"` // of a template
 	Subject    string                       `json:"subject"`
-	Signers    []countersign.SignerRequest  `json:"signers"`
+	Signers    []countersign.SignerRequest  `json:"signers,omitempty"` // of a draft
 	Documents  []string                     `json:"documents"`
 	Fields     [][]countersign.FieldRequest `json:"fields"` // of each document
 	Notes      []string                     `json:"notes"`
@@ -57,6 +60,9 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 	}
 	if i.DryRun {
 		return printJSON(out)
+	}
+	if len(i.To) == 0 {
+		return i.makeTemplate(ctx, out)
 	}
 	if err := i.makeDraft(ctx, out, files); err != nil {
 		return err
@@ -105,8 +111,15 @@ func (i importDocuSeal) read() (*imported, [][]byte, error) {
 	for _, p := range r.Fields {
 		out.Fields[p.Document] = append(out.Fields[p.Document], p.FieldRequest)
 	}
-	out.Signers, err = i.signers(r.Roles)
-	return out, files, err
+	out.ExternalID = t.ExternalID
+	if len(i.To) > 0 {
+		out.Signers, err = i.signers(r.Roles)
+		return out, files, err
+	}
+	for _, role := range r.Roles {
+		out.Roles = append(out.Roles, api.TemplateRoleRequest{Role: role.Name, RoutingOrder: &role.Order})
+	}
+	return out, files, nil
 }
 
 const maxPDF = 25 << 20 // what the service takes
@@ -170,6 +183,34 @@ func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequ
 		return nil, fmt.Errorf("--to %q: the template has no such role", role)
 	}
 	return signers, nil
+}
+
+// makeTemplate makes a template, or a new version of the one with the same externalId.
+func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
+	if len(in.Documents) != 1 {
+		return errors.New("a template has one document here: say with --to who fills the roles, and a draft is made")
+	}
+	c, l, err := i.client()
+	if err != nil {
+		return err
+	}
+	tenant, err := neededTenant(l)
+	if err != nil {
+		return err
+	}
+	s := &templateSource{document: in.Documents[0], data: map[string]any{"name": in.Subject, "roles": in.Roles, "fields": in.Fields[0]}}
+	if in.ExternalID != "" {
+		s.data["externalId"] = in.ExternalID
+	}
+	t, err := pushTemplate(ctx, c, s, &tenant)
+	if err != nil {
+		return err
+	}
+	in.TemplateID = t.ID.String()
+	if i.JSON {
+		return printJSON(in)
+	}
+	return say("%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
 // makeDraft makes the draft with its documents, and then the fields of each.

@@ -233,7 +233,7 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{File: f, size: st.Size(), shown: isTerminal(os.Stderr) && st.Size() > 1<<20}
+	p := &progress{File: f, size: st.Size(), bar: bar{shown: isTerminal(os.Stderr) && st.Size() > 1<<20, last: -1}}
 	var o countersign.UploadOptions
 	if s.Tags {
 		o.Tags = countersign.Ptr(countersign.DetectTags)
@@ -249,26 +249,16 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 // progress is a file that tells how much of it was read.
 type progress struct {
 	*os.File
+	bar
 
-	size, last int64
-	shown      bool
+	size int64
 }
 
 // ReadAt implements io.ReaderAt.
 func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	n, err := p.File.ReadAt(b, off)
-	if done := (off + int64(n)) * 100 / max(p.size, 1); p.shown && done != p.last {
-		p.last = done
-		bar := strings.Repeat("#", int(done/4))
-		_, _ = fmt.Fprintf(os.Stderr, "\r%-25s %3d %%", bar, done) // only shown
-	}
+	p.show(off+int64(n), p.size)
 	return n, err
-}
-
-func (p *progress) end() {
-	if p.shown {
-		_, _ = fmt.Fprintln(os.Stderr)
-	}
 }
 
 // save writes a document to a new file, whole or not at all; "-" is standard output.

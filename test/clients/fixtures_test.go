@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ func newFixtures(t *testing.T) *fixtures {
 		"delivery":  f.delivery,
 		"events":    f.events,
 		"stream":    f.stream,
+		"template":  f.template,
 	}
 	return f
 }
@@ -194,6 +196,21 @@ func (f *fixtures) stream(t *testing.T, _ string) fixture {
 		t.Helper()
 		f.void(t, e.ID)
 	}}
+}
+
+// template is one for a client, with a variable in its subject.
+func (f *fixtures) template(t *testing.T, _ string) fixture {
+	t.Helper()
+	c := &cli{home: t.TempDir(), env: f.s.env()}
+	for name, b := range map[string][]byte{"contract.pdf": f.pdf, "template.yaml": []byte(`name: Agreement
+externalId: agreement
+subject: Agreement with {{company}}
+roles: [{role: client}]
+fields: [{role: client, type: signature, page: 1, x: 68, y: 505, w: 180, h: 48}]
+`)} {
+		require.NoError(t, os.WriteFile(filepath.Join(c.home, name), b, 0o600))
+	}
+	return fixture{env: []string{"ID=" + strings.Fields(c.must(t, "template", "push", c.home))[0]}}
 }
 
 func (f *fixtures) lastEvent(t *testing.T) uuid.UUID {

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+type templateCommand struct {
+	List templateListCommand `cmd:"" help:"List templates."`
+	Push templatePushCommand `cmd:"" help:"Make a template of a folder, or a new version of it."`
+	Pull templatePullCommand `cmd:"" help:"Write a template into a folder."`
+}
+
+type templateListCommand struct {
+	remote
+
+	Query    string `help:"Part of the name." placeholder:"TEXT"`
+	Archived bool   `help:"Those that are archived."`
+	Limit    int    `help:"How many at most." default:"100"`
+}
+
+// Run lists templates, newest first.
+func (l templateListCommand) Run(ctx context.Context) error {
+	c, in, err := l.client()
+	if err != nil {
+		return err
+	}
+	params := &api.ListTemplatesParams{PageSize: countersign.Ptr(100)}
+	if in.Tenant != "" {
+		params.TenantID = &in.Tenant
+	}
+	if l.Query != "" {
+		params.Q = &l.Query
+	}
+	if l.Archived {
+		params.Archived = &l.Archived
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for n := 0; ; {
+		res, err := c.API.ListTemplatesWithResponse(ctx, params)
+		if err != nil {
+			return coded(err)
+		}
+		if res.JSON200 == nil {
+			return errNoJSON
+		}
+		for _, t := range res.JSON200.Data {
+			if n++; n > l.Limit {
+				return w.Flush()
+			}
+			if l.JSON {
+				err = printJSON(t)
+			} else {
+				_, err = fmt.Fprintf(w, "%s\tv%d\t%s\t%s\n", t.ID, t.Version, plain(t.ExternalID), plain(&t.Name))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if params.Cursor = res.JSON200.NextCursor; params.Cursor == nil {
+			return w.Flush()
+		}
+	}
+}
+
+var errNoJSON = codedError{errors.New("the answer is not JSON: is the address right?"), exitUnavailable}
+
+type templatePushCommand struct {
+	remote
+
+	Dir        string `arg:"" help:"Folder with template.yaml and the PDF." type:"existingdir"`
+	AllTenants bool   `help:"For all tenants of the application."`
+	Check      bool   `help:"Read the files, and push nothing."`
+}
+
+// Help is shown with the command.
+func (templatePushCommand) Help() string {
+	return "template.yaml has what POST /v1/templates takes (docs/templates.md), and document, the name of the PDF. Where a template with its externalId is there (unless given, the folder's name), that gets a new version."
+}
+
+// Run pushes a template.
+func (p templatePushCommand) Run(ctx context.Context) error {
+	s, err := readTemplateDir(p.Dir)
+	if err != nil {
+		return err
+	}
+	if err := checkPDF(s.document); err != nil {
+		return err
+	}
+	if p.Check {
+		return say("%s is complete", p.Dir)
+	}
+	c, l, err := p.client()
+	if err != nil {
+		return err
+	}
+	var tenant *string // nil: for all
+	if !p.AllTenants {
+		name, err := neededTenant(l)
+		if err != nil {
+			return err
+		}
+		tenant = &name
+	}
+	t, err := pushTemplate(ctx, c, s, tenant)
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		return printJSON(t)
+	}
+	return say("%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
+}
+
+// pushTemplate makes a template, or a new version.
+func pushTemplate(ctx context.Context, c *countersign.Client, s *templateSource, tenant *string) (*api.Template, error) {
+	pdf, err := os.ReadFile(s.document)
+	if err != nil {
+		return nil, err
+	}
+	s.data["tenantId"] = tenant
+	data, err := json.Marshal(s.data)
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	if err := w.WriteField("data", string(data)); err != nil {
+		return nil, err
+	}
+	part, err := w.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition("file", filepath.Base(s.document))}, "Content-Type": {"application/pdf"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := part.Write(pdf); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	res, err := c.API.CreateATemplateWithBodyWithResponse(ctx, nil, w.FormDataContentType(), bytes.NewReader(body.Bytes()))
+	if err != nil {
+		return nil, coded(err)
+	}
+	t := res.JSON201
+	if t == nil {
+		t = res.JSON200
+	}
+	if t == nil {
+		return nil, errNoJSON
+	}
+	return t, nil
+}
+
+type templatePullCommand struct {
+	remote
+
+	Template string `arg:"" help:"Id or externalId."`
+	Dir      string `arg:"" help:"Folder that it is written into; made where it is missing." type:"path"`
+	Version  int    `help:"Which version; the newest unless given." placeholder:"N"`
+	Force    bool   `help:"Overwrite the files of the folder."`
+}
+
+// Run writes a template's description and document into a folder.
+func (p templatePullCommand) Run(ctx context.Context) error {
+	c, l, err := p.client()
+	if err != nil {
+		return err
+	}
+	t, err := findTemplate(ctx, c, l, p.Template, p.Version)
+	if err != nil {
+		return err
+	}
+	if len(t.Documents) != 1 {
+		return codedError{fmt.Errorf("the template has %d documents: only those of one are kept as files", len(t.Documents)), exitRefused}
+	}
+	name := fileName(t.Documents[0].Name)
+	text, err := templateYAML(t, name)
+	if err != nil {
+		return err
+	}
+	params := &api.DownloadATemplateDocumentParams{Version: &t.Version}
+	res, err := c.API.DownloadATemplateDocumentWithResponse(ctx, t.ID, params)
+	if err != nil {
+		return coded(err)
+	}
+	if err := os.MkdirAll(p.Dir, 0o750); err != nil {
+		return err
+	}
+	for file, content := range map[string][]byte{templateFile: text, name: res.Body} {
+		if err := p.write(filepath.Join(p.Dir, file), content); err != nil {
+			return err
+		}
+	}
+	if p.JSON {
+		return printJSON(map[string]any{"templateId": t.ID, "version": t.Version, "files": []string{filepath.Join(p.Dir, templateFile), filepath.Join(p.Dir, name)}})
+	}
+	return say("%s\n%s", filepath.Join(p.Dir, templateFile), filepath.Join(p.Dir, name))
+}
+
+func (p templatePullCommand) write(path string, b []byte) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if p.Force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // the user's own choice, and no secret
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, bytes.NewReader(b))
+	return errors.Join(err, f.Close())
+}
+
+// fileName is a document's name as that of a file in a folder.
+func fileName(name string) string {
+	name = filepath.Base(filepath.FromSlash(strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name)))
+	if name == "" || strings.HasPrefix(name, ".") || name == templateFile || name == string(filepath.Separator) {
+		name = "document.pdf"
+	}
+	if !strings.EqualFold(filepath.Ext(name), ".pdf") {
+		name += ".pdf"
+	}
+	return name
+}
+
+// findTemplate is the template with this id or externalId.
+func findTemplate(ctx context.Context, c *countersign.Client, l login, name string, version int) (*api.Template, error) {
+	id, err := uuid.Parse(name)
+	if err != nil {
+		params := &api.ListTemplatesParams{ExternalID: &name}
+		if l.Tenant != "" {
+			params.TenantID = &l.Tenant
+		}
+		res, err := c.API.ListTemplatesWithResponse(ctx, params)
+		if err != nil {
+			return nil, coded(err)
+		}
+		if res.JSON200 == nil {
+			return nil, errNoJSON
+		}
+		switch len(res.JSON200.Data) {
+		case 0:
+			return nil, codedError{fmt.Errorf("there is no template %q", name), exitNotFound}
+		case 1:
+			id = res.JSON200.Data[0].ID
+		default:
+			return nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
+		}
+	}
+	params := &api.GetATemplateParams{}
+	if version > 0 {
+		params.Version = &version
+	}
+	res, err := c.API.GetATemplateWithResponse(ctx, id, params)
+	if err != nil {
+		return nil, coded(err)
+	}
+	if res.JSON200 == nil {
+		return nil, errNoJSON
+	}
+	return res.JSON200, nil
+}

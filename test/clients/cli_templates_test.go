@@ -1,0 +1,118 @@
+package clients_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/clients/go/api"
+	"countersign/internal/testkit"
+)
+
+const leaseTemplate = `name: Lease
+subject: Lease of {{place}}
+metadata: {department: housing}
+roles:
+  - {role: tenant, authMethod: none}
+  - {role: landlord, routingOrder: 2, authMethod: none}
+fields:
+  - {role: tenant, type: date, name: since, page: 1, x: 72, y: 200, w: 120, h: 20, required: false, validation: {min: 2020-01-31}}
+  - {role: tenant, type: signature, page: 1, x: 72, y: 600, w: 180, h: 50}
+  - {role: landlord, type: signature, page: 1, x: 300, y: 600, w: 180, h: 50}
+`
+
+// lease is a folder with a template.
+func lease(t *testing.T, c *cli) string {
+	t.Helper()
+	dir := filepath.Join(c.home, "lease")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte(leaseTemplate), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), testkit.OnePage(), 0o600))
+	return dir
+}
+
+// TestTemplatesAsFiles: what is pushed, pulled and pushed again is the same template.
+func TestTemplatesAsFiles(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := &cli{home: t.TempDir(), env: s.env()}
+	dir := lease(t, c)
+	yaml := filepath.Join(dir, "template.yaml")
+
+	require.Contains(t, c.must(t, "template", "push", dir, "--check"), "complete")
+	out := c.must(t, "template", "push", dir)
+	require.Contains(t, out, "v1  Lease")
+	id := strings.Fields(out)[0]
+	require.Contains(t, c.must(t, "template", "push", dir), id+"  v2", "the folder's name is the externalId")
+	require.Contains(t, c.must(t, "template", "list"), id)
+	require.Contains(t, c.must(t, "template", "list", "--query", "eas"), id)
+	require.NotContains(t, c.must(t, "template", "list", "--query", "nothing"), id)
+
+	other := filepath.Join(c.home, "other")
+	c.must(t, "template", "pull", "lease", other)
+	pulled, err := os.ReadFile(filepath.Join(other, "template.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(pulled), "externalId: lease\n")
+	require.Contains(t, string(pulled), "subject: Lease of {{place}}")
+	pdf, err := os.ReadFile(filepath.Join(other, "lease.pdf"))
+	require.NoError(t, err)
+	require.Equal(t, testkit.OnePage(), pdf)
+	code, _, said := c.run(t, "", "template", "pull", id, other)
+	require.Equal(t, 1, code)
+	require.Contains(t, said, "exists", "no file is overwritten")
+	require.Contains(t, c.must(t, "template", "push", other), id+"  v3")
+	c.must(t, "template", "pull", id, other, "--force")
+	again, err := os.ReadFile(filepath.Join(other, "template.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, string(pulled), string(again), "nothing is lost on the way and back")
+	var versions [2]api.Template
+	for i, v := range []string{"1", "3"} {
+		dir := filepath.Join(c.home, "v"+v)
+		c.must(t, "template", "pull", id, dir, "--version", v)
+		n := map[string]int{"1": 1, "3": 3}[v]
+		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetATemplateParams{Version: &n})
+		require.NoError(t, err)
+		versions[i] = *res.JSON200
+	}
+	require.Equal(t, versions[0].Roles, versions[1].Roles)
+	require.Len(t, versions[1].Fields, 3)
+	require.Equal(t, "2020-01-31", versions[1].Fields[0].Validation.Min)
+
+	// What is wrong is named before anything is sent, or by the service.
+	for text, want := range map[string]string{
+		"":                                       "is empty",
+		"name: [":                                "yaml",
+		"name: Lease\nrolls: []\n":               `unknown field "rolls"`,
+		"name: Lease\ntenantId: acme\n":          "tenantId",
+		"name: Lease\ndocument: ../secret.pdf\n": "document",
+		"name: Lease\ndocument: missing.pdf\n":   "missing.pdf",
+		strings.Replace(leaseTemplate, "type: date", "type: x", 1):                      "fields[0].type",
+		strings.Replace(leaseTemplate, "role: landlord, type", "role: nobody, type", 1): "fields[2].role",
+	} {
+		require.NoError(t, os.WriteFile(yaml, []byte(text), 0o600))
+		code, _, said := c.run(t, "", "template", "push", dir)
+		require.NotZero(t, code, text)
+		require.Contains(t, said, want)
+	}
+	code, _, _ = c.run(t, "", "template", "pull", "nothing", filepath.Join(c.home, "nothing"))
+	require.Equal(t, 4, code)
+
+	// A template of DocuSeal becomes one of ours.
+	b, err := os.ReadFile("../../internal/docuseal/testdata/template.json")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, "theirs.json"), b, 0o600))
+	out = c.must(t, "import", "docuseal", filepath.Join(c.home, "theirs.json"), "--pdf", contractPDF(t))
+	require.Contains(t, out, "v1  Service agreement")
+	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
+}
+
+func contractPDF(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../docs/contract.pdf")
+	require.NoError(t, err)
+	return path
+}
