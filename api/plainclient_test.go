@@ -14,6 +14,8 @@ func TestClientOfTheInterface(t *testing.T) {
 		c, signer := s.client(t), &client{t: t, s: s} // which keeps no cookie, and sends no header of its own
 		data := twoSigners()
 		data["signers"].([]object)[2]["routingOrder"] = 3
+		rich := c.create(everyKind()).want(201) // other envelopes of the application use more
+		c.post("/v1/envelopes/"+rich.str("id")+"/send", nil).want(200)
 		e, _ := c.sent(data)
 		for i := range 3 {
 			at := s.link(t, e, i)
@@ -52,6 +54,27 @@ func TestClientOfTheInterface(t *testing.T) {
 			signer.get(at + "/document").want(401)
 		}
 		require.Equal(t, "in_progress", c.get("/v1/envelopes/"+e.str("id")).want(200).str("status"), "being sealed")
+
+		statuses := []any{"pending", "sent", "viewed", "signed", "declined"}
+		listed := c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)
+		require.Len(t, listed, 2)
+		for _, v := range listed {
+			v := v.(object)
+			for _, signer := range v["signers"].([]any) {
+				signer := signer.(object)
+				require.Contains(t, statuses, signer["status"])
+				require.Contains(t, []any{"email_otp", "sms_otp", "none"}, signer["authMethod"])
+				require.NotEqual(t, "copy", signer["kind"], "whoever waits until all have signed never waits for them")
+				if v["id"] == e.str("id") {
+					for _, name := range []string{"kind", "role", "language", "notify", "host", "witnessFor"} {
+						require.NotContains(t, signer, name)
+					}
+				}
+			}
+			if v["id"] == e.str("id") {
+				require.NotContains(t, v, "copies")
+			}
+		}
 
 		other, _ := c.sent(twoSigners())
 		at := s.link(t, other, 0)
