@@ -307,6 +307,7 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	msg := templates.Invitation{
 		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
+		Ask: templates.Ask(s.ShownKind()), SignerName: s.Name,
 	}
 	if e.Subject != nil {
 		msg.Subject = *e.Subject

@@ -18,68 +18,69 @@ type phrases struct {
 	Date   string // {day} {month} {year}
 	And    string // between two sentences
 
-	Hello, HelloNobody          string
-	SentBy, SentByService       string
-	Support                     string
-	OpenLink, Download          string
-	Attached, Reason            string
-	MessageFrom, Message        string
-	ADocument, YourDocument     string
-	Documents, More             locales.Plural // {n}
-	DaysLeft, Minutes           locales.Plural // {n}
-	InviteHeading, InviteNobody string
-	InviteSubject               string
-	Asks, AsksNobody            string
-	SignButton, SignBy          string
-	YoursAlone                  string
-	ReminderSubject             string
-	ReminderHeading             string
-	ReminderOf                  string
-	CodeHeading, CodeSubject    string
-	CodePreheader, CodeNote     string
-	CodeIntro, CodeIntroFor     string
-	CodeValid                   string
-	CompletedSubject            string
-	CompletedHeading            string
-	CompletedText               string
-	CopyAttached, CopyLinked    string
-	CopyMixed, CheckNote        string
-	DeclinedSubject             string
-	DeclinedHeading             string
-	DeclinedBy, Declined        string
-	VoidedSubject               string
-	VoidedHeading               string
-	VoidedBy, Voided            string
-	ExpiredSubject              string
-	ExpiredHeading, Expired     string
-	NothingToSign, LinksEnded   string
-	DeletionToday               string
-	DeletionHeading             string
-	DeletionPreheader           string
-	DeletionText, DeletionNote  string
-	OpenConsole                 string
-	CopyNoticeSubject           string
-	CopyNoticeHeading           string
-	CopyNotice                  string
-	CopyNoticeNobody            string
-	CopyNoticeNote              string
-	DelegatedSubject            string
-	DelegatedHeading, Delegated string
-	DelegatedNote               string
-	BouncedSubject              string
-	BouncedHeading, Bounced     string
-	BouncedNote                 string
-	StuckSubject, StuckHeading  string
-	Stuck, StuckNote            string
-	HookHeading, HookPreheader  string
-	Hook, HookNote              string
-	HookEndpoint, HookSince     string
-	HookError, NotKnown         string
-	SMSLinkFor, SMSLink         string
-	SMSLinkNobody               string
-	SMSMailFor, SMSMail         string
-	SMSMailNobody               string
-	SMSCodeFor, SMSCode         string
+	Hello, HelloNobody                                         string
+	SentBy, SentByService                                      string
+	Support                                                    string
+	OpenLink, Download                                         string
+	Attached, Reason                                           string
+	MessageFrom, Message                                       string
+	ADocument, YourDocument                                    string
+	Documents, More                                            locales.Plural // {n}
+	DaysLeft, Minutes                                          locales.Plural // {n}
+	InviteHeading, InviteNobody                                string
+	InviteSubject                                              string
+	Asks, AsksNobody                                           string
+	SignButton, SignBy                                         string
+	AsksApprove, AsksRead, AsksHost, AnswerHeading, OpenButton string
+	YoursAlone                                                 string
+	ReminderSubject                                            string
+	ReminderHeading                                            string
+	ReminderOf                                                 string
+	CodeHeading, CodeSubject                                   string
+	CodePreheader, CodeNote                                    string
+	CodeIntro, CodeIntroFor                                    string
+	CodeValid                                                  string
+	CompletedSubject                                           string
+	CompletedHeading                                           string
+	CompletedText                                              string
+	CopyAttached, CopyLinked                                   string
+	CopyMixed, CheckNote                                       string
+	DeclinedSubject                                            string
+	DeclinedHeading                                            string
+	DeclinedBy, Declined                                       string
+	VoidedSubject                                              string
+	VoidedHeading                                              string
+	VoidedBy, Voided                                           string
+	ExpiredSubject                                             string
+	ExpiredHeading, Expired                                    string
+	NothingToSign, LinksEnded                                  string
+	DeletionToday                                              string
+	DeletionHeading                                            string
+	DeletionPreheader                                          string
+	DeletionText, DeletionNote                                 string
+	OpenConsole                                                string
+	CopyNoticeSubject                                          string
+	CopyNoticeHeading                                          string
+	CopyNotice                                                 string
+	CopyNoticeNobody                                           string
+	CopyNoticeNote                                             string
+	DelegatedSubject                                           string
+	DelegatedHeading, Delegated                                string
+	DelegatedNote                                              string
+	BouncedSubject                                             string
+	BouncedHeading, Bounced                                    string
+	BouncedNote                                                string
+	StuckSubject, StuckHeading                                 string
+	Stuck, StuckNote                                           string
+	HookHeading, HookPreheader                                 string
+	Hook, HookNote                                             string
+	HookEndpoint, HookSince                                    string
+	HookError, NotKnown                                        string
+	SMSLinkFor, SMSLink                                        string
+	SMSLinkNobody                                              string
+	SMSMailFor, SMSMail                                        string
+	SMSMailNobody                                              string
+	SMSCodeFor, SMSCode                                        string
 }
 
 //nolint:gochecknoglobals // read once, never changed

@@ -112,8 +112,10 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 		}
 		untitled := invitation
 		untitled.Subject = ""
+		approve, read, host := invitation, invitation, invitation
+		approve.Ask, read.Ask, host.Ask, host.SignerName = AskApprove, AskRead, AskHost, "Ines Person"
 		for name, m := range map[string]interface{ Render() (Content, error) }{
-			"invitation": invitation, "untitled": untitled, "reminder": Reminder(invitation), "code": Code{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", Code: "402913", ValidFor: 10 * time.Minute},
+			"invitation": invitation, "approve": approve, "read": read, "host": host, "remind-host": Reminder(host), "untitled": untitled, "reminder": Reminder(invitation), "code": Code{Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", Code: "402913", ValidFor: 10 * time.Minute},
 			"completed": Completed{
 				Language: tag, RecipientName: "Ada", SenderName: "Acme GmbH", Subject: "Lease 12b", CompletedAt: at, VerifyURL: "https://sign.example.com/verify",
 				Documents: []CompletedDocument{{Name: "Lease 12b.pdf", SHA256: strings.Repeat("a", 64)}, {Name: "Plan.pdf", SHA256: strings.Repeat("b", 64), DownloadURL: "https://sign.example.com/download/" + strings.Repeat("y", 300)}},
@@ -153,6 +155,11 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				assert.Less(t, strings.Index(got.HTML, "Acme GmbH"), strings.Index(got.HTML, "<table"), "%s: who asks is what mail programs show beside the subject", tag)
 				assert.NotContains(t, got.HTML, ">Countersign<")
 				assert.Equal(t, 1, strings.Count(got.HTML, strings.Repeat("x", 400)), "the long link is the button's alone")
+			case "approve", "read", "host", "remind-host":
+				assert.NotContains(t, got.Text, phrasesIn(tag).SignButton, "%s %s", tag, name)
+				assert.Contains(t, got.Text, phrasesIn(tag).OpenButton)
+				assert.Contains(t, got.Text, "Lease 12b")
+				assert.Equal(t, strings.HasSuffix(name, "host"), strings.Contains(got.Text, "Ines Person"), "%s %s", tag, name)
 			case "untitled":
 				assert.Contains(t, got.Subject, "Acme GmbH")
 				assert.NotContains(t, got.Subject, "lease")

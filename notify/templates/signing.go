@@ -10,7 +10,7 @@ func (d Invitation) Render() (Content, error) {
 	if l.Subject == "" {
 		l.Subject = d.request(p)
 	}
-	l.Heading = p.InviteHeading
+	l.Heading = d.heading(p, p.InviteHeading)
 	l.Preheader = p.text(d.asks(p))
 	return l.render()
 }
@@ -25,7 +25,7 @@ func (d Reminder) Render() (Content, error) {
 		what = inv.request(p)
 	}
 	l.Subject = line(p.fill(p.ReminderSubject, asStrong("document", what)), maxSubject)
-	l.Heading = p.ReminderHeading
+	l.Heading = inv.heading(p, p.ReminderHeading)
 	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.asks(p))))
 	return l.render()
 }
@@ -44,10 +44,21 @@ func (d Invitation) request(p *phrases) string {
 
 // asks says who wants what.
 func (d Invitation) asks(p *phrases) []span {
+	if phrase := map[Ask]string{AskApprove: p.AsksApprove, AskRead: p.AsksRead, AskHost: p.AsksHost}[d.Ask]; phrase != "" {
+		return fill(phrase, asStrong("sender", brand(d.SenderName)), asStrong("document", d.what(p)), asStrong("name", line(d.SignerName, maxName)))
+	}
 	if sender := d.sender(); sender != "" {
 		return fill(p.Asks, asStrong("sender", sender), asStrong("document", d.what(p)))
 	}
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
+}
+
+// heading is the one for a signature, unless something else is asked for.
+func (d Invitation) heading(p *phrases, signature string) string {
+	if d.Ask != "" {
+		return p.AnswerHeading
+	}
+	return signature
 }
 
 // what names the thing to sign: its subject, its only document, or what it is.
@@ -80,7 +91,11 @@ func (d Invitation) letter(p *phrases) letter {
 	if docs := documentNames(p, d.DocumentNames); len(docs) > 0 {
 		l.Blocks = append(l.Blocks, block{Documents: docs})
 	}
-	sign := action(p.SignButton, d.SigningURL)
+	label := p.SignButton
+	if d.Ask != "" {
+		label = p.OpenButton
+	}
+	sign := action(label, d.SigningURL)
 	if d.ShortURL != "" {
 		sign.Button.Short = d.ShortURL
 	}

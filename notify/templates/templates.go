@@ -23,7 +23,20 @@ type Invitation struct {
 	ShortURL      string // leads to the same and is shown below the button; may be empty
 	ExpiresAt     *time.Time
 	DocumentNames []string
+	// Ask is what is asked for, where it is no signature of the recipient's own.
+	Ask        Ask
+	SignerName string // who is to sign in person; of AskHost
 }
+
+// Ask is what an invitation asks for; "": a signature.
+type Ask string
+
+// What else than a signature is asked for.
+const (
+	AskApprove Ask = "approver"
+	AskRead    Ask = "viewer"
+	AskHost    Ask = "in_person"
+)
 
 // Reminder asks a signer again.
 type Reminder Invitation
