@@ -250,23 +250,9 @@ func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, o
 
 // bulkRowData reads what the envelope of a row is made from.
 func (s *Server) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
-	d := models.BulkRowData{Values: o.metadata("values"), Variables: o.metadata("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
+	d := models.BulkRowData{Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
-		in := s.signerInput(so)
-		// What the row leaves out, the template's role says.
-		switch {
-		case so.get("routingOrder") == nil:
-			in.RoutingOrder = 0
-		case in.RoutingOrder == 0:
-			so.bad("routingOrder", "must be at least 1")
-		}
-		switch {
-		case so.get("authMethod") == nil:
-			in.AuthMethod = ""
-		case in.AuthMethod == "":
-			so.bad("authMethod", "must be email_otp, sms_otp or none")
-		}
-		d.Signers = append(d.Signers, in)
+		d.Signers = append(d.Signers, s.templateSigner(so))
 	}
 	return d
 }

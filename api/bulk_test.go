@@ -38,7 +38,7 @@ func bulkTemplate(t *testing.T, s *service, c *client, tenant string) string {
 		func(_ *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error) {
 			out := models.NewTemplate(act, models.Template{AppID: s.app.ID, TenantID: tenant, Name: "Lease", CreatedBy: "me"})
 			content := models.TemplateContent{Subject: &subject, Roles: []models.TemplateRole{
-				{Role: "tenant", RoutingOrder: 1, AuthMethod: models.AuthNone}, {Role: "landlord", RoutingOrder: 2, AuthMethod: models.AuthEmailOTP},
+				{Role: "tenant", RoutingOrder: 1, AuthMethod: models.AuthNone}, {Role: "landlord", RoutingOrder: 2, AuthMethod: models.AuthEmailOTP, Kind: models.RecipientApprover},
 			}}
 			content.FieldsOf(from)
 			out.NewVersion(act, "me", content, models.TemplateDocuments(from))
@@ -242,6 +242,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		*e.Subject, *e.ExternalID, e.Signers[0].Name, e.Signers[1].Name, e.Signers[1].AuthMethod, e.Signers[1].RoutingOrder,
 	})
 	assert.Equal(t, models.StatusSent, e.Status)
+	assert.Equal(t, models.RecipientApprover, e.Signers[1].Kind, "as the role says")
 
 	for what, c := range map[string]struct {
 		body string
