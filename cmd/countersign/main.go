@@ -47,6 +47,7 @@ type commands struct {
 	Replace    replaceCommand    `cmd:"" group:"Use a service" help:"Put another person in the place of a signer."`
 	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
 	Template   templateCommand   `cmd:"" group:"Use a service" help:"Keep templates as files."`
+	Bulk       bulkCommand       `cmd:"" group:"Use a service" help:"Send many envelopes at once."`
 	Import     importCommand     `cmd:"" group:"Use a service" help:"Take over what another service has."`
 	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
 	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`

@@ -147,6 +147,81 @@ func (e BulkCompletedEvent) Valid() bool {
 	}
 }
 
+// Defines values for BulkRowStatus.
+const (
+	BulkRowStatusCancelled BulkRowStatus = "cancelled"
+	BulkRowStatusFailed    BulkRowStatus = "failed"
+	BulkRowStatusPending   BulkRowStatus = "pending"
+	BulkRowStatusSent      BulkRowStatus = "sent"
+)
+
+// Valid indicates whether the value is a known member of the BulkRowStatus enum.
+func (e BulkRowStatus) Valid() bool {
+	switch e {
+	case BulkRowStatusCancelled:
+		return true
+	case BulkRowStatusFailed:
+		return true
+	case BulkRowStatusPending:
+		return true
+	case BulkRowStatusSent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BulkSignerRequestAuthMethod.
+const (
+	BulkSignerRequestAuthMethodEmailOtp    BulkSignerRequestAuthMethod = "email_otp"
+	BulkSignerRequestAuthMethodLessThanNil BulkSignerRequestAuthMethod = "<nil>"
+	BulkSignerRequestAuthMethodNone        BulkSignerRequestAuthMethod = "none"
+	BulkSignerRequestAuthMethodSmsOtp      BulkSignerRequestAuthMethod = "sms_otp"
+)
+
+// Valid indicates whether the value is a known member of the BulkSignerRequestAuthMethod enum.
+func (e BulkSignerRequestAuthMethod) Valid() bool {
+	switch e {
+	case BulkSignerRequestAuthMethodEmailOtp:
+		return true
+	case BulkSignerRequestAuthMethodLessThanNil:
+		return true
+	case BulkSignerRequestAuthMethodNone:
+		return true
+	case BulkSignerRequestAuthMethodSmsOtp:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BulkStatus.
+const (
+	BulkStatusCancelled BulkStatus = "cancelled"
+	BulkStatusCompleted BulkStatus = "completed"
+	BulkStatusPaused    BulkStatus = "paused"
+	BulkStatusQueued    BulkStatus = "queued"
+	BulkStatusRunning   BulkStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the BulkStatus enum.
+func (e BulkStatus) Valid() bool {
+	switch e {
+	case BulkStatusCancelled:
+		return true
+	case BulkStatusCompleted:
+		return true
+	case BulkStatusPaused:
+		return true
+	case BulkStatusQueued:
+		return true
+	case BulkStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ConsoleWebhookDisabledReason.
 const (
 	ConsoleWebhookDisabledReasonEmpty   ConsoleWebhookDisabledReason = ""
@@ -1632,6 +1707,111 @@ type BulkCounts struct {
 	Pending   int `json:"pending"`
 	Sent      int `json:"sent"`
 }
+
+// BulkRow defines model for BulkRow.
+type BulkRow struct {
+	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
+
+	// Error Why it failed, as the request for one envelope would have been refused.
+	Error *struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	ExternalID *string `json:"externalId"`
+	Row        int     `json:"row"`
+
+	// SettledAt When it was sent, failed or was cancelled.
+	SettledAt *time.Time    `json:"settledAt"`
+	Status    BulkRowStatus `json:"status"`
+}
+
+// BulkRowPage defines model for BulkRowPage.
+type BulkRowPage struct {
+	Data     []BulkRow `json:"data"`
+	Page     int       `json:"page"`
+	PageSize int       `json:"pageSize"`
+	Total    int       `json:"total"`
+}
+
+// BulkRowRequest defines model for BulkRowRequest.
+type BulkRowRequest struct {
+	ExternalID *string             `json:"externalId,omitempty"`
+	Signers    []BulkSignerRequest `json:"signers"`
+
+	// Values By the names of fields, or of groups of radio fields.
+	Values *map[string]string `json:"values,omitempty"`
+
+	// Variables By the names that stand in the template's texts.
+	Variables *map[string]string `json:"variables,omitempty"`
+}
+
+// BulkRowStatus defines model for BulkRowStatus.
+type BulkRowStatus string
+
+// BulkSend defines model for BulkSend.
+type BulkSend struct {
+	CompletedAt *time.Time `json:"completedAt"`
+
+	// Counts Rows in each state.
+	Counts          BulkCounts         `json:"counts"`
+	CreatedAt       time.Time          `json:"createdAt"`
+	CreatedBy       string             `json:"createdBy"`
+	ID              openapi_types.UUID `json:"id"`
+	Name            string             `json:"name"`
+	PerMinute       *int               `json:"perMinute"`
+	Status          BulkStatus         `json:"status"`
+	TemplateID      openapi_types.UUID `json:"templateId"`
+	TemplateVersion int                `json:"templateVersion"`
+	TenantID        string             `json:"tenantId"`
+	Total           int                `json:"total"`
+}
+
+// BulkSendAccepted defines model for BulkSendAccepted.
+type BulkSendAccepted struct {
+	ID     openapi_types.UUID `json:"id"`
+	Status BulkStatus         `json:"status"`
+	Total  int                `json:"total"`
+}
+
+// BulkSendCheck What a dry run without faults is answered with.
+type BulkSendCheck struct {
+	// Faults Empty. In the details of a 400 there are up to 100 of them, each {row, column, message}.
+	Faults []map[string]interface{} `json:"faults"`
+	Total  int                      `json:"total"`
+}
+
+// BulkSendRequest defines model for BulkSendRequest.
+type BulkSendRequest struct {
+	CreatedBy *string `json:"createdBy,omitempty"`
+	DryRun    *bool   `json:"dryRun,omitempty"`
+	Name      *string `json:"name,omitempty"`
+
+	// PerMinute Rows that may be sent in a minute.
+	PerMinute  *int               `json:"perMinute,omitempty"`
+	Rows       []BulkRowRequest   `json:"rows"`
+	TemplateID openapi_types.UUID `json:"templateId"`
+
+	// TemplateVersion Absent the newest.
+	TemplateVersion *int   `json:"templateVersion,omitempty"`
+	TenantID        string `json:"tenantId"`
+}
+
+// BulkSignerRequest What is left out, the template's role says.
+type BulkSignerRequest struct {
+	AllowDelegation *bool                        `json:"allowDelegation,omitempty"`
+	AuthMethod      *BulkSignerRequestAuthMethod `json:"authMethod,omitempty"`
+	Email           string                       `json:"email"`
+	Name            string                       `json:"name"`
+	Phone           *string                      `json:"phone,omitempty"`
+	Role            string                       `json:"role"`
+	RoutingOrder    *int                         `json:"routingOrder,omitempty"`
+}
+
+// BulkSignerRequestAuthMethod defines model for BulkSignerRequest.AuthMethod.
+type BulkSignerRequestAuthMethod string
+
+// BulkStatus defines model for BulkStatus.
+type BulkStatus string
 
 // ClientSecret defines model for ClientSecret.
 type ClientSecret struct {
@@ -3307,6 +3487,64 @@ type PreconditionFailedApplicationJSON = Problem
 // PreconditionFailedApplicationProblemPlusJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
 type PreconditionFailedApplicationProblemPlusJSON = Problem
 
+// CreateABulkSendParams defines parameters for CreateABulkSend.
+type CreateABulkSendParams struct {
+	// TemplateID With a table.
+	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
+
+	// TemplateVersion With a table.
+	TemplateVersion *int `form:"templateVersion,omitempty" json:"templateVersion,omitempty"`
+
+	// TenantID With a table.
+	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Name With a table.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// CreatedBy With a table.
+	CreatedBy *string `form:"createdBy,omitempty" json:"createdBy,omitempty"`
+
+	// PerMinute With a table.
+	PerMinute *int `form:"perMinute,omitempty" json:"perMinute,omitempty"`
+
+	// DryRun With a table.
+	DryRun *bool `form:"dryRun,omitempty" json:"dryRun,omitempty"`
+
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CancelABulkSendParams defines parameters for CancelABulkSend.
+type CancelABulkSendParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// PauseABulkSendParams defines parameters for PauseABulkSend.
+type PauseABulkSendParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResumeABulkSendParams defines parameters for ResumeABulkSend.
+type ResumeABulkSendParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RetryABulkSendParams defines parameters for RetryABulkSend.
+type RetryABulkSendParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListTheRowsOfABulkSendParams defines parameters for ListTheRowsOfABulkSend.
+type ListTheRowsOfABulkSendParams struct {
+	Status   *BulkRowStatus `form:"status,omitempty" json:"status,omitempty"`
+	Page     *int           `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int           `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // ListContactsParams defines parameters for ListContacts.
 type ListContactsParams struct {
 	Search   *string `form:"search,omitempty" json:"search,omitempty"`
@@ -3764,6 +4002,9 @@ type TestAWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// CreateABulkSendJSONRequestBody defines body for CreateABulkSend for application/json ContentType.
+type CreateABulkSendJSONRequestBody = BulkSendRequest
 
 // ChangeTheAppJSONRequestBody defines body for ChangeTheApp for application/json ContentType.
 type ChangeTheAppJSONRequestBody = AppChange
@@ -4344,6 +4585,56 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// CreateABulkSendWithBody Send many envelopes from one template
+	//
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+	CreateABulkSendWithBody(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateABulkSend Send many envelopes from one template
+	//
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+	CreateABulkSend(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetABulkSend Get a bulk send with the numbers of its rows
+	//
+	// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
+	GetABulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelABulkSend Cancel the rows of a bulk send that were not sent
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
+	CancelABulkSend(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PauseABulkSend Pause a bulk send
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
+	PauseABulkSend(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeABulkSend Resume a bulk send
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
+	ResumeABulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryABulkSend Try the failed rows of a bulk send again
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
+	RetryABulkSend(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTheRowsOfABulkSend List the rows of a bulk send
+	//
+	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+	//
+	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
+	ListTheRowsOfABulkSend(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// InspectTheApp Inspect the app
 	//
@@ -5086,6 +5377,136 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
 	TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// CreateABulkSendWithBody Send many envelopes from one template
+//
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+func (c *Client) CreateABulkSendWithBody(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateABulkSendRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateABulkSend Send many envelopes from one template
+//
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+func (c *Client) CreateABulkSend(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateABulkSendRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetABulkSend Get a bulk send with the numbers of its rows
+//
+// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
+func (c *Client) GetABulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetABulkSendRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelABulkSend Cancel the rows of a bulk send that were not sent
+//
+// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
+func (c *Client) CancelABulkSend(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelABulkSendRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PauseABulkSend Pause a bulk send
+//
+// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
+func (c *Client) PauseABulkSend(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseABulkSendRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeABulkSend Resume a bulk send
+//
+// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
+func (c *Client) ResumeABulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeABulkSendRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryABulkSend Try the failed rows of a bulk send again
+//
+// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
+func (c *Client) RetryABulkSend(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryABulkSendRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTheRowsOfABulkSend List the rows of a bulk send
+//
+// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+//
+// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
+func (c *Client) ListTheRowsOfABulkSend(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTheRowsOfABulkSendRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // InspectTheApp Inspect the app
@@ -6908,6 +7329,475 @@ func (c *Client) TestAWebhook(ctx context.Context, id openapi_types.UUID, params
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewCreateABulkSendRequest calls the generic CreateABulkSend builder with application/json body
+func NewCreateABulkSendRequest(server string, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateABulkSendRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateABulkSendRequestWithBody constructs an http.Request for the CreateABulkSend method, with any body, and a specified content type
+func NewCreateABulkSendRequestWithBody(server string, params *CreateABulkSendParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TemplateID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "templateId", *params.TemplateID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TemplateVersion != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "templateVersion", *params.TemplateVersion, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "createdBy", *params.CreatedBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerMinute != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perMinute", *params.PerMinute, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dryRun", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetABulkSendRequest constructs an http.Request for the GetABulkSend method
+func NewGetABulkSendRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCancelABulkSendRequest constructs an http.Request for the CancelABulkSend method
+func NewCancelABulkSendRequest(server string, id openapi_types.UUID, params *CancelABulkSendParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPauseABulkSendRequest constructs an http.Request for the PauseABulkSend method
+func NewPauseABulkSendRequest(server string, id openapi_types.UUID, params *PauseABulkSendParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s/pause", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResumeABulkSendRequest constructs an http.Request for the ResumeABulkSend method
+func NewResumeABulkSendRequest(server string, id openapi_types.UUID, params *ResumeABulkSendParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s/resume", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRetryABulkSendRequest constructs an http.Request for the RetryABulkSend method
+func NewRetryABulkSendRequest(server string, id openapi_types.UUID, params *RetryABulkSendParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s/retry", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListTheRowsOfABulkSendRequest constructs an http.Request for the ListTheRowsOfABulkSend method
+func NewListTheRowsOfABulkSendRequest(server string, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends/%s/rows", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewInspectTheAppRequest constructs an http.Request for the InspectTheApp method
@@ -11606,6 +12496,68 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
+	//
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+	CreateABulkSendWithBodyWithResponse(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error)
+
+	// CreateABulkSendWithResponse Send many envelopes from one template
+	//
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+	CreateABulkSendWithResponse(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error)
+
+	// GetABulkSendWithResponse Get a bulk send with the numbers of its rows
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
+	GetABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetABulkSendResponse, error)
+
+	// CancelABulkSendWithResponse Cancel the rows of a bulk send that were not sent
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
+	CancelABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*CancelABulkSendResponse, error)
+
+	// PauseABulkSendWithResponse Pause a bulk send
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
+	PauseABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*PauseABulkSendResponse, error)
+
+	// ResumeABulkSendWithResponse Resume a bulk send
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
+	ResumeABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*ResumeABulkSendResponse, error)
+
+	// RetryABulkSendWithResponse Try the failed rows of a bulk send again
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
+	RetryABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*RetryABulkSendResponse, error)
+
+	// ListTheRowsOfABulkSendWithResponse List the rows of a bulk send
+	//
+	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
+	ListTheRowsOfABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*ListTheRowsOfABulkSendResponse, error)
+
 	// InspectTheAppWithResponse Inspect the app
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -12441,6 +13393,300 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
 	TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error)
+}
+
+type CreateABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSendCheck
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *BulkSendAccepted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateABulkSendResponse) GetJSON200() *BulkSendCheck {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CreateABulkSendResponse) GetJSON202() *BulkSendAccepted {
+	return r.JSON202
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSend
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetABulkSendResponse) GetJSON200() *BulkSend {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSend
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelABulkSendResponse) GetJSON200() *BulkSend {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PauseABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSend
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PauseABulkSendResponse) GetJSON200() *BulkSend {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PauseABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PauseABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PauseABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PauseABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ResumeABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSend
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResumeABulkSendResponse) GetJSON200() *BulkSend {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ResumeABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResumeABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResumeABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResumeABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RetryABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSend
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryABulkSendResponse) GetJSON200() *BulkSend {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListTheRowsOfABulkSendResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkRowPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTheRowsOfABulkSendResponse) GetJSON200() *BulkRowPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTheRowsOfABulkSendResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTheRowsOfABulkSendResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTheRowsOfABulkSendResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTheRowsOfABulkSendResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type InspectTheAppResponse struct {
@@ -15993,6 +17239,116 @@ func (r TestAWebhookResponse) ContentType() string {
 	return ""
 }
 
+// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
+//
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+func (c *ClientWithResponses) CreateABulkSendWithBodyWithResponse(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error) {
+	rsp, err := c.CreateABulkSendWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateABulkSendResponse(rsp)
+}
+
+// CreateABulkSendWithResponse Send many envelopes from one template
+//
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
+func (c *ClientWithResponses) CreateABulkSendWithResponse(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error) {
+	rsp, err := c.CreateABulkSend(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateABulkSendResponse(rsp)
+}
+
+// GetABulkSendWithResponse Get a bulk send with the numbers of its rows
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
+func (c *ClientWithResponses) GetABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetABulkSendResponse, error) {
+	rsp, err := c.GetABulkSend(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetABulkSendResponse(rsp)
+}
+
+// CancelABulkSendWithResponse Cancel the rows of a bulk send that were not sent
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
+func (c *ClientWithResponses) CancelABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*CancelABulkSendResponse, error) {
+	rsp, err := c.CancelABulkSend(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelABulkSendResponse(rsp)
+}
+
+// PauseABulkSendWithResponse Pause a bulk send
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
+func (c *ClientWithResponses) PauseABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*PauseABulkSendResponse, error) {
+	rsp, err := c.PauseABulkSend(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePauseABulkSendResponse(rsp)
+}
+
+// ResumeABulkSendWithResponse Resume a bulk send
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
+func (c *ClientWithResponses) ResumeABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*ResumeABulkSendResponse, error) {
+	rsp, err := c.ResumeABulkSend(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeABulkSendResponse(rsp)
+}
+
+// RetryABulkSendWithResponse Try the failed rows of a bulk send again
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
+func (c *ClientWithResponses) RetryABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*RetryABulkSendResponse, error) {
+	rsp, err := c.RetryABulkSend(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryABulkSendResponse(rsp)
+}
+
+// ListTheRowsOfABulkSendWithResponse List the rows of a bulk send
+//
+// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
+func (c *ClientWithResponses) ListTheRowsOfABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*ListTheRowsOfABulkSendResponse, error) {
+	rsp, err := c.ListTheRowsOfABulkSend(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTheRowsOfABulkSendResponse(rsp)
+}
+
 // InspectTheAppWithResponse Inspect the app
 //
 // Returns a wrapper object for the known response body format(s).
@@ -17475,6 +18831,198 @@ func (c *ClientWithResponses) TestAWebhookWithResponse(ctx context.Context, id o
 		return nil, err
 	}
 	return ParseTestAWebhookResponse(rsp)
+}
+
+// ParseCreateABulkSendResponse parses an HTTP response from a CreateABulkSendWithResponse call
+func ParseCreateABulkSendResponse(rsp *http.Response) (*CreateABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSendCheck
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest BulkSendAccepted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetABulkSendResponse parses an HTTP response from a GetABulkSendWithResponse call
+func ParseGetABulkSendResponse(rsp *http.Response) (*GetABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSend
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelABulkSendResponse parses an HTTP response from a CancelABulkSendWithResponse call
+func ParseCancelABulkSendResponse(rsp *http.Response) (*CancelABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSend
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePauseABulkSendResponse parses an HTTP response from a PauseABulkSendWithResponse call
+func ParsePauseABulkSendResponse(rsp *http.Response) (*PauseABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PauseABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSend
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseResumeABulkSendResponse parses an HTTP response from a ResumeABulkSendWithResponse call
+func ParseResumeABulkSendResponse(rsp *http.Response) (*ResumeABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResumeABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSend
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRetryABulkSendResponse parses an HTTP response from a RetryABulkSendWithResponse call
+func ParseRetryABulkSendResponse(rsp *http.Response) (*RetryABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSend
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTheRowsOfABulkSendResponse parses an HTTP response from a ListTheRowsOfABulkSendWithResponse call
+func ParseListTheRowsOfABulkSendResponse(rsp *http.Response) (*ListTheRowsOfABulkSendResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTheRowsOfABulkSendResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkRowPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/csv) unsupported
+
+	}
+
+	return response, nil
 }
 
 // ParseInspectTheAppResponse parses an HTTP response from a InspectTheAppWithResponse call
