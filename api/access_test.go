@@ -183,15 +183,14 @@ func TestThemes(t *testing.T) {
 		`{"theme":{"borderRadius":"100%"}}`: {"", "100%"}, `{"theme":{"borderRadius":1.25}}`: {"", "1.25px"},
 	} {
 		o := objectOf(t, text)
-		var in models.EmbeddedSession
-		readTheme(o, &in)
+		color, corners := readTheme(o)
 		require.Empty(t, o.p, text)
 		got := [2]string{}
-		if in.PrimaryColor != nil {
-			got[0] = *in.PrimaryColor
+		if color != nil {
+			got[0] = *color
 		}
-		if in.BorderRadius != nil {
-			got[1] = *in.BorderRadius
+		if corners != nil {
+			got[1] = *corners
 		}
 		require.Equal(t, want, got, text)
 	}
@@ -200,7 +199,7 @@ func TestThemes(t *testing.T) {
 		`"borderRadius":-1`, `"borderRadius":1.234`, `"borderRadius":true`, `"borderRadius":""`,
 	} {
 		o := objectOf(t, `{"theme":{`+text+`}}`)
-		readTheme(o, &models.EmbeddedSession{})
+		readTheme(o)
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
 		require.Contains(t, o.p, "theme."+name, text)
 	}

@@ -41,7 +41,7 @@ func TestProblems(t *testing.T) {
 	}
 	for kind, status := range map[models.Kind]int{
 		models.KindInvalid: 400, models.KindUnauthorized: 401, models.KindPayment: 402, models.KindForbidden: 403, models.KindNotFound: 404, models.KindConflict: 409, models.KindGone: 410,
-		models.KindTooLarge: 413, models.KindUnprocessable: 422, models.KindRateLimited: 429, models.KindNotAvailable: 501, models.KindUnavailable: 503,
+		models.KindTooLarge: 413, models.KindUnprocessable: 422, models.KindRateLimited: 429, models.KindUnavailable: 503,
 	} {
 		w, body := answer(models.Refuse(kind, "some_code", "Why."))
 		require.Equal(t, status, w.Code)

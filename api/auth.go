@@ -25,12 +25,17 @@ type caller struct {
 	user    *models.ConsoleUser // nil: the app itself
 	session uuid.UUID           // the user's
 	factor  bool                // the user has a second factor
+
+	builder *models.BuilderSession // what the caller is held to; nil: not by a builder session
 }
 
 // actor names the caller in the audit trail.
 func (c caller) actor() string {
 	if c.user != nil {
 		return models.UserActor(c.user.ID)
+	}
+	if c.builder != nil {
+		return models.BuilderActor(c.builder.ID)
 	}
 	return models.AppActor(c.ID)
 }

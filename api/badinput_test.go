@@ -192,6 +192,14 @@ func operations() map[string]operation {
 				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
 			}
 		},
+		"POST /v1/embedded/builder-sessions": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			return c, "/v1/embedded/builder-sessions", object{
+				"tenantId": "acme", "envelopeId": c.draft(contract()).str("id"), "allowedOrigin": "https://app.example.com",
+				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
+				"features": object{"recipients": true, "documents": false, "send": true, "fieldTypes": []string{"signature"}},
+			}
+		},
 		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000", "bind": true}),
 		"POST /v1/signing/{token}/consent":    signer("/consent", object{"version": "2026-11-en"}),
 		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script", "shown": strings.Repeat("0", 64)}),

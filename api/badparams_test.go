@@ -35,6 +35,9 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	session := c.post("/v1/embedded/signing-sessions", object{
 		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 	}).want(201)
+	builder := c.post("/v1/embedded/builder-sessions", object{
+		"tenantId": "acme", "envelopeId": c.draft(contract()).str("id"), "allowedOrigin": "https://app.example.com",
+	}).want(201)
 	doc := e.body["documents"].([]any)[0].(object)
 	signed, link := c.sent(contract())
 	receipt := c.signs(signed, link)
@@ -45,6 +48,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 		"/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
+		"/builder-sessions/{id}", "/builder-sessions/"+builder.str("sessionId"), "/builders/{token}", "/builders/"+builder.str("sessionToken"),
 		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
 	)
 }

@@ -126,7 +126,11 @@ func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*mo
 	_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, id, s.by(c, app, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
-		v := viewEnvelope(e.Envelope, e.Log)
+		log := e.Log
+		if app.builder != nil {
+			log = nil // the audit trail is the application's
+		}
+		v := viewEnvelope(e.Envelope, log)
 		if links {
 			if err := s.showLinks(&v, e.Envelope); err != nil {
 				return nil, err

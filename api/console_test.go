@@ -319,7 +319,6 @@ func TestEmbeddedSessions(t *testing.T) {
 		c.signs(e, open.str("signingToken"))
 		nobody.get("/v1/embedded/sessions/"+last.str("sessionToken")).refused(410, "session_completed")
 		c.post("/v1/embedded/signing-sessions", in()).refused(409, "envelope_closed")
-		c.post("/v1/embedded/builder-sessions", object{}).refused(501, "not_available")
 	})
 }
 

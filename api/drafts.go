@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -242,7 +243,7 @@ func (s *Server) patchField(c *gin.Context, app caller) error {
 			o.m["origin"] = string(e.FieldOrigin)
 		}
 		in := fieldInput(o, e.FieldOrigin)
-		if err := o.err(); err != nil {
+		if err := cmp.Or(o.err(), app.allowFields(in)); err != nil {
 			return err
 		}
 		made, err = e.EditField(act, id, in)

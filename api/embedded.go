@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -35,27 +34,12 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	common := s.sessionInput(o, maxSessionMinutes)
 	in := models.EmbeddedSession{
-		AppID: app.ID, TenantID: o.str("tenantId"), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"),
-		AllowedOrigin: s.origin(o, "allowedOrigin"), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+		AppID: app.ID, TenantID: common.tenant, EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"), AllowedOrigin: common.origin,
+		ReturnURL: common.returnURL, PrimaryColor: common.primaryColor, BorderRadius: common.borderRadius, CreatedAt: common.now,
+		ExpiresAt: common.now.Add(common.lifetime),
 	}
-	if o.has("tenantId") {
-		models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
-	}
-	minutes := sessionMinutes
-	if n := o.optInt("expiresInMinutes"); n != nil {
-		minutes = *n
-	}
-	if minutes < 1 || minutes > maxSessionMinutes {
-		o.bad("expiresInMinutes", "must be between 1 and %d", maxSessionMinutes)
-	}
-	if to := o.optStr("returnUrl"); to != nil {
-		if u, err := url.Parse(*to); err != nil || !s.secureURL(u) || len(*to) > maxURL || !isText(*to) {
-			o.bad("returnUrl", "must be an https address")
-		}
-		in.ReturnURL = to
-	}
-	readTheme(o, &in)
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -72,7 +56,6 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	if _, err := e.CheckEmbed(in.SignerID, in.CreatedAt); err != nil {
 		return err
 	}
-	in.ExpiresAt = in.CreatedAt.Add(time.Duration(minutes) * time.Minute)
 	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
 		in.ExpiresAt = *e.ExpiresAt
 	}
@@ -120,21 +103,33 @@ func (s *Server) secureURL(u *url.URL) bool {
 	return u.Scheme == "https"
 }
 
+// returnURL is where the person goes afterwards.
+func (s *Server) returnURL(o *object) *string {
+	to := o.optStr("returnUrl")
+	if to == nil {
+		return nil
+	}
+	if u, err := url.Parse(*to); err != nil || !s.secureURL(u) || len(*to) > maxURL || !isText(*to) {
+		o.bad("returnUrl", "must be an https address")
+	}
+	return to
+}
+
 // readTheme takes the two members of a theme that mean something; all others
 // are ignored.
-func readTheme(o *object, in *models.EmbeddedSession) {
+func readTheme(o *object) (primaryColor, borderRadius *string) {
 	theme := o.sub("theme")
 	if theme == nil {
-		return
+		return nil, nil
 	}
-	in.PrimaryColor, in.BorderRadius = theme.optStr("primaryColor"), nil
-	if in.PrimaryColor != nil && !hexColor.MatchString(*in.PrimaryColor) {
+	primaryColor = theme.optStr("primaryColor")
+	if primaryColor != nil && !hexColor.MatchString(*primaryColor) {
 		theme.bad("primaryColor", "must be a hex colour such as #1a56db")
 	}
 	var text string
 	switch v := theme.get("borderRadius").(type) {
 	case nil:
-		return
+		return primaryColor, nil
 	case string:
 		text = v
 	case jsonNumber:
@@ -143,7 +138,7 @@ func readTheme(o *object, in *models.EmbeddedSession) {
 	if !radius.MatchString(text) {
 		theme.bad("borderRadius", "must be a length such as 8 or 8px")
 	}
-	in.BorderRadius = &text
+	return primaryColor, &text
 }
 
 func (s *Server) revokeSession(c *gin.Context, app caller) error {
@@ -156,10 +151,6 @@ func (s *Server) revokeSession(c *gin.Context, app caller) error {
 	}
 	c.Status(http.StatusNoContent)
 	return nil
-}
-
-func (s *Server) createBuilderSession(*gin.Context, caller) error {
-	return models.Refuse(models.KindNotAvailable, "not_available", "Builder sessions are announced but not available yet.")
 }
 
 type themeView struct {
@@ -209,6 +200,13 @@ func (s *Server) openSession(c *gin.Context) error {
 // withOrigin lets the page of a session that is over tell the application that
 // frames it: the holder of the session's token learns which origin that is.
 func withOrigin(err error, session *models.EmbeddedSession) error {
+	return withDetails(err, map[string]any{
+		"allowedOrigin": session.AllowedOrigin, "envelopeId": session.EnvelopeID, "signerId": session.SignerID,
+	})
+}
+
+// withDetails adds details to a refusal.
+func withDetails(err error, details map[string]any) error {
 	var refusal *models.Error
 	if !errors.As(err, &refusal) {
 		return err
@@ -218,25 +216,33 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 	if told.Details == nil {
 		told.Details = map[string]any{}
 	}
-	told.Details["allowedOrigin"], told.Details["envelopeId"], told.Details["signerId"] = session.AllowedOrigin, session.EnvelopeID, session.SignerID
+	maps.Copy(told.Details, details)
 	return &told
 }
 
-// embedPage serves the page of an embedded session, which only the session's
-// origin may frame. A session that is over still gets the page, which says so, to
-// the signer and to the application; a token that is no session's is not found,
-// and no page may frame it.
+// embedPage serves the page of an embedded signing session.
 func (s *Server) embedPage(c *gin.Context) error {
-	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
-	switch {
-	case isNotFound(err):
-		framed.status = http.StatusNotFound
-	case err != nil:
+	if err != nil && !isNotFound(err) {
 		return err
-	default:
-		framed.ancestor = session.AllowedOrigin
-		if from := c.GetHeader("Referer"); from != "" && !s.isAllowedReferer(from, session.AllowedOrigin) {
+	}
+	origin := ""
+	if err == nil {
+		origin = session.AllowedOrigin
+	}
+	return s.framedPage(c, origin)
+}
+
+// framedPage serves a page that only the origin of its session may frame. A session
+// that is over still gets the page, which says so, to the person and to the application;
+// a token that is no session's (no origin) is not found, and no page may frame it.
+func (s *Server) framedPage(c *gin.Context, origin string) error {
+	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
+	if origin == "" {
+		framed.status = http.StatusNotFound
+	} else {
+		framed.ancestor = origin
+		if from := c.GetHeader("Referer"); from != "" && !s.isAllowedReferer(from, origin) {
 			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,6 +42,9 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	if app.builder != nil {
+		log = nil // the audit trail is the application's
+	}
 	v := viewEnvelope(e, log)
 	if err := s.showValues(c, &v, e); err != nil {
 		return err
@@ -59,7 +63,8 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	return s.changeWhole(c, app, true, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
+	links := app.builder == nil // a page gets no signer's credential
+	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
 // showLinks puts the links of those who may sign into the answer to a send.
@@ -139,8 +144,8 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 	}
 	var made []*models.Field
 	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
-		if invalid != nil {
-			return invalid
+		if err := cmp.Or(invalid, app.allowFields(ins...)); err != nil {
+			return err
 		}
 		made, err = e.AddFields(act, ins, path)
 		return err

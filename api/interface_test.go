@@ -217,16 +217,14 @@ func TestPrivateNamesAreNoEndpoints(t *testing.T) {
 	}
 }
 
-// TestWhatIsPlannedRaisesNoAlarm: an operation that is announced and not there
-// answers 501, which is not an error: neither the log nor the trace has it
-// as one, unlike what does fail.
-func TestWhatIsPlannedRaisesNoAlarm(t *testing.T) {
+// TestFailuresAreLogged: what is refused is no error of ours, what fails is.
+func TestFailuresAreLogged(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var log bytes.Buffer
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil)) })
 	c := s.client(t)
-	c.post("/v1/embedded/builder-sessions", object{}).refused(501, "not_available")
+	c.post("/v1/embedded/builder-sessions", object{}).refused(400, "validation_error")
 	mu.Lock()
 	require.NotContains(t, log.String(), "level=ERROR")
 	mu.Unlock()

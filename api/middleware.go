@@ -46,7 +46,6 @@ func (s *Server) observe(c *gin.Context) {
 	c.Next()
 	level := slog.LevelDebug
 	switch status := c.Writer.Status(); {
-	case status == http.StatusNotImplemented: // an answer as planned
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
@@ -72,7 +71,7 @@ func finishSpan(c *gin.Context, span trace.Span) {
 	if id := c.GetString(envelopeKey); id != "" {
 		span.SetAttributes(attribute.String(tracing.EnvelopeID, id))
 	}
-	if status := c.Writer.Status(); status >= http.StatusInternalServerError && status != http.StatusNotImplemented {
+	if status := c.Writer.Status(); status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, "")
 	}
 	span.End()

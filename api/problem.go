@@ -40,7 +40,6 @@ var statusOf = map[models.Kind]int{
 	models.KindTooLarge:      http.StatusRequestEntityTooLarge,
 	models.KindUnprocessable: http.StatusUnprocessableEntity,
 	models.KindRateLimited:   http.StatusTooManyRequests,
-	models.KindNotAvailable:  http.StatusNotImplemented,
 	models.KindUnavailable:   http.StatusServiceUnavailable,
 }
 

@@ -47,9 +47,10 @@ func (r replayPolicy) lifetime() time.Duration {
 type route struct {
 	method, path     string
 	access           credentialKind
-	role             models.Role // console, person: the least that a user needs
-	allowWithoutMFA  bool        // console: also while the user's second factor is missing
-	allowExpiredLink bool        // signing: also for a link that has expired
+	role             models.Role           // console, person: the least that a user needs
+	allowWithoutMFA  bool                  // console: also while the user's second factor is missing
+	allowExpiredLink bool                  // signing: also for a link that has expired
+	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
 	replay           replayPolicy
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
@@ -106,6 +107,11 @@ func (s *Server) routes() []route {
 	bulk := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: "/v1/bulk-sends" + path, access: console, role: role, app: h}
 	}
+	// Also for a builder session that has the feature.
+	built := func(f models.BuilderFeature, r route) route {
+		r.builder = f
+		return r
+	}
 	const viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
 	return []route{
 		pub(get, "/healthz", s.healthz),
@@ -117,25 +123,25 @@ func (s *Server) routes() []route {
 
 		both(sender, post, "", s.createEnvelope),
 		both(viewer, get, "", s.listEnvelopes),
-		both(viewer, get, "/:id", s.getEnvelope),
-		both(support, patch, "/:id", s.patchEnvelope),
+		built(models.BuilderAlways, both(viewer, get, "/:id", s.getEnvelope)),
+		built(models.BuilderSend, both(support, patch, "/:id", s.patchEnvelope)),
 		both(sender, del, "/:id", s.deleteEnvelope),
-		both(sender, post, "/:id/send", s.sendEnvelope),
+		built(models.BuilderSend, both(sender, post, "/:id/send", s.sendEnvelope)),
 		both(support, post, "/:id/void", s.voidEnvelope),
-		both(sender, post, "/:id/signers", s.addSigner),
-		both(sender, patch, "/:id/signers/:signerId", s.patchSigner),
-		both(sender, del, "/:id/signers/:signerId", s.deleteSigner),
+		built(models.BuilderRecipients, both(sender, post, "/:id/signers", s.addSigner)),
+		built(models.BuilderRecipients, both(sender, patch, "/:id/signers/:signerId", s.patchSigner)),
+		built(models.BuilderRecipients, both(sender, del, "/:id/signers/:signerId", s.deleteSigner)),
 		both(support, post, "/:id/signers/:signerId/replace", s.replaceSigner),
 		both(support, post, "/:id/signers/:signerId/resend", s.resendInvitation),
 		both(sender, post, "/:id/signers/:signerId/signing-link", s.issueLink),
 		both(support, post, "/:id/copies", s.requestCopies),
-		both(sender, post, "/:id/fields", s.addField),
-		both(sender, patch, "/:id/fields/:fieldId", s.patchField),
-		both(sender, del, "/:id/fields/:fieldId", s.deleteField),
-		both(sender, post, "/:id/document", s.uploadDocument),
-		both(viewer, get, "/:id/document", s.getDocument),
-		both(sender, patch, "/:id/documents/:documentId", s.patchDocument),
-		both(sender, del, "/:id/documents/:documentId", s.deleteDocument),
+		built(models.BuilderAlways, both(sender, post, "/:id/fields", s.addField)),
+		built(models.BuilderAlways, both(sender, patch, "/:id/fields/:fieldId", s.patchField)),
+		built(models.BuilderAlways, both(sender, del, "/:id/fields/:fieldId", s.deleteField)),
+		built(models.BuilderDocuments, both(sender, post, "/:id/document", s.uploadDocument)),
+		built(models.BuilderAlways, both(viewer, get, "/:id/document", s.getDocument)),
+		built(models.BuilderDocuments, both(sender, patch, "/:id/documents/:documentId", s.patchDocument)),
+		built(models.BuilderDocuments, both(sender, del, "/:id/documents/:documentId", s.deleteDocument)),
 		both(viewer, get, "/:id/documents.zip", s.sealedArchive),
 		templates(sender, post, "", s.createTemplate),
 		templates(viewer, get, "", s.listTemplates),
@@ -145,8 +151,8 @@ func (s *Server) routes() []route {
 		templates(sender, del, "/:id", s.archiveTemplate),
 		app(get, "/v1/envelopes/:id/values", s.getValues),
 		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
-		app(post, "/v1/envelopes/:id/documents/:documentId/prepare", s.prepareDocument),
-		app(get, "/v1/envelopes/:id/documents/:documentId/suggestions", s.suggestions),
+		built(models.BuilderDocuments, both(sender, post, "/:id/documents/:documentId/prepare", s.prepareDocument)),
+		built(models.BuilderAlways, both(viewer, get, "/:id/documents/:documentId/suggestions", s.suggestions)),
 
 		bulk(sender, post, "", s.createBulkSend),
 		bulk(viewer, get, "/:id", s.getBulkSend),
@@ -221,8 +227,11 @@ func (s *Server) routes() []route {
 		app(post, "/v1/embedded/signing-sessions", s.createSession),
 		app(del, "/v1/embedded/signing-sessions/:id", s.revokeSession),
 		app(post, "/v1/embedded/builder-sessions", s.createBuilderSession),
+		app(del, "/v1/embedded/builder-sessions/:id", s.revokeBuilderSession),
+		pub(get, "/v1/embedded/builders/:token", s.openBuilderSession),
 		pub(get, "/v1/embedded/sessions/:token", s.openSession),
 		pub(get, "/embed/:token", s.embedPage),
+		pub(get, "/embed/build/:token", s.builderPage),
 
 		anew(pub(post, "/v1/verify", s.verify)),
 
@@ -288,7 +297,7 @@ func (s *Server) Routes() []string {
 	var out []string
 	for _, r := range s.routes() {
 		switch r.path {
-		case "/openapi.yaml", "/docs", "/embed/:token":
+		case "/openapi.yaml", "/docs", "/embed/:token", "/embed/build/:token":
 			continue
 		}
 		parts := strings.Split(r.path, "/")
@@ -324,7 +333,9 @@ func (s *Server) serve(c *gin.Context, r route) error {
 	case bearer, console, consoleUser:
 		var app caller
 		var err error
-		if r.access == bearer {
+		if token, bearerErr := bearerToken(c); bearerErr == nil && strings.HasPrefix(token, builderTokenPrefix) {
+			app, err = s.authenticateBuilder(c, token, r.builder)
+		} else if r.access == bearer {
 			app, err = s.authenticate(c)
 		} else {
 			app, err = s.authenticateConsole(c, r)

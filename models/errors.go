@@ -26,7 +26,6 @@ const (
 	KindTooLarge                      // 413 Content Too Large
 	KindUnprocessable                 // 422 Unprocessable Content
 	KindRateLimited                   // 429 Too Many Requests
-	KindNotAvailable                  // 501 Not Implemented
 	KindUnavailable                   // 503 Service Unavailable
 )
 

@@ -69,11 +69,13 @@ type EmbeddedSession struct {
 }
 
 // Live refuses a session that has expired or was revoked.
-func (s *EmbeddedSession) Live(at time.Time) error {
+func (s *EmbeddedSession) Live(at time.Time) error { return sessionLive(s.RevokedAt, s.ExpiresAt, at) }
+
+func sessionLive(revoked *time.Time, expires, at time.Time) error {
 	switch {
-	case s.RevokedAt != nil:
+	case revoked != nil:
 		return ErrSessionInvalid
-	case !at.Before(s.ExpiresAt):
+	case !at.Before(expires):
 		return Refuse(KindUnauthorized, "session_expired", "This embedded session has expired.")
 	}
 	return nil

@@ -559,7 +559,20 @@ func checkEmbedded(t *testing.T, s *target) {
 	nobody.get(t, "/v1/embedded/sessions/"+revoked.str("sessionToken")).refused(t, 401, "session_invalid")
 	in["allowedOrigin"] = "http://app.example.com"
 	c.post(t, "/v1/embedded/signing-sessions", in).refused(t, 400, "validation_error")
-	c.post(t, "/v1/embedded/builder-sessions", object{}).refused(t, 501, "not_available")
+	checkBuilder(t, s)
+}
+
+// checkBuilder prepares a draft as the page of a builder session does.
+func checkBuilder(t *testing.T, s *target) {
+	t.Helper()
+	c, nobody := s.app(), &client{s: s}
+	e := s.create(t, s.contract())
+	in := object{"tenantId": e.str("tenantId"), "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}
+	session := c.post(t, "/v1/embedded/builder-sessions", in).want(t, 201)
+	open := nobody.get(t, "/v1/embedded/builders/"+session.str("sessionToken")).want(t, 200)
+	require.Equal(t, e.str("id"), open.str("envelopeId"))
+	c.call(t, http.MethodDelete, "/v1/embedded/builder-sessions/"+session.str("sessionId"), nil).want(t, 204)
+	nobody.get(t, "/v1/embedded/builders/"+session.str("sessionToken")).refused(t, 401, "session_invalid")
 }
 
 func checkIdempotency(t *testing.T, s *target) {

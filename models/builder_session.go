@@ -1,0 +1,78 @@
+package models
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// BuilderSession lets somebody prepare one draft inside a page of one origin.
+type BuilderSession struct {
+	ID            uuid.UUID `gorm:"primaryKey"`
+	AppID         uuid.UUID
+	TenantID      string
+	EnvelopeID    uuid.UUID
+	TokenHash     []byte // SHA-256
+	AllowedOrigin string
+	ReturnURL     *string         `gorm:"column:return_url"`
+	PrimaryColor  *string         // "#rrggbb"
+	BorderRadius  *string         // CSS length
+	Features      BuilderFeatures `gorm:"serializer:json"`
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	RevokedAt     *time.Time
+}
+
+// BuilderFeatures says what may be done in a builder session beyond placing fields.
+type BuilderFeatures struct {
+	Recipients bool        `json:"recipients"` // add, change and remove them
+	Documents  bool        `json:"documents"`  // add, order, prepare and remove them
+	Send       bool        `json:"send"`       // set subject, message and deadline, and send
+	FieldTypes []FieldType `json:"fieldTypes"` // of the fields that are added or edited
+}
+
+// BuilderFeature is one of the features that a call may need.
+type BuilderFeature int
+
+// The features. BuilderNever is for calls that no builder session may make.
+const (
+	BuilderNever BuilderFeature = iota
+	BuilderAlways
+	BuilderRecipients
+	BuilderDocuments
+	BuilderSend
+)
+
+// Live refuses a session that has expired or was revoked.
+func (s *BuilderSession) Live(at time.Time) error { return sessionLive(s.RevokedAt, s.ExpiresAt, at) }
+
+// Allow refuses what the session's features do not let its holder do.
+func (s *BuilderSession) Allow(f BuilderFeature) error {
+	allowed := map[BuilderFeature]bool{
+		BuilderAlways: true, BuilderRecipients: s.Features.Recipients, BuilderDocuments: s.Features.Documents, BuilderSend: s.Features.Send,
+	}
+	if !allowed[f] {
+		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow that.")
+	}
+	return nil
+}
+
+// AllowField refuses a type of field that the session does not offer.
+func (s *BuilderSession) AllowField(t FieldType) error {
+	if t.Valid() && !slices.Contains(s.Features.FieldTypes, t) {
+		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow fields of type %s.", string(t))
+	}
+	return nil
+}
+
+// BuilderActor names a builder session as an event's actor.
+func BuilderActor(id uuid.UUID) string { return "builder:" + id.String() }
+
+// CheckBuild refuses an envelope that cannot be prepared any more.
+func (e *Envelope) CheckBuild() error {
+	if e.Status != StatusDraft {
+		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be prepared.", e.Status.Public())
+	}
+	return nil
+}
