@@ -46,7 +46,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     rollupOptions: {
-      input: Object.fromEntries(["sign", "embed", "download", "verify", "console", "home", "missing"].map((name) => [name, `${name}.html`])),
+      input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing"].map((name) => [name, `${name}.html`])),
     },
   },
   plugins: [smallPdfJs(), viewerFiles(), compressed()],

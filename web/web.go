@@ -33,6 +33,10 @@ var pages = map[string]string{
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if strings.HasPrefix(r.URL.Path, "/embed/build/") {
+			servePage(w, r, http.StatusOK, "build.html") // the API replaces who may frame it
+			return
+		}
 		switch name, ok := pages[first]; {
 		case ok:
 			servePage(w, r, http.StatusOK, name)

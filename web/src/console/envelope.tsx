@@ -43,7 +43,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
-      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge></div>
+      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && hasRole(who, "sender") && <a class="button small" href={`#/build/${id}`}>Prepare</a>}</div>
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
       {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}

@@ -1,5 +1,7 @@
+import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { query, useLoad, formatTime, type Client, type Envelope, type Paged } from "./api";
+import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
+import { NewEnvelope } from "./newenvelope";
 import { Badge, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
@@ -12,7 +14,9 @@ function midnight(day: string, after: number): string | undefined {
   return y ? new Date(Number(y), Number(m) - 1, Number(d) + after).toISOString() : undefined;
 }
 
-export function Envelopes({ client }: { client: Client }) {
+export function Envelopes({ client, who }: { client: Client; who: Identity }) {
+  const [making, setMaking] = useState(false);
+  const sender = hasRole(who, "sender");
   usePageTitle("Envelopes");
   const { get, set } = useFilters();
   const search = get("search");
@@ -25,7 +29,8 @@ export function Envelopes({ client }: { client: Client }) {
   const filtered = ["search", "status", "tenant", "from", "to", "refused"].some((name) => get(name));
   return (
     <>
-      <Title>Envelopes</Title>
+      <div class="row head"><Title>Envelopes</Title>{sender && <button type="button" class="small" onClick={() => setMaking(true)}>New envelope</button>}</div>
+      {making && <NewEnvelope client={client} who={who} onClose={() => setMaking(false)} />}
       <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
         <div><label for="search">Search</label><input id="search" type="search" placeholder="Subject, name or e-mail" maxLength={200} aria-describedby="searchhint" value={search} onInput={filter("search")} />
           <p id="searchhint" class="quiet small">Any part of a subject or name, a whole e-mail address, or a domain such as @example.com.</p></div>
@@ -49,7 +54,7 @@ export function Envelopes({ client }: { client: Client }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{filtered ? "Nothing matches." : "There are none yet. Applications create them by the API."} {partOfAddress(search) && "E-mail addresses are kept encrypted, so that a part of one finds nothing: give the whole address, or its domain."}</p>}
+          {data.total === 0 && <p class="quiet">{filtered ? "Nothing matches." : sender ? "There are none yet. Begin with “New envelope”: choose a PDF, say who signs, and place the fields. Applications create them by the API." : "There are none yet. Applications create them by the API."} {partOfAddress(search) && "E-mail addresses are kept encrypted, so that a part of one finds nothing: give the whole address, or its domain."}</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}

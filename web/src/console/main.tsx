@@ -3,6 +3,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import "../ui/base.css";
 import "./console.css";
 import { background, Client, hasRole, type Identity } from "./api";
+import { Builder } from "../builder/Builder";
+import { fieldTypes } from "../builder/model";
 import { Application } from "./application";
 import { Contacts } from "./contacts";
 import { DeliveryPage } from "./delivery";
@@ -39,6 +41,10 @@ function Console() {
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} onIn={setWho} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
+  if (section === "build" && id && hasRole(who, "sender")) {
+    const back = () => { location.hash = `#/envelopes/${id}`; };
+    return <Builder key={id} envelopeId={id} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} onClose={back} onEvent={(event) => { if (event === "sent") back(); }} />;
+  }
   const current = section === "deliveries" ? "webhooks" : section;
   return (
     <div class="console">
@@ -49,7 +55,7 @@ function Console() {
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
       <main key={`${section}/${id}`}>
-        {section === "envelopes" && !id && <Envelopes client={client} />}
+        {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
         {section === "webhooks" && <Webhooks client={client} who={who} />}
         {section === "deliveries" && id && <DeliveryPage client={client} who={who} id={id} />}

@@ -5,8 +5,8 @@ import { EndPage, type EndState } from "../sign/EndPage";
 import type { Context } from "../sign/model";
 import { request, ApiError } from "../ui/http";
 import { Loading } from "../ui/parts";
-import { paint } from "../ui/theme";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
+import { paintTheme, type Theme } from "../ui/theme";
 
 interface Session {
   envelopeId: string;
@@ -14,7 +14,7 @@ interface Session {
   signingToken: string;
   allowedOrigin: string;
   returnUrl: string | null;
-  theme: { primaryColor: string | null; borderRadius: string | null } | null;
+  theme: Theme | null;
 }
 
 /** Whom the page tells, and of what. */
@@ -84,13 +84,6 @@ function Embedded(spoken: LocalizedProps) {
   if (end) return <main class="narrow"><EndPage end={end} speech={spoken.speech} onRetry={() => void load()} /></main>;
   if (!session) return <Loading text={spoken.speech.t("loading")} />;
   return <Sign {...spoken} token={session.signingToken} session={`${session.envelopeId}:${session.signerId}`} host={host} />;
-}
-
-/** Gives the page the colour and the corners of the application, if the text stays readable on them. */
-function paintTheme(theme: Session["theme"]): void {
-  paint(theme?.primaryColor);
-  const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");
-  if (radius) document.documentElement.style.setProperty("--radius", `${radius[1]}${radius[2] ?? "px"}`);
 }
 
 void start(Embedded);

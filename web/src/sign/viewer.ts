@@ -75,7 +75,9 @@ export class Viewer {
 
   private files = new Map<string, Promise<Uint8Array | null>>();
 
-  constructor(private readonly urlOf: (documentId: string) => string, private readonly headers: () => Record<string, string>) {}
+  constructor(private readonly urlOf: (documentId: string) => string, private readonly headers: () => Record<string, string>,
+    /** Whether text can be selected and read aloud. */
+    private readonly withText = true) {}
 
   /** Fetches what the first page of a document needs; a small file whole, while the viewer is still on its way. */
   async prepare(documentId: string, size: number): Promise<void> {
@@ -87,6 +89,24 @@ export class Viewer {
       // The page is loaded again when it is shown; an error is shown then.
       this.documents.delete(documentId);
     }
+  }
+
+  /** Width and height of a page in points, as it is shown. */
+  async pageSize(documentId: string, page: number): Promise<{ width: number; height: number }> {
+    const { width, height } = (await (await this.open(documentId)).getPage(page)).getViewport({ scale: 1 });
+    return { width, height };
+  }
+
+  /** The pieces of text of a page, each with its place in points from the left and top edge of the page as it is shown. */
+  async texts(documentId: string, page: number): Promise<{ text: string; x: number; y: number; w: number; h: number }[]> {
+    const found = await (await this.open(documentId)).getPage(page);
+    const view = found.getViewport({ scale: 1 });
+    const { items } = await found.getTextContent();
+    return items.flatMap((item) => {
+      if (!("str" in item) || !item.str.trim()) return [];
+      const [x, y] = view.convertToViewportPoint(item.transform[4], item.transform[5]) as [number, number];
+      return [{ text: item.str, x, y: y - item.height, w: item.width, h: item.height }];
+    });
   }
 
   /** Names the pages that should be drawn, the most urgent first. */
@@ -150,6 +170,7 @@ export class Viewer {
         sheet.holder.prepend(canvas);
       }
       sheet.onDrawn();
+      if (!this.withText) return;
       if (before?.text) {
         d.text = before.text;
         return;

@@ -27,10 +27,12 @@ export interface RequestOptions {
   /** Lets the request outlive the page. */
   keepalive?: boolean;
   headers?: Record<string, string>;
+  /** Is shown the headers of the answer. */
+  onHeaders?: (h: Headers) => void;
 }
 
 /** Asks the service and returns its JSON answer. Throws Refusal or Unreachable. */
-export async function request<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {} }: RequestOptions = {}): Promise<T> {
+export async function request<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {}, onHeaders }: RequestOptions = {}): Promise<T> {
   const raw = body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
@@ -49,6 +51,7 @@ export async function request<T>(path: string, { method, body, bearer, key, sess
   } catch {
     throw new NetworkError();
   }
+  onHeaders?.(res.headers);
   let answer: unknown;
   try {
     answer = res.status === 204 ? undefined : await res.json();

@@ -1,3 +1,6 @@
+/** The look of the application around an embedded page. */
+export interface Theme { primaryColor: string | null; borderRadius: string | null }
+
 /** Gives the page a colour, so that text stays readable on it and in it. */
 export function paint(primaryColor: string | null | undefined): void {
   const root = document.documentElement;
@@ -11,6 +14,13 @@ export function paint(primaryColor: string | null | undefined): void {
   root.style.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.15 ? 100 : 40}%, black)`);
   root.style.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.35 ? 100 : 35}%, white)`);
   root.classList.add("themed");
+}
+
+/** Gives the page the colour and the corners of the application around it. */
+export function paintTheme(theme: Theme | null): void {
+  paint(theme?.primaryColor);
+  const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");
+  if (radius) document.documentElement.style.setProperty("--radius", `${radius[1]}${radius[2] ?? "px"}`);
 }
 
 /** Relative luminance (WCAG 2.2) of a colour of six hexadecimal digits. */

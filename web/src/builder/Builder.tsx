@@ -1,0 +1,365 @@
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import "./builder.css";
+import { Viewer, type Sheet } from "../sign/viewer";
+import { Documents } from "./Documents";
+import { DraftEditor, rounded, type Snapshot } from "./draft";
+import { freePlace, onPage, type Box, type Size } from "./geometry";
+import { colourOf, describe, fieldTypes, freshGroup, freshKey, freshName, kinds, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
+import { PageView, pageId, type PageEvents } from "./PageView";
+import { Preview } from "./Preview";
+import { Properties } from "./Properties";
+import { Recipients } from "./Recipients";
+import { SendDialog } from "./SendDialog";
+import { foundByService, foundOnPage, openOnes, type Suggestion } from "./suggestions";
+
+export type BuilderEvent = "ready" | "changed" | "saved" | "sent" | "error";
+
+interface Props {
+  envelopeId: string;
+  bearer: string;
+  features: Features;
+  onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
+  /** Where the person goes from here, if the page offers that. */
+  onClose?: () => void;
+}
+
+const letter: Size = { width: 612, height: 792 }; // points, until a page is known
+const saveWords: Record<Snapshot["state"], string> = {
+  saved: "Saved", saving: "Saving …", offline: "No connection: your work is kept here and saved as soon as there is one", conflict: "Changed elsewhere",
+  refused: "Something could not be saved", over: "This draft cannot be edited any more",
+};
+
+/** Prepares a draft: documents, recipients and fields. What is done is saved at once. */
+export function Builder({ envelopeId, bearer, features, onEvent, onClose }: Props) {
+  const [shot, setShot] = useState<Snapshot | null>(null);
+  const [problem, setProblem] = useState("");
+  const editor = useRef<DraftEditor | null>(null);
+  // People read the prepared file of a document that has one.
+  const prepared = useRef(new Set<string>());
+  for (const d of shot?.draft.documents ?? []) if (d.prepared) prepared.current.add(d.id);
+  const viewer = useMemo(() => new Viewer((id) => `/v1/envelopes/${envelopeId}/document?kind=${prepared.current.has(id) ? "prepared" : "original"}&documentId=${id}`, () => ({ Authorization: `Bearer ${bearer}` }), false), [envelopeId, bearer]);
+  useEffect(() => {
+    let gone = false;
+    DraftEditor.open(envelopeId, bearer, (d, page) => { if (d.prepared) prepared.current.add(d.id); return viewer.pageSize(d.id, page); }, (s) => { if (!gone) setShot(s); }).then(
+      (e) => { if (!gone) { editor.current = e; setShot(e.snapshot()); onEvent?.("ready"); } },
+      (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : "The draft could not be loaded."); onEvent?.("error", { code: "unreachable" }); },
+    );
+    return () => {
+      gone = true;
+      editor.current?.close();
+      viewer.close();
+    };
+  }, [envelopeId, bearer]);
+  useEffect(() => {
+    const warn = (e: BeforeUnloadEvent) => { if (editor.current?.dirty) e.preventDefault(); };
+    const online = () => void editor.current?.save();
+    addEventListener("beforeunload", warn);
+    addEventListener("online", online);
+    return () => { removeEventListener("beforeunload", warn); removeEventListener("online", online); };
+  }, []);
+  if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
+  if (!shot || !editor.current) return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">One moment …</span></div>;
+  return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} />;
+}
+
+type Tool = FieldType | null;
+type Tab = "place" | "fields" | "edit";
+
+function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot: Snapshot; editor: DraftEditor; viewer: Viewer; features: Features; onEvent?: Props["onEvent"]; onClose?: () => void }) {
+  const { draft, fields, problems, state } = shot;
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [tool, setTool] = useState<Tool>(null);
+  const [active, setActive] = useState(draft.signers[0]?.id ?? "");
+  const [sizes, setSizes] = useState<ReadonlyMap<string, Size>>(new Map());
+  const [zoom, setZoom] = useState(1);
+  const [fit, setFit] = useState(1);
+  const [current, setCurrent] = useState({ documentId: draft.documents[0]?.id ?? "", page: 1 });
+  const [dialog, setDialog] = useState<"preview" | "send" | "">("");
+  const [tab, setTab] = useState<Tab>("place");
+  const [found, setFound] = useState<readonly Suggestion[]>([]);
+  const [told, setTold] = useState("");
+  const area = useRef<HTMLDivElement>(null);
+  const documents = [...draft.documents].sort((a, b) => a.document_order - b.document_order);
+  const recipients = draft.signers;
+  const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
+  const types = fieldTypes.filter((t) => features.fieldTypes.includes(t));
+  const scale = fit * zoom;
+
+  const sizeOf = useCallback((f: Pick<FieldContent, "documentId" | "page">): Size => sizes.get(`${f.documentId}/${f.page}`) ?? sizes.get(`${f.documentId}/1`) ?? letter, [sizes]);
+  const pagesOf = (documentId: string) => documents.find((d) => d.id === documentId)?.pageCount ?? 1;
+
+  const counted = useRef("");
+  useEffect(() => {
+    const complete = fields.length > 0 && problems.size === 0;
+    const key = JSON.stringify([fields, complete]);
+    if (counted.current && counted.current !== key) onEvent?.("changed", { fields: fields.length, complete });
+    counted.current = key;
+  }, [fields, problems]);
+  const before = useRef(state);
+  useEffect(() => {
+    if (state === "saved" && before.current === "saving") onEvent?.("saved");
+    if (state === "over" && before.current !== "over") onEvent?.("error", { code: "session_over" });
+    before.current = state;
+  }, [state]);
+
+  // The width that there is decides how large pages are shown.
+  useLayoutEffect(() => {
+    const measure = () => { if (area.current) setFit(Math.min((area.current.clientWidth - 32) / Math.max(...documents.map((d) => sizeOf({ documentId: d.id, page: 1 }).width), 300), 1.4)); };
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(area.current!);
+    return () => watch.disconnect();
+  }, [sizes.size > 0, documents.length]);
+
+  useEffect(() => {
+    for (const d of documents) {
+      viewer.pageSize(d.id, 1).then((s) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s))), () => undefined);
+      foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
+    }
+  }, [draft.documents]);
+
+  // Pages in sight are drawn first, then their neighbours.
+  const sheets = useRef(new Map<string, { sheet: Sheet; element: HTMLElement }>());
+  const look = useCallback(() => {
+    const box = area.current?.getBoundingClientRect();
+    if (!box) return;
+    const middle = box.top + box.height / 2;
+    const near = [...sheets.current.entries()].map(([id, s]) => {
+      const r = s.element.getBoundingClientRect();
+      return { id, s, away: r.bottom < box.top ? box.top - r.bottom : r.top > box.bottom ? r.top - box.bottom : 0, centre: Math.abs((r.top + r.bottom) / 2 - middle) };
+    }).filter((x) => x.away < box.height * 1.5).sort((a, b) => a.away - b.away || a.centre - b.centre);
+    viewer.want(near.slice(0, 10).map((x) => x.s.sheet));
+    const top = [...near].sort((a, b) => a.centre - b.centre)[0];
+    if (top) setCurrent((old) => (old.documentId === top.s.sheet.documentId && old.page === top.s.sheet.page ? old : { documentId: top.s.sheet.documentId, page: top.s.sheet.page }));
+  }, [viewer]);
+  useEffect(() => { look(); viewer.refresh(); }, [scale, documents.length]);
+
+  const select = useCallback((keys: string[], add: boolean) => {
+    setSelected((old) => {
+      if (!add) return new Set(keys);
+      const next = new Set(old);
+      for (const k of keys) if (next.has(k) && keys.length === 1) next.delete(k); else next.add(k);
+      return next;
+    });
+    if (keys.length) setTab("edit");
+  }, []);
+
+  const put = (changed: readonly BuilderField[], merge: string) => {
+    const by = new Map(changed.map((f) => [f.key, rounded(f)]));
+    editor.change(fields.map((f) => by.get(f.key) ?? f), merge);
+  };
+  const make = (type: FieldType, documentId: string, page: number, box: Box, more: Partial<FieldContent> = {}): BuilderField => {
+    const f: BuilderField = { key: freshKey(), documentId, page, signerId: who, required: true, ...kinds[type].content, type, ...box, ...more };
+    if (type === "radio") return { ...f, group: f.group ?? [...fields].reverse().find((o) => o.type === "radio" && o.page === page && o.signerId === f.signerId)?.group ?? freshGroup(fields), option: f.option ?? `Choice ${fields.filter((o) => o.type === "radio").length + 1}` };
+    return { ...f, name: f.name && !fields.some((o) => o.name === f.name) ? f.name : freshName(type, fields) };
+  };
+  const add = (made: readonly BuilderField[], say: string) => {
+    editor.change([...fields, ...made.map(rounded)]);
+    setSelected(new Set(made.map((f) => f.key)));
+    setTab("edit");
+    setTold(say);
+    const first = made[0];
+    if (first) requestAnimationFrame(() => document.getElementById(`field-${first.key}`)?.focus({ preventScroll: false }));
+  };
+  const place = (type: FieldType, documentId: string, page: number, x: number, y: number, free: boolean) => {
+    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    const { w, h } = kinds[type];
+    const size = sizeOf({ documentId, page });
+    const wanted = { x: x - w / 2, y: y - h / 2, w, h };
+    const others = fields.filter((f) => f.documentId === documentId && f.page === page);
+    const box = free ? freePlace(wanted, others, size) : onPage(wanted, size);
+    add([make(type, documentId, page, box)], `${kinds[type].name} was placed on page ${page} for ${recipients.find((r) => r.id === who)?.name ?? ""}. Arrow keys move it.`);
+  };
+  /** Places by keyboard or by a press without a pointer: in the middle of the page in view. */
+  const placeInView = (type: FieldType) => {
+    const size = sizeOf(current);
+    const box = document.getElementById(pageId(current.documentId, current.page))?.getBoundingClientRect();
+    const view = area.current?.getBoundingClientRect();
+    const y = box && view ? Math.min(Math.max((Math.max(view.top, box.top) + Math.min(view.bottom, box.bottom)) / 2 - box.top, 20) / scale, size.height - 20) : size.height / 2;
+    place(type, current.documentId, current.page, size.width / 2, y, true);
+    setTool(null);
+  };
+  const chosen = fields.filter((f) => selected.has(f.key));
+  const remove = () => {
+    if (chosen.length === 0) return;
+    editor.change(fields.filter((f) => !selected.has(f.key)));
+    setSelected(new Set());
+    setTold(`${chosen.length === 1 ? describe(chosen[0]!) : `${chosen.length} fields`} removed. Undo brings back what was removed.`);
+    setTab("place");
+    area.current?.focus({ preventScroll: true });
+  };
+  const duplicate = () => {
+    const made: BuilderField[] = [];
+    for (const f of chosen) {
+      const others = [...fields, ...made].filter((o) => o.documentId === f.documentId && o.page === f.page);
+      const copy = { ...f, ...freePlace({ x: f.x, y: f.y + f.h + 6, w: f.w, h: f.h }, others, sizeOf(f)), key: freshKey() };
+      made.push(f.type === "radio" ? { ...copy, option: `${f.option} 2` } : { ...copy, name: freshName(f.type, [...fields, ...made]) });
+    }
+    if (made.length) add(made, `${made.length === 1 ? "A copy was" : `${made.length} copies were`} placed below.`);
+  };
+  const copyToAllPages = (f: BuilderField) => {
+    const made: BuilderField[] = [];
+    for (let page = 1; page <= pagesOf(f.documentId); page++) {
+      if (page === f.page) continue;
+      const box = onPage({ x: f.x, y: f.y, w: f.w, h: f.h }, sizeOf({ documentId: f.documentId, page }));
+      made.push({ ...f, ...box, page, key: freshKey(), ...(f.type === "radio" ? {} : { name: freshName(f.type, [...fields, ...made]) }) });
+    }
+    editor.change([...fields, ...made]);
+    setTold(`Copied to ${made.length} other pages.`);
+  };
+  const nudge = (dx: number, dy: number, grow: boolean) => put(chosen.map((f) => onPage(grow ? { ...f, w: f.w + dx, h: f.h + dy } : { ...f, x: f.x + dx, y: f.y + dy }, sizeOf(f))), `nudge:${grow}`);
+
+  const key = (e: KeyboardEvent, f: BuilderField | null) => {
+    const mod = e.ctrlKey || e.metaKey;
+    const k = e.key.toLowerCase();
+    const step = e.shiftKey ? 10 : 1;
+    const arrows: Record<string, [number, number]> = { arrowleft: [-step, 0], arrowright: [step, 0], arrowup: [0, -step], arrowdown: [0, step] };
+    if (mod && k === "z") { e.preventDefault(); e.stopPropagation(); (e.shiftKey ? editor.redo() : editor.undo()); return; }
+    if (mod && k === "y") { e.preventDefault(); e.stopPropagation(); editor.redo(); return; }
+    if (k === "escape") { setTool(null); setSelected(new Set()); return; }
+    if (!f) return;
+    if (arrows[k]) {
+      e.preventDefault();
+      if (!selected.has(f.key)) return select([f.key], false);
+      const [dx, dy] = arrows[k]!;
+      nudge(dx, dy, e.altKey);
+    } else if (k === "delete" || k === "backspace") { e.preventDefault(); remove(); }
+    else if (k === "enter" || k === " ") { e.preventDefault(); e.stopPropagation(); select([f.key], e.shiftKey); requestAnimationFrame(() => document.getElementById("pwho")?.focus()); }
+    else if (mod && k === "d") { e.preventDefault(); duplicate(); }
+    else if (mod && k === "a") { e.preventDefault(); select(fields.filter((o) => o.documentId === f.documentId && o.page === f.page).map((o) => o.key), false); }
+  };
+
+  const take = (s: Suggestion) => {
+    const signer = s.role ? recipients.find((r) => r.role === s.role || r.email.toLowerCase() === s.role?.toLowerCase())?.id : undefined;
+    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
+    add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...(signer ? { signerId: signer } : {}) })], `${s.label} was added.`);
+  };
+  const open = openOnes(found, fields);
+  const takeAll = () => {
+    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    let all = fields;
+    for (const s of open) {
+      const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...kinds[s.type].content, type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined });
+      all = [...all, s.type === "radio" ? { ...f, group: freshGroup(all), option: s.label || "Choice" } : { ...f, name: freshName(s.type, all) }];
+    }
+    editor.change(all);
+    setTold(`${open.length} suggested fields were added.`);
+  };
+
+  // One object for all pages, so that a page is drawn again only when something of its own changes.
+  const latest = useRef<PageEvents>(null!);
+  latest.current = {
+    place: (documentId, page, x, y) => { if (tool) { place(tool, documentId, page, x, y, false); setTool(null); } else setSelected(new Set()); },
+    select, key, take,
+    move: (moved, merge) => put(fields.flatMap((f) => { const b = moved.get(f.key); return b ? [{ ...f, ...b }] : []; }), merge),
+    near: (id, sheet, element) => { if (sheet && element) sheets.current.set(id, { sheet, element }); else sheets.current.delete(id); look(); },
+    sized: (documentId, page, size) => {
+      setSizes((old) => new Map(old).set(`${documentId}/${page}`, size));
+      foundOnPage(viewer, documentId, page).then((more) => setFound((old) => [...old, ...more.filter((m) => !old.some((o) => o.id === m.id))]), () => undefined);
+    },
+  };
+  const events = useMemo<PageEvents>(() => ({
+    place: (...a) => latest.current.place(...a), select: (...a) => latest.current.select(...a), move: (...a) => latest.current.move(...a), key: (...a) => latest.current.key(...a),
+    take: (...a) => latest.current.take(...a), near: (...a) => latest.current.near(...a), sized: (...a) => latest.current.sized(...a),
+  }), []);
+
+  const show = (documentId: string, page: number) => document.getElementById(pageId(documentId, page))?.scrollIntoView({ block: "start", behavior: "smooth" });
+  const perPage = useMemo(() => {
+    const out = new Map<string, BuilderField[]>();
+    for (const f of fields) out.set(`${f.documentId}/${f.page}`, [...(out.get(`${f.documentId}/${f.page}`) ?? []), f]);
+    return out;
+  }, [fields]);
+  const openPerPage = useMemo(() => {
+    const out = new Map<string, Suggestion[]>();
+    for (const s of open) out.set(`${s.documentId}/${s.page}`, [...(out.get(`${s.documentId}/${s.page}`) ?? []), s]);
+    return out;
+  }, [found, fields]);
+  const broken = problems.size;
+  return (
+    <div class="builder" onKeyDown={(e) => { if (!(e.target as HTMLElement).closest("input, textarea, select, dialog")) key(e, null); }}>
+      <header class="bbar">
+        {onClose && <button type="button" class="bare small" onClick={() => { void editor.save().finally(onClose); }}>Close</button>}
+        <h1 class="btitle"><bdi>{draft.subject ?? documents[0]?.name ?? "Draft"}</bdi></h1>
+        <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? `${broken} ${broken === 1 ? "field is" : "fields are"} not saved` : saveWords[state]}</span>
+        <div class="row btools">
+          <button type="button" class="plain small" disabled={!shot.canUndo} onClick={() => editor.undo()} title="Undo (Ctrl+Z)">Undo</button>
+          <button type="button" class="plain small" disabled={!shot.canRedo} onClick={() => editor.redo()} title="Redo (Ctrl+Y)">Redo</button>
+          <span class="bzoom"><button type="button" class="plain small" aria-label="Smaller" onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{Math.round(scale * 100)} %</span><button type="button" class="plain small" aria-label="Larger" onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
+          <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>Preview</button>
+          {features.send && <button type="button" class="small" onClick={() => setDialog("send")}>Send …</button>}
+        </div>
+      </header>
+      <aside class="bside bleft" aria-label="What there is">
+        <Recipients editor={editor} recipients={recipients} active={who} editable={features.recipients} onActive={setActive} />
+        <section aria-labelledby="bpalette" class="bpalette-s">
+          <h2 id="bpalette">Fields</h2>
+          <div class="bpalette">
+            {types.map((t) => (
+              <button key={t} type="button" class={`bkind ${colourOf(recipients, who)} ${tool === t ? "on" : ""}`} aria-pressed={tool === t}
+                onClick={(e) => { if (e.detail === 0) placeInView(t); else setTool(tool === t ? null : t); }}
+                draggable onDragStart={(e) => { e.dataTransfer?.setData("text/x-field", t); setTool(null); }}>{kinds[t].name}</button>
+            ))}
+          </div>
+          {tool && <p class="notice small">Press on the page where the {kinds[tool].name.toLowerCase()} belongs. <button type="button" class="bare small" onClick={() => placeInView(tool)}>Place it on page {current.page}</button></p>}
+        </section>
+        {open.length > 0 && (
+          <section aria-labelledby="bsuggested"><h2 id="bsuggested">Suggestions</h2>
+            <p class="quiet small">{open.length} {open.length === 1 ? "place in the documents looks" : "places in the documents look"} like a field: dotted on the pages.</p>
+            <button type="button" class="plain small" onClick={takeAll}>Add all {open.length}</button></section>
+        )}
+        <Documents editor={editor} documents={documents} editable={features.documents} onShow={(d) => show(d.id, 1)} />
+      </aside>
+      <main ref={area} class="bpages" tabIndex={0} aria-label="Pages" onScroll={look}
+        onDragOver={(e) => e.preventDefault()} onDrop={(e) => {
+          const t = e.dataTransfer?.getData("text/x-field") as FieldType;
+          const target = (e.target as HTMLElement).closest<HTMLElement>(".bpage");
+          const s = target && sheets.current.get(target.id)?.sheet;
+          if (!t || !target || !s) return;
+          e.preventDefault();
+          const r = target.getBoundingClientRect();
+          place(t, s.documentId, s.page, (e.clientX - r.left) / scale, (e.clientY - r.top) / scale, false);
+        }}>
+        {documents.length === 0 && <p class="quiet bempty">There is no document yet. Add a PDF on the left.</p>}
+        {documents.map((d) => Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
+          <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
+            recipients={recipients} selected={selected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} viewer={viewer} events={events} />
+        )))}
+      </main>
+      <aside class="bside bright" aria-label="Properties">
+        <div class="btabs" role="tablist">
+          <button type="button" role="tab" id="tab-edit" aria-selected={tab !== "fields"} aria-controls="bpanel" onClick={() => setTab("edit")}>Properties</button>
+          <button type="button" role="tab" id="tab-fields" aria-selected={tab === "fields"} aria-controls="bpanel" onClick={() => setTab("fields")}>All fields ({fields.length})</button>
+        </div>
+        <div id="bpanel" role="tabpanel" aria-labelledby={tab === "fields" ? "tab-fields" : "tab-edit"}>
+          {tab === "fields" ? (
+            <ol class="blist">
+              {[...fields].sort((a, b) => documents.findIndex((d) => d.id === a.documentId) - documents.findIndex((d) => d.id === b.documentId) || a.page - b.page || a.y - b.y || a.x - b.x).map((f) => (
+                <li key={f.key}><button type="button" class={`blistitem ${selected.has(f.key) ? "on" : ""}`} onClick={() => { show(f.documentId, f.page); select([f.key], false); document.getElementById(`field-${f.key}`)?.focus({ preventScroll: true }); }}>
+                  <i class={`bdot ${colourOf(recipients, f.signerId)}`} /><span><bdi>{describe(f)}</bdi><br /><span class="quiet small">{kinds[f.type].name} · <bdi>{recipients.find((r) => r.id === f.signerId)?.name}</bdi> · page {f.page}{problems.has(f.key) ? " · not saved" : ""}</span></span></button></li>
+              ))}
+              {fields.length === 0 && <p class="quiet small">There are none yet.</p>}
+            </ol>
+          ) : (
+            <Properties selected={chosen} fields={fields} recipients={recipients} types={types} problem={chosen.length === 1 ? problems.get(chosen[0]!.key) : undefined} sizeOf={sizeOf} pagesOf={pagesOf}
+              onChange={put} onCopyToAllPages={copyToAllPages} onDuplicate={duplicate} onDelete={remove} />
+          )}
+        </div>
+      </aside>
+      <p class="sr" role="status" aria-live="polite">{told}</p>
+      {state === "conflict" && (
+        <div class="bconflict notice bad" role="alertdialog" aria-label="The draft was changed elsewhere">
+          <p><strong>Somebody else changed this draft meanwhile.</strong></p>
+          <ul>{shot.theirs.slice(0, 12).map((t) => <li key={t}>{t}</li>)}{shot.theirs.length > 12 && <li>and {shot.theirs.length - 12} more</li>}</ul>
+          <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>Take theirs</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>Keep mine</button></div>
+        </div>
+      )}
+      {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || saveWords.over}</p>}
+      {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
+      {dialog === "send" && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
+    </div>
+  );
+}
+
+const none: readonly BuilderField[] = [];
+const noSuggestions: readonly Suggestion[] = [];

@@ -1,0 +1,51 @@
+import { useMemo, useState } from "preact/hooks";
+import { visibleFields } from "../sign/conditions";
+import { Dialog } from "../ui/parts";
+import { describe, kinds, type BuilderField, type Recipient } from "./model";
+
+interface Props { recipients: readonly Recipient[]; fields: readonly BuilderField[]; onClose: () => void }
+
+/** What one recipient will be asked, in order, with the conditions at work: entering something shows and hides the others. */
+export function Preview({ recipients, fields, onClose }: Props) {
+  const [who, setWho] = useState(recipients[0]?.id ?? "");
+  const [wide, setWide] = useState(false);
+  const [entered, setEntered] = useState<Record<string, string>>({});
+  const orderOf = (id: string) => recipients.find((r) => r.id === id)?.routingOrder ?? 0;
+  const mine = useMemo(() => fields.filter((f) => f.signerId === who).sort((a, b) => a.page - b.page || a.y - b.y || a.x - b.x), [fields, who]);
+  const earlier = Object.fromEntries(fields.filter((f) => orderOf(f.signerId) < orderOf(who)).flatMap((f) => {
+    const name = f.type === "radio" ? f.group : f.name;
+    const value = entered[f.key] ?? f.defaultValue ?? "";
+    return name ? [[name, f.type === "radio" ? (value === "true" ? f.option ?? "" : "") : value] as const] : [];
+  }).filter(([, v]) => v !== ""));
+  const values = Object.fromEntries(mine.map((f) => [f.key, entered[f.key] ?? f.defaultValue ?? ""]));
+  const shown = visibleFields(mine.map((f) => ({ ...f, id: f.key })), values, earlier);
+  const enter = (f: BuilderField, value: string) => {
+    const rest = f.type === "radio" && value ? Object.fromEntries(mine.filter((o) => o.group === f.group).map((o) => [o.key, ""])) : {};
+    setEntered({ ...entered, ...rest, [f.key]: value });
+  };
+  return (
+    <Dialog label="Preview" onClose={onClose}>
+      <div class="bpreview">
+        <div class="row">
+          <h2 tabIndex={-1}>Preview</h2>
+          <select aria-label="As" value={who} onChange={(e) => setWho(e.currentTarget.value)}>{recipients.map((r) => <option key={r.id} value={r.id}>as {r.name}</option>)}</select>
+          <select aria-label="Width" value={wide ? "wide" : "phone"} onChange={(e) => setWide(e.currentTarget.value === "wide")}><option value="phone">on a phone</option><option value="wide">on a desktop</option></select>
+        </div>
+        <div class={`bscreen ${wide ? "wide" : ""}`}>
+          {mine.length === 0 && <p class="quiet">There is nothing to fill in for this person.</p>}
+          {mine.map((f) => shown.has(f.key) ? (
+            <div key={f.key} class="bask">
+              <label for={`v-${f.key}`}>{describe(f)}{f.required ? "" : " (optional)"} <span class="quiet small">page {f.page}</span></label>
+              {f.type === "checkbox" || f.type === "radio" ? <input id={`v-${f.key}`} type="checkbox" checked={values[f.key] === "true"} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.checked ? "true" : "")} />
+                : f.type === "select" ? <select id={`v-${f.key}`} value={values[f.key]} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.value)}><option value="" />{(f.options ?? []).map((o) => <option key={o} value={o}>{o}</option>)}</select>
+                  : ["signature", "initial", "stamp", "attachment", "signed_date"].includes(f.type) ? <p id={`v-${f.key}`} class="bstand">{kinds[f.type].name}</p>
+                    : <input id={`v-${f.key}`} type={f.type === "email" ? "email" : f.type === "number" ? "text" : "text"} inputMode={f.type === "number" ? "decimal" : undefined} placeholder={f.placeholder} readOnly={f.readOnly} value={values[f.key]} onInput={(e) => enter(f, e.currentTarget.value)} />}
+            </div>
+          ) : null)}
+        </div>
+        <p class="quiet small" role="status">{shown.size} of {mine.length} fields are shown.</p>
+        <div class="row end"><button type="button" onClick={onClose}>Back to the fields</button></div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,120 @@
+/** Where fields lie: everything is in points, from the left and top edge of a page. */
+
+export interface Box { x: number; y: number; w: number; h: number }
+export interface Size { width: number; height: number }
+
+/** Lines that a moved box was drawn to: x of vertical ones, y of horizontal ones. */
+export interface Guides { vertical: number[]; horizontal: number[] }
+
+export const noGuides: Guides = { vertical: [], horizontal: [] };
+
+export const smallest = 8;
+
+/** The box moved, and cut where it is larger than the page, so that it lies on it. */
+export function onPage<B extends Box>(box: B, page: Size): B {
+  const w = Math.min(Math.max(box.w, smallest), page.width);
+  const h = Math.min(Math.max(box.h, smallest), page.height);
+  return { ...box, w, h, x: Math.min(Math.max(box.x, 0), page.width - w), y: Math.min(Math.max(box.y, 0), page.height - h) };
+}
+
+/** What encloses all boxes. */
+export function bounds(boxes: readonly Box[]): Box {
+  const x = Math.min(...boxes.map((b) => b.x));
+  const y = Math.min(...boxes.map((b) => b.y));
+  return { x, y, w: Math.max(...boxes.map((b) => b.x + b.w)) - x, h: Math.max(...boxes.map((b) => b.y + b.h)) - y };
+}
+
+export const overlaps = (a: Box, b: Box): boolean => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+
+const linesOf = (start: number, length: number): number[] => [start, start + length / 2, start + length];
+
+/** How far a box has to be moved so that one of its lines meets one of the others', the nearest within reach; 0 if none does. */
+function pull(lines: readonly number[], others: readonly number[], reach: number): number {
+  let best = 0;
+  let distance = reach;
+  for (const line of lines) {
+    for (const other of others) {
+      const d = Math.abs(other - line);
+      if (d < distance) {
+        distance = d;
+        best = other - line;
+      }
+    }
+  }
+  return best;
+}
+
+/** Moves a box to the edges and centres of others and to the middle of the page, where they are within reach, and names the lines it met. */
+export function snap(box: Box, others: readonly Box[], page: Size, reach: number): { dx: number; dy: number; guides: Guides } {
+  const xs = [...others.flatMap((o) => linesOf(o.x, o.w)), page.width / 2];
+  const ys = [...others.flatMap((o) => linesOf(o.y, o.h)), page.height / 2];
+  const dx = pull(linesOf(box.x, box.w), xs, reach);
+  const dy = pull(linesOf(box.y, box.h), ys, reach);
+  const met = (lines: number[], all: number[]) => all.filter((a, i) => all.indexOf(a) === i && lines.some((l) => Math.abs(l - a) < 0.01));
+  return { dx, dy, guides: { vertical: met(linesOf(box.x + dx, box.w), xs), horizontal: met(linesOf(box.y + dy, box.h), ys) } };
+}
+
+export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw";
+export const handles: Handle[] = ["n", "ne", "e", "se", "s", "sw", "w", "nw"];
+
+/** The box after one of its handles was moved. */
+export function resize(box: Box, handle: Handle, dx: number, dy: number, page: Size): Box {
+  let { x, y, w, h } = box;
+  if (handle.includes("e")) w = Math.min(Math.max(w + dx, smallest), page.width - x);
+  if (handle.includes("s")) h = Math.min(Math.max(h + dy, smallest), page.height - y);
+  if (handle.includes("w")) {
+    const left = Math.min(Math.max(x + dx, 0), x + w - smallest);
+    [x, w] = [left, x + w - left];
+  }
+  if (handle.includes("n")) {
+    const top = Math.min(Math.max(y + dy, 0), y + h - smallest);
+    [y, h] = [top, y + h - top];
+  }
+  return { x, y, w, h };
+}
+
+export type Alignment = "left" | "centre" | "right" | "top" | "middle" | "bottom";
+
+/** Lines boxes up along one side or middle of what encloses them. */
+export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
+  const all = bounds(boxes);
+  return boxes.map((b) => {
+    switch (how) {
+      case "left": return { ...b, x: all.x };
+      case "centre": return { ...b, x: all.x + (all.w - b.w) / 2 };
+      case "right": return { ...b, x: all.x + all.w - b.w };
+      case "top": return { ...b, y: all.y };
+      case "middle": return { ...b, y: all.y + (all.h - b.h) / 2 };
+      case "bottom": return { ...b, y: all.y + all.h - b.h };
+    }
+  });
+}
+
+/** Leaves the outer boxes where they are and makes the gaps between all equal. */
+export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y"): B[] {
+  if (boxes.length < 3) return [...boxes];
+  const extent = along === "x" ? "w" : "h";
+  const sorted = [...boxes].sort((a, b) => a[along] - b[along] || a[extent] - b[extent]);
+  const all = bounds(boxes);
+  const gap = (all[extent] - sorted.reduce((sum, b) => sum + b[extent], 0)) / (sorted.length - 1);
+  const to = new Map<B, number>();
+  let at = all[along];
+  for (const b of sorted) {
+    to.set(b, at);
+    at += b[extent] + gap;
+  }
+  return boxes.map((b) => ({ ...b, [along]: to.get(b)! }));
+}
+
+/** A free place for a new box: where it was wanted, or below what lies there. */
+export function freePlace(wanted: Box, others: readonly Box[], page: Size): Box {
+  let box = onPage(wanted, page);
+  for (let tries = 0; tries < 60; tries++) {
+    const hit = others.find((o) => overlaps(box, o));
+    if (!hit) return box;
+    const next = onPage({ ...box, y: hit.y + hit.h + 6 }, page);
+    if (next.y === box.y) break;
+    box = next;
+  }
+  return onPage({ ...wanted, x: wanted.x + 12, y: wanted.y + 12 }, page);
+}

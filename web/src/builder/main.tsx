@@ -1,0 +1,62 @@
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, request } from "../ui/http";
+import { Loading } from "../ui/parts";
+import { start } from "../ui/start";
+import { paintTheme, type Theme } from "../ui/theme";
+import { Builder, type BuilderEvent } from "./Builder";
+import type { Features } from "./model";
+
+interface Session { envelopeId: string; allowedOrigin: string; returnUrl: string | null; theme: Theme | null; features: Features }
+
+/** Tells the application around the frame, and nobody else. */
+function post(to: Pick<Session, "envelopeId" | "allowedOrigin">, event: BuilderEvent | "closed" | "resize", more: Record<string, unknown> = {}): void {
+  if (parent === window) return;
+  const name = `service.builder.${event}`;
+  parent.postMessage({ event: name, type: name, envelopeId: to.envelopeId, ...more }, to.allowedOrigin);
+}
+
+const words: Record<string, string> = {
+  session_expired: "This session has expired. Open the builder again from where you came.",
+  session_completed: "The envelope was sent, or its draft deleted.",
+};
+
+function BuilderPage() {
+  const token = location.pathname.split("/")[3] ?? "";
+  const [session, setSession] = useState<Session | null>(null);
+  const [problem, setProblem] = useState("");
+  const [sent, setSent] = useState(false);
+  useEffect(() => {
+    request<Session>(`/v1/embedded/builders/${encodeURIComponent(token)}`).then((s) => {
+      const above = location.ancestorOrigins;
+      if (above && above.length > 0 && above[0] !== s.allowedOrigin) {
+        post(s, "error", { code: "origin_forbidden" });
+        setProblem("This session belongs to another page.");
+        return;
+      }
+      paintTheme(s.theme);
+      setSession(s);
+    }, (e: unknown) => {
+      const code = e instanceof ApiError ? e.code : "unreachable";
+      setProblem(words[code] ?? (e instanceof ApiError && e.status < 500 ? "This session is not valid." : "The service cannot be reached. Try again in a moment."));
+      if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") post(e.details as unknown as Session, "error", { code });
+    });
+  }, []);
+  useEffect(() => {
+    if (!session) return;
+    const app = document.getElementById("app")!;
+    const watch = new ResizeObserver(() => post(session, "resize", { height: Math.ceil(app.getBoundingClientRect().height) }));
+    watch.observe(app);
+    return () => watch.disconnect();
+  }, [session]);
+  if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
+  if (sent) return <main class="narrow"><div class="card"><h1>Sent</h1><p>Those who sign first have been invited.</p>{session?.returnUrl && <a class="button" href={session.returnUrl} target="_top" rel="noreferrer">Go on</a>}</div></main>;
+  if (!session) return <Loading text="One moment …" />;
+  const close = () => {
+    post(session, "closed");
+    if (parent === window && session.returnUrl) location.assign(session.returnUrl);
+  };
+  return <Builder envelopeId={session.envelopeId} bearer={token} features={session.features} onClose={parent !== window || session.returnUrl ? close : undefined}
+    onEvent={(event, more) => { post(session, event, more); if (event === "sent") setSent(true); }} />;
+}
+
+void start(BuilderPage);

@@ -1,0 +1,137 @@
+/** What the builder works with: a draft as the API shows it. */
+
+import type { Condition } from "../sign/conditions";
+import type { FieldType } from "../sign/model";
+
+export type { FieldType } from "../sign/model";
+
+export type AuthMethod = "none" | "email_otp" | "sms_otp";
+
+export interface Recipient {
+  id: string;
+  name: string;
+  email: string;
+  phone: string | null;
+  routingOrder: number;
+  authMethod: AuthMethod;
+  role?: string;
+}
+
+export interface DraftDocument {
+  id: string;
+  kind: "original" | "sealed";
+  name: string;
+  document_order: number;
+  pageCount: number;
+  size: number;
+  prepared?: { changes: { kind: string; page: number; count: number; detail: string | null }[] } | null;
+}
+
+export interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
+
+/** What of a field the API takes and shows, without its id. Places are points from the left and top edge of the page as it is shown. */
+export interface FieldContent {
+  documentId: string;
+  signerId: string;
+  type: FieldType;
+  page: number;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  required: boolean;
+  name?: string;
+  label?: string;
+  placeholder?: string;
+  defaultValue?: string;
+  readOnly?: boolean;
+  fontSize?: number;
+  align?: "left" | "center" | "right";
+  maxLength?: number;
+  multiline?: boolean;
+  comb?: boolean;
+  format?: string;
+  options?: string[];
+  group?: string;
+  option?: string;
+  validation?: Validation;
+  condition?: Condition;
+}
+
+export const contentMembers = [
+  "documentId", "signerId", "type", "page", "x", "y", "w", "h", "required", "name", "label", "placeholder", "defaultValue", "readOnly", "fontSize", "align",
+  "maxLength", "multiline", "comb", "format", "options", "group", "option", "validation", "condition",
+] as const satisfies readonly (keyof FieldContent)[];
+
+/** A field in the builder. Its key stays, while the service gives it another id each time it is made again. */
+export interface BuilderField extends FieldContent { key: string }
+
+export interface Draft {
+  id: string;
+  tenantId: string;
+  status: string;
+  subject: string | null;
+  message?: string;
+  signers: Recipient[];
+  documents: DraftDocument[];
+  fields: (FieldContent & { id: string; origin: "top-left" | "bottom-left" })[];
+}
+
+/** What a page may do with the draft. */
+export interface Features { recipients: boolean; documents: boolean; send: boolean; fieldTypes: FieldType[] }
+
+interface Kind { name: string; w: number; h: number; content?: Partial<FieldContent> }
+
+/** The types in the order of the palette, with the size of a new field in points. */
+export const kinds: Record<FieldType, Kind> = {
+  signature: { name: "Signature", w: 160, h: 40 },
+  initial: { name: "Initials", w: 60, h: 30 },
+  signed_date: { name: "Date signed", w: 100, h: 20 },
+  name: { name: "Name", w: 160, h: 20 },
+  email: { name: "E-mail", w: 160, h: 20 },
+  company: { name: "Company", w: 160, h: 20, content: { required: false } },
+  title: { name: "Title", w: 140, h: 20, content: { required: false } },
+  text: { name: "Text", w: 160, h: 20 },
+  number: { name: "Number", w: 80, h: 20 },
+  date: { name: "Date", w: 100, h: 20 },
+  checkbox: { name: "Checkbox", w: 14, h: 14, content: { required: false } },
+  radio: { name: "Radio button", w: 14, h: 14 },
+  select: { name: "Choice", w: 140, h: 20, content: { options: ["First choice", "Second choice"] } },
+  attachment: { name: "Attachment", w: 160, h: 24 },
+  stamp: { name: "Stamp", w: 90, h: 90 },
+};
+
+export const fieldTypes = Object.keys(kinds) as FieldType[];
+
+/** Types whose value is a text that the person writes, so that size, length and the like apply. */
+export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);
+
+/** Colours that tell recipients apart, each with text that can be read on it, by number. */
+export const colourOf = (recipients: readonly Recipient[], id: string): string => {
+  const i = recipients.findIndex((r) => r.id === id);
+  return `c${i < 0 ? "x" : i % 8}`;
+};
+
+/** A name of the type that no other field has: signature_1, signature_2, ... */
+export function freshName(type: FieldType, fields: readonly FieldContent[]): string {
+  const taken = new Set(fields.map((f) => f.name));
+  let n = 1;
+  while (taken.has(`${type}_${n}`)) n++;
+  return `${type}_${n}`;
+}
+
+/** A group of choices that has not been used yet. */
+export function freshGroup(fields: readonly FieldContent[]): string {
+  const taken = new Set(fields.map((f) => f.group));
+  let n = 1;
+  while (taken.has(`choice_${n}`)) n++;
+  return `choice_${n}`;
+}
+
+let made = 0;
+export const freshKey = (): string => `k${++made}`;
+
+export const round = (n: number): number => Math.round(n * 100) / 100;
+
+/** What people call a field. */
+export const describe = (f: FieldContent): string => f.label || (f.type === "radio" ? `${f.group}: ${f.option}` : f.name) || kinds[f.type].name;

@@ -1,0 +1,33 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { ApiError, NetworkError } from "../ui/http";
+import { Dialog } from "../ui/parts";
+
+/** What to tell of an error. */
+export function errorText(e: unknown): string {
+  if (e instanceof NetworkError) return "The service cannot be reached.";
+  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
+  return e instanceof Error ? e.message : String(e);
+}
+
+/** A dialog with a form: it closes when the work is done, and tells why it is not. */
+export function FormDialog({ title, label, work, onClose, extra, children }: { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; extra?: ComponentChildren; children: ComponentChildren }) {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = (e: SubmitEvent) => {
+    e.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    work().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
+  };
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <h2>{title}</h2>
+        {children}
+        {problem && <p class="notice bad" role="alert">{problem}</p>}
+        <div class="row end">{extra}<button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
+      </form>
+    </Dialog>
+  );
+}

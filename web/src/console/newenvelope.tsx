@@ -1,0 +1,46 @@
+import { useState } from "preact/hooks";
+import type { Client, Identity } from "./api";
+import { FormDialog } from "./parts";
+
+/** Begins a draft with a person's files, and goes on in the builder. */
+export function NewEnvelope({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [subject, setSubject] = useState("");
+  const [name, setName] = useState("");
+  const [email, setEmail] = useState("");
+  const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const take = (list: FileList | null | undefined) => {
+    const pdfs = [...(list ?? [])];
+    setFiles(pdfs);
+    if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, ""));
+  };
+  const make = async () => {
+    const first = files[0];
+    if (!first) throw new Error("Choose the PDF that is to be signed.");
+    const form = new FormData();
+    form.append("data", JSON.stringify({ tenantId, subject: subject || null, signers: [{ name, email }] }));
+    form.append("file", first, first.name);
+    const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form });
+    for (const file of files.slice(1)) {
+      const more = new FormData();
+      more.append("file", file, file.name);
+      await client.call(`/v1/envelopes/${draft.id}/document`, { body: more });
+    }
+    location.hash = `#/build/${draft.id}`;
+  };
+  return (
+    <FormDialog title="New envelope" label="Go on" work={make} onClose={onClose}>
+      <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
+        <label for="newfiles">PDFs to be signed (drop them here, too)</label>
+        <input id="newfiles" type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
+        {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
+      </div>
+      <div><label for="newname">Who signs first: name</label><input id="newname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+      <div><label for="newemail">E-mail address</label><input id="newemail" type="email" required maxLength={254} value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
+      <div><label for="newsubject">Subject</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
+      {who.app.tenants.length === 1 ? null : who.app.tenants.length > 1
+        ? <div><label for="newtenant">Tenant</label><select id="newtenant" value={tenantId} onChange={(e) => setTenant(e.currentTarget.value)}>{who.app.tenants.map((t) => <option key={t}>{t}</option>)}</select></div>
+        : <div><label for="newtenant">Tenant</label><input id="newtenant" required maxLength={255} value={tenantId} onInput={(e) => setTenant(e.currentTarget.value)} /></div>}
+    </FormDialog>
+  );
+}
