@@ -250,7 +250,7 @@ func TestBuilderInConsole(t *testing.T) {
 	b.press(1, 200, 300)
 	b.saved()
 	b.button("Send …")
-	b.button("Send to 1 person")
+	b.button("Send to 2 people")
 	b.see("What happened")
 	b.see("sent")
 }
