@@ -20,6 +20,7 @@ const (
 	ExpiredRateWindows      ExpiredRows = "rate windows"
 	ExpiredConsoleSessions  ExpiredRows = "console sessions"
 	ExpiredEmbeddedSessions ExpiredRows = "embedded sessions"
+	ExpiredBuilderSessions  ExpiredRows = "builder sessions"
 	ExpiredDeliveries       ExpiredRows = "deliveries" // with their attempts
 	ExpiredEvents           ExpiredRows = "events"
 	ExpiredMails            ExpiredRows = "mails"
@@ -28,7 +29,7 @@ const (
 // AllExpiredRows are in the order of their removal: an event stays as long as a
 // delivery refers to it.
 var AllExpiredRows = []ExpiredRows{
-	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredEmbeddedSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
+	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
 }
 
 // CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
@@ -55,6 +56,8 @@ func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error
 		n, err = removeBatch(db, "console_sessions", "id", now)
 	case ExpiredEmbeddedSessions:
 		n, err = removeBatch(db, "embedded_sessions", "id", now.Add(-embeddedSessionsKept))
+	case ExpiredBuilderSessions:
+		n, err = removeBatch(db, "builder_sessions", "id", now)
 	case ExpiredDeliveries:
 		n, err = s.removeOldDeliveries(ctx)
 	case ExpiredEvents:

@@ -8,41 +8,61 @@
  *   autoHeight  lets the frame grow with its content; documents scroll inside, so that what comes next stays in sight
  * Returns { frame, close() }. The messages are for your page alone; what counts is told by webhooks.
  */
+/*
+ * Countersign.build({ url, element, on })
+ *
+ * Puts the builder of a draft into an element of your page.
+ *   url      the embedUrl of a builder session made by your server
+ *   element  element, or CSS selector of one, that takes the frame
+ *   on       called with {event, envelopeId, …} for each message: ready, changed (fields, complete), saved, sent, closed, error (code), resize (height)
+ * Returns { frame, close() }.
+ */
 (function () {
   "use strict";
   var names = ["ready", "viewed", "consentAccepted", "signatureApplied", "completed", "declined", "error", "resize"];
 
-  function open(options) {
-    var container = typeof options.container === "string" ? document.querySelector(options.container) : options.container;
+  function show(url, into, title, hear) {
+    var container = typeof into === "string" ? document.querySelector(into) : into;
     if (!container) throw new Error("Countersign: there is no such container");
-    var origin = new URL(options.url, location.href).origin;
+    var origin = new URL(url, location.href).origin;
     var frame = document.createElement("iframe");
-    frame.title = options.title || "Sign";
+    frame.title = title;
     frame.referrerPolicy = "origin";
     frame.style.cssText = "border:0;width:100%;height:100%;min-height:560px;display:block";
-    frame.src = options.url;
+    frame.src = url;
 
-    function hear(message) {
-      if (message.source !== frame.contentWindow || message.origin !== origin || !message.data) return;
-      var name = String(message.data.event || "").replace(/^service\.signer\./, "");
-      if (names.indexOf(name) < 0) return;
-      if (name === "resize" && options.autoHeight) frame.style.height = message.data.height + "px";
-      // The documents begin at their top: a frame whose beginning was scrolled away is brought back.
-      if (name === "consentAccepted" && frame.getBoundingClientRect().top < 0) frame.scrollIntoView({ block: "start" });
-      var callback = options["on" + name.charAt(0).toUpperCase() + name.slice(1)];
-      if (callback) callback(message.data);
+    function listen(message) {
+      if (message.source === frame.contentWindow && message.origin === origin && message.data) hear(frame, message.data);
     }
 
-    addEventListener("message", hear);
+    addEventListener("message", listen);
     container.appendChild(frame);
     return {
       frame: frame,
       close: function () {
-        removeEventListener("message", hear);
+        removeEventListener("message", listen);
         frame.remove();
       }
     };
   }
 
-  window.Countersign = { open: open };
+  function open(options) {
+    return show(options.url, options.container, options.title || "Sign", function (frame, data) {
+      var name = String(data.event || "").replace(/^service\.signer\./, "");
+      if (names.indexOf(name) < 0) return;
+      if (name === "resize" && options.autoHeight) frame.style.height = data.height + "px";
+      // The documents begin at their top: a frame whose beginning was scrolled away is brought back.
+      if (name === "consentAccepted" && frame.getBoundingClientRect().top < 0) frame.scrollIntoView({ block: "start" });
+      var callback = options["on" + name.charAt(0).toUpperCase() + name.slice(1)];
+      if (callback) callback(data);
+    });
+  }
+
+  function build(options) {
+    return show(options.url, options.element, options.title || "Prepare documents", function (frame, data) {
+      if (String(data.event || "").indexOf("service.builder.") === 0 && options.on) options.on(data);
+    });
+  }
+
+  window.Countersign = { open: open, build: build };
 })();

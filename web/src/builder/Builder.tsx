@@ -291,7 +291,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
         </div>
       </header>
       <aside class="bside bleft" aria-label="What there is">
-        <Recipients editor={editor} recipients={recipients} active={who} editable={features.recipients} onActive={setActive} />
+        <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} onActive={setActive} />
         <section aria-labelledby="bpalette" class="bpalette-s">
           <h2 id="bpalette">Fields</h2>
           <div class="bpalette">

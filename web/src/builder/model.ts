@@ -7,6 +7,13 @@ export type { FieldType } from "../sign/model";
 
 export type AuthMethod = "none" | "email_otp" | "sms_otp";
 
+export type RecipientKind = "signer" | "approver" | "viewer" | "in_person" | "copy";
+
+/** What each kind of recipient does. */
+export const recipientKinds: Record<RecipientKind, string> = {
+  signer: "signs", approver: "approves", viewer: "reads", in_person: "signs in person, with a host", copy: "gets a copy",
+};
+
 export interface Recipient {
   id: string;
   name: string;
@@ -15,6 +22,8 @@ export interface Recipient {
   routingOrder: number;
   authMethod: AuthMethod;
   role?: string;
+  kind?: RecipientKind;
+  host?: { name: string; email: string };
 }
 
 export interface DraftDocument {
@@ -73,6 +82,7 @@ export interface Draft {
   subject: string | null;
   message?: string;
   signers: Recipient[];
+  copies?: Recipient[];
   documents: DraftDocument[];
   fields: (FieldContent & { id: string; origin: "top-left" | "bottom-left" })[];
 }
