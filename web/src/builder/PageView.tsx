@@ -158,7 +158,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, size, 
               onPointerDown={(e) => begin(e, f, null)} onPointerMove={step} onPointerUp={(e) => { e.stopPropagation(); from.current = null; end(); }} onPointerCancel={cancel}
               onFocus={(e) => { if (!on && (e.currentTarget as HTMLElement).matches(":focus-visible")) events.select([f.key], false); }}
               onKeyDown={(e) => events.key(e, f)}>
-              <span class="bname">{box.h * scale >= 11 && box.w * scale >= 24 ? describe(f) : ""}</span>
+              <span class="bname">{box.h * scale >= 11 && box.w * scale >= 24 ? f.label || kinds[f.type].name : ""}</span>
               {on && selected.size === 1 && handles.map((h) => (
                 <span key={h} class={`bhandle ${h}`} onPointerDown={(e) => begin(e, f, h)} onPointerMove={step} onPointerUp={(e) => { e.stopPropagation(); end(); }} onPointerCancel={cancel} />
               ))}
