@@ -113,7 +113,7 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 	if err := session.Live(s.Now()); err != nil {
 		return withDetails(err, told)
 	}
-	if _, err := s.builtDraft(c, session); err != nil {
+	if err := s.checkBuiltDraft(c, session); err != nil {
 		return withDetails(err, told)
 	}
 	c.JSON(http.StatusOK, gin.H{
@@ -123,13 +123,13 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 	return nil
 }
 
-// builtDraft is the draft of a session. One that was sent or deleted ends the session.
-func (s *Server) builtDraft(c *gin.Context, session *models.BuilderSession) (*models.Envelope, error) {
+// checkBuiltDraft refuses a session whose draft was sent or deleted, which ends it.
+func (s *Server) checkBuiltDraft(c *gin.Context, session *models.BuilderSession) error {
 	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
 	if isNotFound(err) || err == nil && e.Status != models.StatusDraft {
-		return nil, models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
+		return models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
 	}
-	return e, err
+	return err
 }
 
 // authenticateBuilder finds the builder session that the bearer token belongs to, for a
@@ -162,7 +162,7 @@ func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.
 	if err := app.CheckTenant(session.TenantID); err != nil {
 		return caller{}, models.ErrNotFound
 	}
-	if _, err := s.builtDraft(c, session); models.IsRefusal(err) {
+	if err := s.checkBuiltDraft(c, session); models.IsRefusal(err) {
 		return caller{}, models.ErrSessionInvalid
 	} else if err != nil {
 		return caller{}, err
