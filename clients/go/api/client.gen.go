@@ -1684,6 +1684,14 @@ type AuditEvent struct {
 // AuthMethod defines model for AuthMethod.
 type AuthMethod string
 
+// BuilderFeatures What may be done in a builder session beyond placing fields.
+type BuilderFeatures struct {
+	Documents  bool        `json:"documents"`
+	FieldTypes []FieldType `json:"fieldTypes"`
+	Recipients bool        `json:"recipients"`
+	Send       bool        `json:"send"`
+}
+
 // BulkCompleted The body of bulk.completed; it concerns no envelope.
 type BulkCompleted struct {
 	CreatedAt time.Time `json:"createdAt"`
@@ -2545,6 +2553,18 @@ type NoticeSigner struct {
 	RoutingOrder int                `json:"routingOrder"`
 	SignedAt     *time.Time         `json:"signedAt"`
 	Status       SignerStatus       `json:"status"`
+}
+
+// OpenBuilderSession defines model for OpenBuilderSession.
+type OpenBuilderSession struct {
+	AllowedOrigin string             `json:"allowedOrigin"`
+	EnvelopeID    openapi_types.UUID `json:"envelopeId"`
+	ExpiresAt     time.Time          `json:"expiresAt"`
+
+	// Features What may be done in a builder session beyond placing fields.
+	Features  BuilderFeatures `json:"features"`
+	ReturnURL *string         `json:"returnUrl"`
+	Theme     Theme           `json:"theme"`
 }
 
 // Origin defines model for Origin.
@@ -4941,6 +4961,16 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
 	RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RevokeABuilderSession Revoke a builder session
+	//
+	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
+	RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenABuilderSession Open a builder session
+	//
+	// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
+	OpenABuilderSession(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateAnEmbeddedSessionWithBody Create an embedded session
 	//
 	// Takes any type of body and a specified content type.
@@ -6274,6 +6304,36 @@ func (c *Client) RotateTheSecretOfAWebhookWithBody(ctx context.Context, id opena
 // Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
 func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateTheSecretOfAWebhookRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeABuilderSession Revoke a builder session
+//
+// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
+func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeABuilderSessionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenABuilderSession Open a builder session
+//
+// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
+func (c *Client) OpenABuilderSession(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenABuilderSessionRequest(c.Server, token)
 	if err != nil {
 		return nil, err
 	}
@@ -9619,6 +9679,74 @@ func NewRotateTheSecretOfAWebhookRequestWithBody(server string, id openapi_types
 	return req, nil
 }
 
+// NewRevokeABuilderSessionRequest constructs an http.Request for the RevokeABuilderSession method
+func NewRevokeABuilderSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/embedded/builder-sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewOpenABuilderSessionRequest constructs an http.Request for the OpenABuilderSession method
+func NewOpenABuilderSessionRequest(server string, token string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/embedded/builders/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateAnEmbeddedSessionRequest calls the generic CreateAnEmbeddedSession builder with application/json body
 func NewCreateAnEmbeddedSessionRequest(server string, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -12911,6 +13039,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
 	RotateTheSecretOfAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error)
 
+	// RevokeABuilderSessionWithResponse Revoke a builder session
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
+	RevokeABuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeABuilderSessionResponse, error)
+
+	// OpenABuilderSessionWithResponse Open a builder session
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
+	OpenABuilderSessionWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*OpenABuilderSessionResponse, error)
+
 	// CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -15110,6 +15252,81 @@ func (r RotateTheSecretOfAWebhookResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateTheSecretOfAWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeABuilderSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeABuilderSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeABuilderSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeABuilderSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeABuilderSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type OpenABuilderSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OpenBuilderSession
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OpenABuilderSessionResponse) GetJSON200() *OpenBuilderSession {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OpenABuilderSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OpenABuilderSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OpenABuilderSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OpenABuilderSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17984,6 +18201,32 @@ func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.
 	return ParseRotateTheSecretOfAWebhookResponse(rsp)
 }
 
+// RevokeABuilderSessionWithResponse Revoke a builder session
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
+func (c *ClientWithResponses) RevokeABuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeABuilderSessionResponse, error) {
+	rsp, err := c.RevokeABuilderSession(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeABuilderSessionResponse(rsp)
+}
+
+// OpenABuilderSessionWithResponse Open a builder session
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
+func (c *ClientWithResponses) OpenABuilderSessionWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*OpenABuilderSessionResponse, error) {
+	rsp, err := c.OpenABuilderSession(ctx, token, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenABuilderSessionResponse(rsp)
+}
+
 // CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -19881,6 +20124,48 @@ func ParseRotateTheSecretOfAWebhookResponse(rsp *http.Response) (*RotateTheSecre
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ConsoleWebhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeABuilderSessionResponse parses an HTTP response from a RevokeABuilderSessionWithResponse call
+func ParseRevokeABuilderSessionResponse(rsp *http.Response) (*RevokeABuilderSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeABuilderSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseOpenABuilderSessionResponse parses an HTTP response from a OpenABuilderSessionWithResponse call
+func ParseOpenABuilderSessionResponse(rsp *http.Response) (*OpenABuilderSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenABuilderSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OpenBuilderSession
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
