@@ -90,7 +90,10 @@ func (b *tab) drags(from, to point) {
 }
 
 // saved waits until the page says that all is saved.
-func (b *tab) saved() { b.t.Helper(); b.until(`document.querySelector(".bstate.saved")?.textContent === "Saved"`) }
+func (b *tab) saved() {
+	b.t.Helper()
+	b.until(`document.querySelector(".bstate.saved")?.textContent === "Saved"`)
+}
 
 func twoPeople() []object {
 	return []object{
@@ -165,7 +168,7 @@ func TestBuilderByKeyboard(t *testing.T) {
 	b.saved()
 	first := svc.fields(t, e.ID)
 	require.Len(t, first, 1)
-		b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown))
+	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown))
 	b.saved()
 	moved := svc.fields(t, e.ID)
 	require.InDelta(t, first[0].X+1, moved[0].X, 0.01)
