@@ -67,10 +67,8 @@ func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocum
 			fields[i].DocumentID = nil // it waits for the first document
 		}
 	}
-	if len(fields) > 0 {
-		if _, err := e.AddFields(act, fields, IndexedPath); err != nil {
-			return nil, err
-		}
+	if _, err := e.AddFields(act, fields, IndexedPath); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
