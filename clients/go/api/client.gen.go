@@ -1747,10 +1747,10 @@ type BulkRowRequest struct {
 	Signers    []BulkSignerRequest `json:"signers"`
 
 	// Values By the names of fields, or of groups of radio fields.
-	Values *map[string]string `json:"values,omitempty"`
+	Values *map[string]interface{} `json:"values,omitempty"`
 
 	// Variables By the names that stand in the template's texts.
-	Variables *map[string]string `json:"variables,omitempty"`
+	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
 
 // BulkRowStatus defines model for BulkRowStatus.
