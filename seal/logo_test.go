@@ -2,7 +2,6 @@ package seal_test
 
 import (
 	"bytes"
-	"errors"
 	"image"
 	"image/color"
 	"image/draw"
@@ -55,7 +54,7 @@ func TestLogo(t *testing.T) {
 	for _, bad := range [][]byte{nil, []byte("GIF89a"), asPNG.Bytes()[:asPNG.Len()/2], asJPEG.Bytes()[:100]} {
 		_, err := seal.Logo(bad)
 		var refused *refusal.Error
-		require.True(t, errors.As(err, &refused), "%v", err)
+		require.ErrorAs(t, err, &refused)
 	}
 }
 
