@@ -99,6 +99,9 @@ func TestAdmitRefuses(t *testing.T) {
 		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
 		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
 		{"XFA", classicPDF(layout{catalog: "/AcroForm<</Fields[]/XFA[]>>", pages: letterPage("")}), admission.Limits{}, refusal.PDFXFA},
+		{"XFA beside fields", classicPDF(layout{
+			catalog: "/AcroForm<</Fields[1000 0 R]/XFA[]>>", pages: letterPage(""), objects: []string{"<</FT/Tx/T(a)>>"},
+		}), admission.Limits{}, refusal.PDFXFA},
 		{"JavaScript at opening", classicPDF(layout{
 			catalog: "/OpenAction<</S/JavaScript/JS(app.alert(1))>>", pages: letterPage(""),
 		}), admission.Limits{}, refusal.PDFJavaScript},
