@@ -108,6 +108,13 @@ func operations() map[string]operation {
 		}
 	}
 	return map[string]operation{
+		"POST /v1/templates": fixed("/v1/templates", leaseTemplate()),
+		"PATCH /v1/templates/{id}": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			body := leaseTemplate()
+			delete(body, "tenantId")
+			return c, "/v1/templates/" + c.template(leaseTemplate()).str("id"), body
+		},
 		"POST /v1/envelopes/{id}/documents/{documentId}/prepare": document("/prepare", object{"tags": "detect", "form": "import", "formRole": "signer1", "activeContent": "remove"}),
 		"PATCH /v1/envelopes/{id}":                               envelope("", object{"subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 4, "metadata": object{"a": "b"}}),
 		"POST /v1/envelopes/{id}/signers/{signerId}/replace": sentPart("/replace", object{

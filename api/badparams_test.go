@@ -263,6 +263,10 @@ func TestBadForms(t *testing.T) {
 	schema := doc.Components.Schemas["EnvelopeRequest"].Value
 	flat := doc.Components.Schemas["EnvelopeForm"].Value.Properties
 	for name := range schema.Properties {
+		switch name {
+		case "templateId", "templateVersion", "values", "variables":
+			continue // a template brings its file
+		}
 		require.Contains(t, flat, name, "every member has its form field")
 	}
 	eachDatabase(t, func(t *testing.T, s *service) {

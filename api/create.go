@@ -169,6 +169,11 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	}
 	in.Check(o.p)
 	o.flag("send", false)
+	for _, name := range []string{"templateVersion", "values", "variables"} {
+		if o.get(name) != nil {
+			o.bad(name, "is for an envelope of a template: give templateId")
+		}
+	}
 	chosen := s.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error

@@ -200,9 +200,13 @@ func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
 	}
 	for _, fo := range o.objects("fields", 0, models.MaxFields) {
 		in, signers := fieldInput(fo, origin), known
-		if in.Role == "" || in.SignerRef != "" {
+		if fo.get("signerId") != nil {
 			delete(o.p, fo.path+"signerId")
-			fo.bad("role", "is required: the role of who fills the field; a template has no signers")
+			fo.bad("signerId", "names nobody: a template has no signers, give role")
+			signers = nil
+		} else if in.Role == "" {
+			delete(o.p, fo.path+"signerId")
+			fo.bad("role", "is required: the role of who fills the field")
 			signers = nil
 		}
 		document := in.DocumentID // which of the template's is checked with the file

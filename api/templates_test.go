@@ -345,7 +345,7 @@ func TestRefusedTemplates(t *testing.T) {
 		"tenant":      {func(o object) { o["tenantId"] = "" }, []string{"tenantId"}},
 		"signers":     {func(o object) { o["signers"] = []object{} }, []string{"signers"}},
 		"no role":     {func(o object) { delete(o["fields"].([]object)[0], "role") }, []string{"fields[0].role"}},
-		"signerId":    {func(o object) { o["fields"].([]object)[0]["signerId"] = "0" }, []string{"fields[0].role"}},
+		"signerId":    {func(o object) { o["fields"].([]object)[0]["signerId"] = "0" }, []string{"fields[0].role", "fields[0].signerId"}},
 		"role":        {func(o object) { o["fields"].([]object)[0]["role"] = "guest" }, []string{"fields[0].role"}},
 		"roles twice": {func(o object) { o["roles"].([]object)[1]["role"] = "tenant" }, []string{"roles[1].role"}},
 		"sms":         {func(o object) { o["roles"].([]object)[0]["authMethod"] = "sms_otp" }, []string{"roles[0].authMethod"}},
