@@ -41,11 +41,12 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	doc := e.body["documents"].([]any)[0].(object)
 	signed, link := c.sent(contract())
 	receipt := c.signs(signed, link)
-	bulk := c.post("/v1/bulk-sends", bulkRequest(bulkTemplate(t, s, c, "acme"), bulkRow("a", "Ada"))).want(202)
+	template := bulkTemplate(t, s, c, "acme")
+	bulk := c.post("/v1/bulk-sends", bulkRequest(template, bulkRow("a", "Ada"))).want(202)
 	download := s.completes(t, signed.str("id"), 0)
 	return strings.NewReplacer(
 		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
-		"/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
+		"/templates/{id}", "/templates/"+template, "/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
 		"/builder-sessions/{id}", "/builder-sessions/"+builder.str("sessionId"), "/builders/{token}", "/builders/"+builder.str("sessionToken"),

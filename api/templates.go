@@ -83,8 +83,8 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 			p.Add("cursor", "must be the nextCursor of a list")
 		}
 	}
-	if f.Tenant == "" && len(app.Tenants) > 0 {
-		p.Add("tenantId", "is required: this client is for some tenants")
+	if _, given := c.GetQuery("tenantId"); f.Tenant == "" && (given || len(app.Tenants) > 0) {
+		p.Add("tenantId", "must not be empty")
 	}
 	tenantQuery(p, f.Tenant)
 	if err := p.Err(); err != nil {
