@@ -33,6 +33,7 @@ func TestBuilderSessions(t *testing.T) {
 		nobody := &client{t: t, s: s}
 		open := nobody.get("/v1/embedded/builders/" + token).want(200)
 		require.Equal(t, e.str("id"), open.str("envelopeId"))
+		require.Nil(t, open.body["returnUrl"])
 		features := open.body["features"].(object)
 		require.Equal(t, []any{true, true, false, len(models.FieldTypes)}, []any{features["recipients"], features["documents"], features["send"], len(features["fieldTypes"].([]any))})
 
@@ -75,6 +76,26 @@ func TestBuilderSessions(t *testing.T) {
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
 		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}).refused(409, "envelope_not_draft")
 	})
+}
+
+// TestBuilderSessionsOfTenants: a client of some tenants makes sessions for drafts of theirs.
+func TestBuilderSessionsOfTenants(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e := c.draft(contract())
+	s.limit(t, "other")
+	s.clock.advance(2 * time.Second) // apps are remembered for one
+	in := object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com", "returnUrl": "https://app.example.com/x"}
+	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
+	in["tenantId"] = "other"
+	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	s.limit(t)
+	s.clock.advance(2 * time.Second)
+	in["tenantId"] = "acme"
+	made := c.post("/v1/embedded/builder-sessions", in).want(201)
+	open := (&client{t: t, s: s}).get("/v1/embedded/builders/" + made.str("sessionToken")).want(200)
+	require.Equal(t, "https://app.example.com/x", open.body["returnUrl"])
 }
 
 // TestBuilderFeatures: the server holds a session to what it was made for.

@@ -107,7 +107,8 @@ func (s *coverage) note(t *testing.T, route *routers.Route, contentType string, 
 					b, _ := io.ReadAll(p)
 					var request any
 					_ = json.Unmarshal(b, &request)
-					s.walk(test, "", &openapi3.SchemaRef{Ref: "/EnvelopeRequest", Value: schemaNamed("EnvelopeRequest")}, request)
+					name := dataSchemas[m.Schema.Ref[strings.LastIndex(m.Schema.Ref, "/")+1:]]
+					s.walk(test, "", &openapi3.SchemaRef{Ref: "/" + name, Value: schemaNamed(name)}, request)
 				}
 			}
 			v = members
@@ -115,6 +116,9 @@ func (s *coverage) note(t *testing.T, route *routers.Route, contentType string, 
 		s.walk(test, "", m.Schema, v)
 	}
 }
+
+// dataSchemas are what the part "data" of each form holds.
+var dataSchemas = map[string]string{"EnvelopeForm": "EnvelopeRequest", "TemplateForm": "TemplateRequest", "TemplateEditForm": "TemplateEdit"}
 
 func schemaNamed(name string) *openapi3.Schema {
 	doc, err := contractDocument()

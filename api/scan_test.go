@@ -45,6 +45,11 @@ func TestUploadsAreScanned(t *testing.T) {
 				}
 				app.send(http.MethodPost, path, ct, body).refused(c.status, c.code)
 			}
+			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), testkit.OnePage()).refused(c.status, c.code)
+			data := leaseTemplate()
+			delete(data, "fields")
+			template := app.post("/v1/templates", data).want(201)
+			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, testkit.OnePage()).refused(c.status, c.code)
 			require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).want(200).body["documents"])
 		})
 	}

@@ -122,11 +122,11 @@ type Signer struct {
 	Part
 }
 
-// Part is what part a signer plays; Host, who handed the device over.
-type (
-	Part = manifest.Part
-	Host = manifest.Host
-)
+// Part is what part a signer plays.
+type Part = manifest.Part
+
+// Host is who handed the device over.
+type Host = manifest.Host
 
 // PreviousSigner is a person whose place another took.
 type PreviousSigner = manifest.PreviousSigner

@@ -1,0 +1,136 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// flat is an object as the parts of a form: texts as they are, all else as JSON.
+func flat(t *testing.T, o object) map[string]string {
+	t.Helper()
+	parts := map[string]string{}
+	for name, v := range o {
+		if text, ok := v.(string); ok {
+			parts[name] = text
+			continue
+		}
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		parts[name] = string(b)
+	}
+	return parts
+}
+
+// TestTemplateForms: a template is made, and changed, by the parts of a form as by an object.
+func TestTemplateForms(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	data["createdBy"], data["externalId"], data["origin"], data["reminderHours"], data["documentOptions"] = "Ada", "lease", "bottom-left", 48, object{"tags": "ignore"}
+	ct, body := multipartBody(t, flat(t, data), testkit.OnePage())
+	made := c.send(http.MethodPost, "/v1/templates", ct, body).want(201)
+	require.Equal(t, []any{"Lease", "lease", "Lease of {{place}}"}, []any{made.str("name"), made.str("externalId"), made.str("subject")})
+	require.Len(t, made.body["fields"], 2)
+	require.InDelta(t, 842-50-20, made.field(0)["y"], 50, "y was counted from the bottom")
+
+	edit := object{
+		"name": "Other", "externalId": "other", "createdBy": "Bob", "subject": "S", "message": "M", "expiresInDays": 4, "reminderHours": 24, "metadata": object{"a": "b"},
+		"origin": "top-left", "documentOptions": object{"tags": "ignore"},
+		"roles":  []object{{"role": "tenant", "authMethod": "none"}},
+		"fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}},
+	}
+	ct, body = multipartBody(t, flat(t, edit), testkit.OnePage())
+	changed := c.send(http.MethodPatch, "/v1/templates/"+made.str("id"), ct, body).want(200)
+	require.Equal(t, []any{"Other", "other", "S", "M"}, []any{changed.str("name"), changed.str("externalId"), changed.str("subject"), changed.str("message")})
+	require.Len(t, changed.body["roles"], 1)
+	require.InDelta(t, 6, changed.field(0)["y"], 0.001)
+	c.patch("/v1/templates/"+made.str("id"), object{"origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
+
+	noFile := leaseTemplate()
+	delete(noFile, "fields")
+	noFile["origin"] = "top-left"
+	noFile["roles"] = []object{{"role": "tenant", "kind": "approver"}}
+	require.Equal(t, "approver", c.post("/v1/templates", noFile).want(201).body["roles"].([]any)[0].(object)["kind"])
+}
+
+// TestTemplateMembers: what a field and a role of a template say is what an envelope of it has.
+func TestTemplateMembers(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	data["roles"] = []object{
+		{"role": "tenant", "kind": "signer", "authMethod": "none", "language": "de"},
+		{"role": "witness", "authMethod": "none", "witnessFor": "tenant"},
+	}
+	box := func(more object) object {
+		o := object{"role": "tenant", "page": 1, "x": 50, "w": 100, "h": 20, "required": false}
+		for k, v := range more {
+			o[k] = v
+		}
+		return o
+	}
+	data["fields"] = []object{
+		box(object{"type": "text", "name": "code", "y": 50, "align": "right", "comb": true, "maxLength": 8, "validation": object{"pattern": "[A-Z]+", "message": "Capitals"}}),
+		box(object{"type": "number", "name": "rent", "y": 80, "format": "2", "validation": object{"min": 1, "max": 9}}),
+		box(object{"type": "select", "name": "pick", "y": 110, "options": []string{"A", "B"}, "condition": object{"all": []object{{"field": "rent", "filled": true}}}}),
+		box(object{"type": "radio", "group": "how", "option": "cash", "y": 140, "w": 14, "h": 14}),
+		box(object{"type": "radio", "group": "how", "option": "card", "y": 170, "w": 14, "h": 14}),
+		box(object{"type": "signature", "role": "witness", "y": 200}),
+	}
+	template := c.template(data)
+	require.Equal(t, "de", template.body["roles"].([]any)[0].(object)["language"])
+	require.Equal(t, "tenant", template.body["roles"].([]any)[1].(object)["witnessFor"])
+	use := object{
+		"tenantId": "acme", "templateId": template.str("id"), "templateVersion": 1, "variables": object{"place": "P", "name": "N"},
+		"signers": []object{{"role": "tenant", "name": "Ada", "email": "ada@example.com"}, {"role": "witness", "name": "Wil", "email": "wil@example.com"}},
+	}
+	e := c.post("/v1/envelopes", use).want(201)
+	for i := range 6 {
+		of, in := template.field(i), e.field(i)
+		for _, member := range []string{"type", "align", "comb", "maxLength", "validation", "format", "options", "condition", "group", "option"} {
+			require.Equal(t, of[member], in[member], "%s of field %d", member, i)
+		}
+	}
+	use["templateVersion"] = 2
+	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults())
+}
+
+// TestTemplatesRefusedByState: an upsert of a version that was seen no more, and an envelope whose files are gone.
+func TestTemplatesRefusedByState(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	data["externalId"] = "lease"
+	first := c.template(data)
+	c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(200)
+	c.with("If-Match", first.header.Get("ETag")).upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(412, "precondition_failed")
+
+	ct, body := multipartBody(t, flat(t, object{
+		"tenantId": "acme", "send": true, "signers": []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "role": "tenant"}},
+		"fields": []object{{"signerId": "0", "type": "text", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}},
+	}), testkit.OnePage())
+	e := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(201)
+	require.Equal(t, "sent", e.str("status"))
+	c.signs(e, s.linkOf(t, e.str("id"), 0))
+	s.seals(t, c, e)
+	_, err := s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { e.SetRetention(1); return nil })
+	require.NoError(t, err)
+	s.clock.advance(49 * time.Hour)
+	worker := activities.Activities{Store: s.store, Blobs: s.cfg.Blobs, Now: s.clock.now, NewID: newID}
+	require.NoError(t, worker.Purge(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(e)}))
+	c = s.client(t)
+	from := object{"tenantId": "acme", "name": "Again", "fromEnvelope": e.str("id")}
+	c.post("/v1/templates", from).refused(410, "document_purged")
+}
