@@ -297,6 +297,7 @@ func TestDelegation(t *testing.T) {
 		require.Equal(t, true, e.signer(0)["allowDelegation"])
 		to := object{"name": "Grace", "email": "grace@example.com", "reason": "Signs for us", "authMethod": "none"}
 		at := "/v1/signing/" + token
+		require.Equal(t, true, nobody.get(at).want(200).body["mayDelegate"])
 		nobody.post(at+"/delegate", to).refused(401, "otp_required")
 		confirm := func(token string) {
 			nobody.post("/v1/signing/"+token+"/otp/request", nil).want(200)
@@ -314,9 +315,11 @@ func TestDelegation(t *testing.T) {
 		require.Equal(t, "signer.delegated", now.eventNames()[len(now.eventNames())-1])
 		fresh := c.linkOf(e, 0)
 		confirm(fresh)
+		require.NotContains(t, nobody.get("/v1/signing/"+fresh).want(200).body, "mayDelegate", "once only")
 		nobody.post("/v1/signing/"+fresh+"/delegate", with(to, "email", "next@example.com")).refused(409, "delegation_exhausted")
 
 		bob := tokenOf(e.signer(1)["signingUrl"])
+		require.NotContains(t, nobody.get("/v1/signing/"+bob).want(200).body, "mayDelegate")
 		nobody.post("/v1/signing/"+bob+"/delegate", to).refused(403, "delegation_not_allowed")
 		c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 		nobody.post("/v1/signing/"+fresh+"/delegate", to).refused(401, "signing_link_closed")

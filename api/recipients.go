@@ -81,6 +81,7 @@ type contextRecipient struct {
 	Role            string               `json:"role,omitempty"`
 	Language        string               `json:"language,omitempty"`
 	Host            *contextHost         `json:"host,omitempty"`
+	MayDelegate     bool                 `json:"mayDelegate,omitempty"`
 	WitnessFor      *witnessedView       `json:"witnessFor,omitempty"`
 	DocumentsToOpen *[]uuid.UUID         `json:"documentsToOpen,omitempty"`
 }
@@ -98,7 +99,7 @@ type witnessedView struct {
 }
 
 func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) contextRecipient {
-	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language}
+	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language, MayDelegate: s.AllowDelegation && !s.Delegated}
 	if h := s.Host(); h != nil {
 		v.Host = &contextHost{h.Name}
 	}

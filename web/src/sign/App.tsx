@@ -8,6 +8,7 @@ import type { LocalizedProps } from "../ui/start";
 import { Adopt } from "./Adopt";
 import { Client } from "./client";
 import { Done } from "./Done";
+import { Delegate, Delegated } from "./Delegate";
 import { clearDraft, emptyDraft, loadDraft, saveDraft, type Draft, type AdoptedSignature } from "./draft";
 import type { PageView } from "./pageviews";
 import { EndPage, endStateOf, type EndState } from "./EndPage";
@@ -60,6 +61,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [adopting, setAdopting] = useState<Field | null>(null);
   const [reviewing, setReviewing] = useState(false);
   const [declining, setDeclining] = useState(false);
+  const [delegating, setDelegating] = useState(false);
+  const [delegatedTo, setDelegatedTo] = useState<string | null>(null);
   const [confirmAgain, setConfirmAgain] = useState(false);
   const [files, setFiles] = useState<readonly Attached[]>([]);
   const [refused, setRefused] = useState<Refusals>({});
@@ -161,7 +164,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   }, []);
 
   // A draft belongs to an open signing: what was answered is not kept.
-  const open = context !== null && !receipt && !end;
+  const open = context !== null && !receipt && !end && delegatedTo === null;
   // In the same turn as it is shown: what the signer sees as done is kept.
   useLayoutEffect(() => { if (open) saveDraft(context, draft); }, [draft]);
 
@@ -180,6 +183,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       } else if (e instanceof ApiError && found && (e.status === 401 || e.status === 410) && e.code !== "consent_required") {
         setReviewing(false);
         setDeclining(false);
+        setDelegating(false);
         setEnd({ end: found, outcome: await findOutcome(client) });
       }
       throw e;
@@ -205,8 +209,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const contextNow = useRef(context);
   contextNow.current = context;
 
-  if (receipt) {
-    return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><Done receipt={receipt} speech={speech} />{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
+  const answered = receipt ? <Done receipt={receipt} speech={speech} /> : delegatedTo !== null && <Delegated name={delegatedTo} speech={speech} />;
+  if (answered) {
+    return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}>{answered}{host.returnUrl && <p><a class="button" href={host.returnUrl} target="_top" rel="noreferrer">{t("embedDone")}</a></p>}</Narrow>;
   }
   if (end) return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><EndPage end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
   if (!context) return <Loading text={t("loading")} />;
@@ -239,6 +244,11 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     <Decline kind={context.kind} sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}
       first={identified ? null : identify(t("declineConfirm"))} onClose={() => setDeclining(false)} />
   );
+  const delegateDialog = delegating && (
+    <Delegate context={context} client={client} speech={speech} guarded={guarded} first={identified ? null : identify(t("delegateConfirm"))} onClose={() => setDelegating(false)}
+      onDone={(name) => { clearDraft(context); setDelegatedTo(name); scrollTo(0, 0); }} />
+  );
+  const onDelegate = context.mayDelegate ? () => setDelegating(true) : undefined;
   const banner = !online && <p class="banner" role="alert">{t("offline")}</p>;
   const contact = <Contact sender={context.senderName} contact={context.contact} t={t} />;
 
@@ -255,13 +265,13 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   }
   if (!reading) {
     return (
-      <Narrow speech={speech} choose={choose} branding={branding} kind={context.kind} onDecline={() => setDeclining(true)}>
+      <Narrow speech={speech} choose={choose} branding={branding} kind={context.kind} onDecline={() => setDeclining(true)} onDelegate={onDelegate}>
         {banner}
         <StepIndicator context={context} now={identified ? "stepConsent" : "stepConfirm"} t={t} />
         <Invitation context={context} logo={logo} speech={speech} />
         <Witnessing context={context} speech={speech} />
         {!identified
-          ? !declining && identify(confirmAgain ? t("confirmAgain") : undefined)
+          ? !declining && !delegating && identify(confirmAgain ? t("confirmAgain") : undefined)
           : <Consent context={context} speech={speech} agree={() => guarded(async () => {
               try {
                 await client.ask("/consent", { body: { version: context.consent.version } });
@@ -274,6 +284,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
             })} />}
         {contact}
         {declineDialog}
+        {delegateDialog}
       </Narrow>
     );
   }
@@ -369,6 +380,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         </div>
         <StepIndicator context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />
+        {onDelegate && <button type="button" class="plain small" onClick={onDelegate}>{t(textFor(context.kind, "delegate"))}</button>}
         <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t(textFor(context.kind, "decline"))}</button>
       </header>
       {banner}
@@ -396,6 +408,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
           }} onClose={() => setReviewing(false)} />
       )}
       {declineDialog}
+      {delegateDialog}
     </div>
   );
 }

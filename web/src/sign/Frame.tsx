@@ -5,14 +5,17 @@ import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { textFor, type RecipientKind } from "./roles";
 
 /** A page that is no document: a card or two, with the language and what the sender puts below. */
-export function Narrow({ speech, choose, branding, logo, kind, onDecline, children }: LocalizedProps & { branding: Branding | null; logo?: string | null; kind?: RecipientKind; onDecline?: () => void; children: ComponentChildren }) {
+export function Narrow({ speech, choose, branding, logo, kind, onDecline, onDelegate, children }: LocalizedProps & { branding: Branding | null; logo?: string | null; kind?: RecipientKind; onDecline?: () => void; onDelegate?: () => void; children: ComponentChildren }) {
   return (
     <main class="narrow">
       {logo && <SenderLogo name="" logo={logo} />}
       {children}
       <SenderFoot branding={branding} t={speech.t} />
       <div class="pagefoot noprint">
-        {onDecline ? <button type="button" class="bare small" onClick={onDecline}>{speech.t(textFor(kind, "decline"))}</button> : <span />}
+        <span>
+          {onDecline && <button type="button" class="bare small" onClick={onDecline}>{speech.t(textFor(kind, "decline"))}</button>}
+          {onDelegate && <button type="button" class="bare small" onClick={onDelegate}>{speech.t(textFor(kind, "delegate"))}</button>}
+        </span>
         <LanguageChoice speech={speech} onChoose={choose} />
       </div>
     </main>

@@ -25,9 +25,11 @@ const prefix = "countersign:draft:";
 const lifetime = 24 * 3600 * 1000; // milliseconds
 const name = (c: Pick<Context, "envelopeId" | "signerId">) => `${prefix}${c.envelopeId}:${c.signerId}`;
 
+/** A new Idempotency-Key. */
+export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+
 export function emptyDraft(): Draft {
-  const random = crypto.getRandomValues(new Uint8Array(16));
-  return { values: {}, days: {}, read: [], seen: [], signature: null, initials: null, reason: "", signKey: Array.from(random, (b) => b.toString(16).padStart(2, "0")).join("") };
+  return { values: {}, days: {}, read: [], seen: [], signature: null, initials: null, reason: "", signKey: newKey() };
 }
 
 interface Packed { at: number; draft: Draft; pictures: string[] }

@@ -118,6 +118,8 @@ export interface Context {
   /** The language that the sender chose for the recipient (BCP 47). */
   language?: string;
   host?: Host;
+  /** The signer may name somebody who signs instead. */
+  mayDelegate?: boolean;
   witnessFor?: Witnessed;
   /** What the sender's pages look like; absent: as everybody's. */
   branding?: Branding;
