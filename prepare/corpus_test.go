@@ -179,7 +179,7 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	}
 }
 
-// TestCorpusForms: forms of other programs give the fields that qpdf reads (see TestFormsAsQPDF, which has the same files); imported, they leave
+// TestCorpusForms: forms of other programs give the fields that others read (see TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS, which have the same files); imported, they leave
 // the pages as they were but for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
@@ -192,6 +192,9 @@ func TestCorpusForms(t *testing.T) {
 		"pdftex-form": {
 			"1 text name 30 ", "1 text notes 0 Some", "1 checkbox agree 0 Yes", "1 select pet 0 \ufeff\x00䐀o\x00", "1 radio colour 0 " + red,
 			"1 radio colour 0 " + red, "1 text total 0 ", "2 text town 0 ",
+		},
+		"pdftex-fields": {
+			"1 text number 8 AB12", "1 text notes 0 One Two", "1 text address.street 0 ", "1 text address.town 0 Rome", "1 select pet 0 ", "1 checkbox agree 0 ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -176,7 +176,7 @@ func TestFormsAsQPDF(t *testing.T) {
 	require.NoError(t, os.WriteFile(own, assemble(objects), 0o600))
 	more, err := filepath.Glob(os.Getenv("COUNTERSIGN_TEST_FORMS"))
 	require.NoError(t, err)
-	for _, name := range append(more, own, "../seal/testdata/form.pdf", "testdata/corpus/libreoffice-form.pdf", "testdata/corpus/pdftex-form.pdf") {
+	for _, name := range append(more, own, "../seal/testdata/form.pdf", "testdata/corpus/libreoffice-form.pdf", "testdata/corpus/pdftex-form.pdf", "testdata/corpus/pdftex-fields.pdf") {
 		b, err := os.ReadFile(name)
 		require.NoError(t, err)
 		fields, err := prepare.ReadForm(t.Context(), open(t, b))

@@ -23,6 +23,7 @@ tex() { # tex <source> <name>
 }
 tex tags pdftex-tags
 tex form pdftex-form
+tex fields pdftex-fields
 gs -q -dNOPAUSE -dBATCH -sDEVICE=pdfwrite -sOutputFile=ghostscript-tags.pdf pdftex-tags.pdf
 gs -q -dNOPAUSE -dBATCH -sDEVICE=pdfwrite -sOutputFile=ghostscript-chromium-tags.pdf chromium-tags.pdf
 rsvg-convert -f pdf -o cairo-tags.pdf sources/tags.svg

@@ -1,0 +1,249 @@
+package prepare_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/seal/pdf"
+)
+
+// formFile is a file and what ReadForm reads in it.
+type formFile struct {
+	name, path string
+	fields     map[pdf.Ref]prepare.FormField // by widget
+}
+
+// formFiles are the forms of other programs, as they are and as others write them anew, and forms with every attribute,
+// with pages that are turned or cropped, and with widgets that no field leads to.
+func formFiles(t *testing.T) []formFile {
+	t.Helper()
+	contents := make(map[string][]byte)
+	for _, name := range []string{"libreoffice-form", "pdftex-form", "pdftex-fields"} {
+		for way, rewrite := range rewritings {
+			if way != "without ToUnicode" { // which is about the text of pages
+				contents[name+", "+way] = rewrite(t, corpusFile(t, name))
+			}
+		}
+	}
+	small, err := os.ReadFile("../seal/testdata/form.pdf")
+	require.NoError(t, err)
+	contents["small"] = small
+	objects := everyKind()
+	objects[3] = strings.Replace(objects[3], "]/DA", " 12 0 R 15 0 R]/DA", 1)
+	contents["every kind"] = assemble(objects)
+	for _, page := range []string{"/Rotate 90", "/Rotate 180", "/Rotate 270", "/CropBox[50 60 500 750]", "/UserUnit 2", "/Rotate 90/CropBox[50 60 500 750]"} {
+		contents[page] = assemble(formObjects(page, "<<"+at+"/FT/Tx/T(a)>>"))
+	}
+	objects = formObjects("", "<<"+at+"/FT/Tx/T(a)>>", "<<"+at+"/Parent 7 0 R/T(b)>>", "<</T(p)/FT/Tx/Ff 2/Kids[6 0 R]>>")
+	objects[3] = "<</Fields[]>>"
+	contents["widgets of no field"] = assemble(objects)
+
+	dir := t.TempDir()
+	var files []formFile
+	for name, b := range contents {
+		f := formFile{name, filepath.Join(dir, fmt.Sprintf("%d.pdf", len(files))), make(map[pdf.Ref]prepare.FormField)}
+		require.NoError(t, os.WriteFile(f.path, b, 0o600))
+		fields, err := prepare.ReadForm(t.Context(), open(t, b))
+		require.NoError(t, err, name)
+		require.NotEmpty(t, fields, name)
+		for _, field := range fields {
+			f.fields[field.Widget] = field
+		}
+		require.Len(t, f.fields, len(fields), name)
+		files = append(files, f)
+	}
+	return files
+}
+
+// otherWidget is what both programs say of a widget.
+type otherWidget struct {
+	Object             int
+	Page               int
+	Rect               [4]float64 // as shown, from the upper left corner
+	Name, Label, Value string
+	Flags, MaxLength   int
+	ReadOnly           bool
+	Options            []prepare.FormOption
+}
+
+// readBy runs a program that prints the widgets of each file on a line of its own.
+func readBy[W any](t *testing.T, files []formFile, command ...string) [][]W {
+	t.Helper()
+	for _, f := range files {
+		command = append(command, f.path)
+	}
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	require.NoError(t, err, said.String())
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	require.Len(t, lines, len(files), said.String())
+	read := make([][]W, len(files))
+	for i, line := range lines {
+		require.NoError(t, json.Unmarshal([]byte(line), &read[i]), line)
+	}
+	return read
+}
+
+// sameWidget compares what both programs tell.
+func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
+	t.Helper()
+	require.Equal(t, o.Name, f.Name, hint)
+	require.Equal(t, o.Page, f.Place.Page, hint)
+	for i, n := range []float64{f.Place.X, f.Place.Y, f.Place.X + f.Place.W, f.Place.Y + f.Place.H} {
+		require.InDelta(t, o.Rect[i], n, 0.01, "%s: %v, %+v", hint, o.Rect, f.Place)
+	}
+	require.Equal(t, o.MaxLength, f.MaxLength, hint)
+	require.Equal(t, o.ReadOnly, f.ReadOnly, hint)
+	require.Equal(t, o.Flags&2 != 0, f.Required, hint)
+	if f.Type == "text" {
+		require.Equal(t, o.Flags&(1<<12) != 0, f.Multiline, hint)
+		require.Equal(t, o.Flags&(1<<24) != 0, f.Comb, hint)
+	}
+	if f.Type == "select" {
+		require.Equal(t, o.Flags&(1<<17) != 0 && o.Flags&(1<<18) != 0, f.Editable, hint)
+	}
+	require.ElementsMatch(t, o.Options, f.Options, hint)
+}
+
+// TestFormsAsMuPDF: MuPDF finds the same widgets with the same attributes, and shows them in the same places.
+func TestFormsAsMuPDF(t *testing.T) {
+	t.Parallel()
+	type widget struct {
+		otherWidget
+		Type string
+	}
+	types := map[string]string{"text": "text", "checkbox": "checkbox", "radiobutton": "radio", "combobox": "select", "listbox": "select", "signature": "signature"}
+	files := formFiles(t)
+	for i, widgets := range readBy[widget](t, files, "mutool", "run", "testdata/formfields.js") {
+		read := 0
+		for _, w := range widgets {
+			if w.Type == "button" { // a push button: no field of ours
+				continue
+			}
+			read++
+			hint := fmt.Sprintf("%s: %+v", files[i].name, w)
+			f, ok := files[i].fields[pdf.Ref{Num: w.Object}]
+			require.True(t, ok, hint)
+			sameWidget(t, hint, w.otherWidget, f)
+			if f.Type == "date" { // a format action makes it one
+				require.Equal(t, "text", w.Type, hint)
+			} else {
+				require.Equal(t, types[w.Type], f.Type, hint)
+			}
+			if f.Label != "" {
+				require.Equal(t, w.Label, f.Label, hint)
+			}
+			want := f.Value
+			if end := strings.IndexByte(want, 0); end >= 0 {
+				want = want[:end] // its values end at the first NUL; hyperref's badly escaped one has some
+			}
+			if (f.Type == "checkbox" || f.Type == "radio") && w.Value == "Off" {
+				w.Value = ""
+			}
+			require.Equal(t, want, w.Value, hint)
+		}
+		require.Len(t, files[i].fields, read, files[i].name)
+	}
+}
+
+// pdfjsWidget is a widget as pdf.js reads it.
+type pdfjsWidget struct {
+	otherWidget
+	Kind, State           string
+	Default               string
+	Required, Hidden      bool
+	Multiline, Comb       bool
+	Checkbox, Radio, Push bool
+	Align                 *int // nil without one of the field: pdf.js knows no default of the whole form (12.7.3)
+	FontSize              float64
+	InTree                *struct {
+		Name, Type string
+		Page       int
+		Value      any
+	}
+}
+
+func (w pdfjsWidget) fieldType() string {
+	switch {
+	case w.Radio:
+		return "radio"
+	case w.Checkbox:
+		return "checkbox"
+	}
+	return map[string]string{"Tx": "text", "Ch": "select", "Sig": "signature"}[w.Kind]
+}
+
+// TestFormsAsPDFJS: pdf.js, the reader of the pages, finds the same widgets with the same attributes, and shows them in the same places.
+func TestFormsAsPDFJS(t *testing.T) {
+	t.Parallel()
+	files := formFiles(t)
+	for i, widgets := range readBy[pdfjsWidget](t, files, "node", "testdata/formfields.mjs", "../web/node_modules/pdfjs-dist") {
+		read := 0
+		for _, w := range widgets {
+			if w.Push {
+				continue
+			}
+			read++
+			hint := fmt.Sprintf("%s: %+v", files[i].name, w)
+			f, ok := files[i].fields[pdf.Ref{Num: w.Object}]
+			require.True(t, ok, hint)
+			sameWidget(t, hint, w.otherWidget, f)
+			asPDFJS(t, hint, w, f)
+		}
+		require.Len(t, files[i].fields, read, files[i].name)
+	}
+}
+
+// asPDFJS compares what pdf.js alone tells.
+func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
+	t.Helper()
+	if f.Type == "date" {
+		require.Equal(t, "text", w.fieldType(), hint)
+	} else {
+		require.Equal(t, w.fieldType(), f.Type, hint)
+	}
+	require.Equal(t, w.Label, f.Label, hint)
+	require.Equal(t, w.Required, f.Required, hint)
+	require.Equal(t, w.Hidden, f.Hidden, hint)
+	if f.Type == "text" {
+		require.Equal(t, w.Multiline, f.Multiline, hint)
+		require.Equal(t, w.Comb, f.Comb, hint)
+		if w.Align != nil {
+			require.Equal(t, []string{"left", "center", "right"}[*w.Align], f.Align, hint)
+		}
+		require.InDelta(t, w.FontSize, f.FontSize, 1e-6, hint)
+	}
+	switch f.Type {
+	case "checkbox", "radio":
+		require.Equal(t, w.State, f.Option, hint)
+		// Whether it is on. Of a value that no appearance shows pdf.js says Off, the reader what the file has:
+		// LibreOffice 7.4 writes Yes for the state that it calls yes.
+		require.Equal(t, w.Value == w.State, f.Value == f.Option, hint)
+	default:
+		require.Equal(t, w.Value, f.Value, hint)
+		require.Equal(t, w.Default, f.Default, hint)
+	}
+	if w.InTree == nil {
+		// No field leads to it: hyperref names only the first of a group's buttons in the form's fields.
+		require.True(t, strings.HasPrefix(hint, "widgets of no field:") || strings.HasPrefix(hint, "pdftex-form, ") && f.Type == "radio", hint)
+		return
+	}
+	require.Equal(t, f.Place.Page, w.InTree.Page, hint)
+	if f.Type != "signature" { // whose name it does not tell there
+		require.Equal(t, f.Name, w.InTree.Name, hint)
+	}
+	if f.Type == "text" {
+		require.Equal(t, f.Value, w.InTree.Value, hint)
+	}
+}
