@@ -196,8 +196,8 @@ soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench soak
 
 .PHONY: bench-send
-bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside uploaded ones
-	$(TOOLS)/testenv -durable $(GO) run ./test/bench send
+bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside uploaded ones, and a bulk send of ROWS (1000) beside single sends
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench -rows $(or $(ROWS),1000) send bulk
 
 .PHONY: bench-scale
 bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 envelopes (several minutes)

@@ -4,13 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	"github.com/emersion/go-smtp"
 )
 
 // The sizes of the bursts.
@@ -190,37 +186,3 @@ func (c *client) pings(ctx context.Context, id string, at *endpoint) ([]time.Dur
 	}
 	return out, nil
 }
-
-// mailbox counts mails and forgets them.
-type mailbox struct{ total atomic.Int64 }
-
-func (b *mailbox) serve(l net.Listener) {
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &counting{box: b}, nil }))
-	server.Domain = "localhost"
-	_ = server.Serve(l) // ends with the run
-}
-
-func (b *mailbox) count() int { return int(b.total.Load()) }
-
-type counting struct{ box *mailbox }
-
-// Mail is of smtp.Session.
-func (s *counting) Mail(string, *smtp.MailOptions) error { return nil }
-
-// Rcpt is of smtp.Session.
-func (s *counting) Rcpt(string, *smtp.RcptOptions) error { return nil }
-
-// Data is of smtp.Session.
-func (s *counting) Data(r io.Reader) error {
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return err
-	}
-	s.box.total.Add(1)
-	return nil
-}
-
-// Reset is of smtp.Session.
-func (s *counting) Reset() {}
-
-// Logout is of smtp.Session.
-func (s *counting) Logout() error { return nil }

@@ -2,11 +2,12 @@
 // sign call beside a bare transaction of the same rows, envelopes per second
 // beside a bare Temporal workflow of the same shape, and what an envelope, a
 // start and an idle service cost; and, when asked by name, what a steady load, a
-// burst and a backlog do to it. It talks to loopback only and ends by itself.
+// burst, a backlog and a bulk send do to it. It talks to loopback only and ends by itself.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"countersign/models"
 )
 
 // The sizes of the measurements.
@@ -22,14 +25,18 @@ const (
 	envelopes  = 60
 	parallel   = 8
 	totalLimit = 40 * time.Minute
+
+	minRows, defaultRows = 100, 1000
 )
 
 func main() {
+	rows := flag.Int("rows", defaultRows, fmt.Sprintf("of a bulk send, %d to %d", minRows, models.MaxBulkRows))
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, totalLimit)
 	defer cancel()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, *rows, flag.Args()); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -51,6 +58,7 @@ func steps() []step {
 		{"throughput", false, (*benchEnv).measureThroughput},
 		{"actions", false, (*benchEnv).measureActions},
 		{"send", true, (*benchEnv).measureSend},
+		{"bulk", true, (*benchEnv).measureBulk},
 		{"load", true, (*benchEnv).measureLoad},
 		{"soak", true, (*benchEnv).measureSoak},
 		{"burst", true, (*benchEnv).measureBurst},
@@ -59,7 +67,10 @@ func steps() []step {
 }
 
 // run takes the measurements named in only; none named means all but the loads.
-func run(ctx context.Context, only []string) error {
+func run(ctx context.Context, rows int, only []string) error {
+	if rows < minRows || rows > models.MaxBulkRows {
+		return fmt.Errorf("-rows %d: it has to be %d to %d", rows, minRows, models.MaxBulkRows)
+	}
 	all := steps()
 	for _, name := range only {
 		if !slices.ContainsFunc(all, func(s step) bool { return s.name == name }) {
@@ -72,6 +83,7 @@ func run(ctx context.Context, only []string) error {
 		return err
 	}
 	defer w.tearDown()
+	w.rows = rows
 	for _, s := range all {
 		wanted := slices.Contains(only, s.name) || len(only) == 0 && !s.load
 		if !wanted && s.name != "service" {

@@ -23,7 +23,7 @@ const (
 // the same for both.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
-	template, err := w.client.template(ctx, file)
+	template, err := w.client.template(ctx, file, 2)
 	if err != nil {
 		return err
 	}
@@ -107,17 +107,17 @@ func textPages(pages int) []byte {
 	return b.Bytes()
 }
 
-// benchRoles are the signers or roles, and their fields, of both ways.
-func benchRoles(role bool) (people, fields []anyMap) {
-	for i := range 2 {
+// benchRoles are n signers or roles, and their fields, of both ways.
+func benchRoles(n int, role bool) (people, fields []anyMap) {
+	for i := range n {
 		name := fmt.Sprintf("role%d", i)
 		person := anyMap{"role": name, "authMethod": "none"}
 		if !role {
 			person["name"], person["email"] = "Signer", fmt.Sprintf("signer%d@example.com", i)
 		}
 		people = append(people, person)
-		for n, kind := range []string{"signature", "text"} {
-			fields = append(fields, anyMap{"role": name, "type": kind, "page": 1, "x": 72 + 220*n, "y": 100 + 60*i, "w": 150, "h": 50})
+		for k, kind := range []string{"signature", "text"} {
+			fields = append(fields, anyMap{"role": name, "type": kind, "page": 1, "x": 72 + 220*k, "y": 100 + 60*i, "w": 150, "h": 50})
 		}
 	}
 	return people, fields
@@ -143,15 +143,15 @@ func (c *client) upload(ctx context.Context, path string, data anyMap, file []by
 	return c.do(ctx, "POST", path, form.FormDataContentType(), body.Bytes(), out)
 }
 
-func (c *client) template(ctx context.Context, file []byte) (id string, err error) {
-	roles, fields := benchRoles(true)
+func (c *client) template(ctx context.Context, file []byte, signers int) (id string, err error) {
+	roles, fields := benchRoles(signers, true)
 	var out struct{ ID string }
 	err = c.upload(ctx, "/v1/templates", anyMap{"tenantId": "bench", "name": "Bench", "subject": "For {{name}}", "roles": roles, "fields": fields}, file, &out)
 	return out.ID, err
 }
 
 func (c *client) sendUpload(ctx context.Context, file []byte) error {
-	signers, fields := benchRoles(false)
+	signers, fields := benchRoles(2, false)
 	e := &envelope{}
 	if err := c.upload(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "subject": "For Ada", "signers": signers, "fields": fields}, file, e); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (c *client) sendUpload(ctx context.Context, file []byte) error {
 }
 
 func (c *client) sendTemplate(ctx context.Context, id string) error {
-	signers, _ := benchRoles(false)
+	signers, _ := benchRoles(2, false)
 	e := &envelope{}
 	err := c.post(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "templateId": id, "send": true, "variables": anyMap{"name": "Ada"}, "signers": signers}, e)
 	if err == nil && e.Status != "sent" {

@@ -29,6 +29,7 @@ type benchEnv struct {
 	temporal    string // host:port
 	temporalPID int
 	mails       mailbox
+	rows        int // of a bulk send
 	env         []string
 	base        string
 	client      *client

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/models"
+)
+
+// The sizes of measureBulk; the number of rows is an argument of the command.
+const (
+	bulkLimit      = 20 * time.Minute
+	maxSingles     = 1000 // sends that the bulk send is compared with
+	bulkProbes     = 20   // envelopes of each app, in quiet and during a bulk send
+	probeInterval  = 300 * time.Millisecond
+	bulkLook       = 100 * time.Millisecond
+	bulkSendsRatio = 0.8
+	bulkDelayRatio = 1.5
+)
+
+// measureBulk compares a bulk send with single sends, and what a single envelope takes to
+// its invitation in quiet and during a bulk send, of the same app and of another.
+func (w *benchEnv) measureBulk(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, bulkLimit)
+	defer cancel()
+	template, err := w.client.template(ctx, onePage, 2)
+	if err != nil {
+		return err
+	}
+	if err := w.bulkRate(ctx, template); err != nil {
+		return err
+	}
+	return w.bulkDelay(ctx, template)
+}
+
+// bulkRate sends rows, and single envelopes before and after them. Both are timed
+// to their last answer, and to the last invitation.
+func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
+	singles := min(w.rows, maxSingles) / 2
+	single := func(ctx context.Context) error {
+		return atOnce(ctx, singles, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
+	}
+	if err := atOnce(ctx, 2*parallel, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) }); err != nil {
+		return err // connections and caches are warm afterwards
+	}
+	if err := w.mails.await(ctx, 4*parallel); err != nil {
+		return err
+	}
+	sent1, invited1, err := w.untilInvited(ctx, singles, single)
+	if err != nil {
+		return err
+	}
+	use, err := w.watch(ctx)
+	if err != nil {
+		return err
+	}
+	sent, invited, err := w.untilInvited(ctx, w.rows, func(ctx context.Context) error {
+		id, err := w.client.bulkSend(ctx, template, w.rows)
+		if err != nil {
+			return err
+		}
+		return w.client.awaitBulk(ctx, id, w.rows)
+	})
+	use.stop()
+	use.done.Wait()
+	if err != nil {
+		return err
+	}
+	sent2, invited2, err := w.untilInvited(ctx, singles, single)
+	if err != nil {
+		return err
+	}
+	rate := func(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
+	for _, r := range []struct {
+		until        string
+		bulk, single float64
+	}{
+		{"until sent", rate(w.rows, sent), rate(2*singles, sent1+sent2)},
+		{"until invited", rate(w.rows, invited), rate(2*singles, invited1+invited2)},
+	} {
+		report("bulk send of %d rows, %-17s %.1f envelopes a second; %d single sends, %d clients: %.1f; ratio %.2f (goal: at least %.1f)",
+			w.rows, r.until, r.bulk, 2*singles, parallel, r.single, r.bulk/r.single, bulkSendsRatio)
+	}
+	if memory := use.memory["worker"]; len(memory) >= 3 {
+		third := len(memory) / 3
+		report("worker's own memory meanwhile           %d MB, %d MB, %d MB                (medians of each third of %d s)",
+			middle(memory[:third])>>20, middle(memory[third:2*third])>>20, middle(memory[2*third:])>>20, len(memory))
+	} else {
+		report("worker's own memory meanwhile           not measured: it took less than three seconds")
+	}
+	return nil
+}
+
+// untilInvited times do, which sends n envelopes to two signers each, and the mails.
+func (w *benchEnv) untilInvited(ctx context.Context, n int, do func(context.Context) error) (sent, invited time.Duration, err error) {
+	before, start := w.mails.count(), now()
+	if err := do(ctx); err != nil {
+		return 0, 0, err
+	}
+	sent = now().Sub(start)
+	err = w.mails.await(ctx, before+2*n)
+	return sent, now().Sub(start), err
+}
+
+// bulkDelay times single envelopes in quiet, and during a bulk send that is cancelled
+// when enough of them were sent.
+func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
+	other, err := w.app(ctx, "Single")
+	if err != nil {
+		return err
+	}
+	senders := []probeSender{{name: "another app", client: other}, {name: "the same app", client: w.client}}
+	for i := range senders {
+		if senders[i].template, err = senders[i].client.template(ctx, onePage, 1); err != nil {
+			return err
+		}
+	}
+	goesOn := func(context.Context) (bool, error) { return true, nil }
+	quiet, err := w.probes(ctx, "quiet", senders, goesOn)
+	if err != nil {
+		return err
+	}
+	id, err := w.client.bulkSend(ctx, template, w.rows)
+	if err != nil {
+		return err
+	}
+	if err := w.client.awaitBulk(ctx, id, 1); err != nil {
+		return err
+	}
+	busy, err := w.probes(ctx, "busy", senders, func(ctx context.Context) (bool, error) {
+		b, err := w.client.bulk(ctx, id)
+		return !b.Status.Ended(), err
+	})
+	if err != nil {
+		return err
+	}
+	b, err := w.client.bulk(ctx, id)
+	if err == nil && !b.Status.Ended() {
+		err = w.client.post(ctx, "/v1/bulk-sends/"+id+"/cancel", anyMap{}, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for i, s := range senders {
+		if len(busy[i]) == 0 {
+			return errors.New("the bulk send ended before a single envelope was sent: it needs more rows")
+		}
+		q, b := medians(quiet[i]), medians(busy[i])
+		report("envelope of %-12s to its mail      %s in quiet, %s during a bulk send: %.2f times (goal: at most %.1f; medians of %d and %d)",
+			s.name, ms(q.total), ms(b.total), float64(b.total)/float64(q.total), bulkDelayRatio, len(quiet[i]), len(busy[i]))
+		for n, stage := range probeStages {
+			report("  %-36s  %s, %s", stage, ms(q.stages[n]), ms(b.stages[n]))
+		}
+	}
+	return nil
+}
+
+func medians(all []probeTimes) (out probeTimes) {
+	pick := func(get func(probeTimes) time.Duration) time.Duration {
+		var d []time.Duration
+		for _, p := range all {
+			d = append(d, get(p))
+		}
+		return median(d)
+	}
+	out.total = pick(func(p probeTimes) time.Duration { return p.total })
+	for n := range out.stages {
+		out.stages[n] = pick(func(p probeTimes) time.Duration { return p.stages[n] })
+	}
+	return out
+}
+
+// bulkState is what the API says of a bulk send.
+type bulkState struct {
+	ID     string
+	Status models.BulkStatus
+	Counts models.BulkCounts
+}
+
+// bulkSend has rows of two signers each sent.
+func (c *client) bulkSend(ctx context.Context, template string, n int) (id string, err error) {
+	signers, _ := benchRoles(2, false)
+	row := anyMap{"signers": signers, "variables": anyMap{"name": "Ada"}}
+	var b bulkState
+	err = c.post(ctx, "/v1/bulk-sends", anyMap{"templateId": template, "tenantId": "bench", "rows": slices.Repeat([]anyMap{row}, n)}, &b)
+	return b.ID, err
+}
+
+func (c *client) bulk(ctx context.Context, id string) (b bulkState, err error) {
+	err = c.do(ctx, "GET", "/v1/bulk-sends/"+id, "", nil, &b)
+	return b, err
+}
+
+// awaitBulk waits until so many rows of a bulk send were sent.
+func (c *client) awaitBulk(ctx context.Context, id string, sent int) error {
+	for {
+		b, err := c.bulk(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case b.Counts.Failed > 0 || b.Status.Ended() && b.Counts.Sent < sent:
+			return fmt.Errorf("bulk send %s is %s: %d rows sent, %d failed", id, b.Status, b.Counts.Sent, b.Counts.Failed)
+		case b.Counts.Sent >= sent:
+			return nil
+		}
+		if err := pause(ctx, bulkLook); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	sdkclient "go.temporal.io/sdk/client"
+)
+
+// probeSender is an app that sends single envelopes.
+type probeSender struct {
+	name     string
+	client   *client
+	template string
+}
+
+// probeStages are the parts of a single envelope's way to its invitation, from the times
+// in its workflow's history.
+var probeStages = [4]string{"request, and wait in the outbox", "wait for a workflow worker", "workflow task, and wait to invite", "the invitation's activity"}
+
+// probeTimes is how long an envelope took, from the request to the mail, and its parts.
+type probeTimes struct {
+	total  time.Duration
+	stages [len(probeStages)]time.Duration
+}
+
+// probes sends envelopes of all senders at a steady pace, however long each takes, and
+// stops early when goesOn says so. It returns their times for each sender.
+func (w *benchEnv) probes(ctx context.Context, label string, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
+	c, err := w.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		failed error
+		times  = make([][]probeTimes, len(senders))
+	)
+	for i := range bulkProbes {
+		on, err := goesOn(ctx)
+		if err != nil || !on {
+			failed = errors.Join(failed, err)
+			break
+		}
+		for s, sender := range senders {
+			wg.Go(func() {
+				address := fmt.Sprintf("probe-%s-%d-%d@example.com", label, s, i)
+				took, err := w.probe(ctx, c, sender, address)
+				mu.Lock()
+				defer mu.Unlock()
+				times[s], failed = append(times[s], took), errors.Join(failed, err)
+			})
+		}
+		if err := pause(ctx, probeInterval); err != nil {
+			break
+		}
+	}
+	wg.Wait()
+	return times, errors.Join(failed, ctx.Err())
+}
+
+// probe sends an envelope to one signer and waits for the mail.
+func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender, address string) (out probeTimes, err error) {
+	came := w.mails.expect(address)
+	signers, _ := benchRoles(1, false)
+	signers[0]["email"] = address
+	e := &envelope{}
+	start := now()
+	err = s.client.post(ctx, "/v1/envelopes", anyMap{
+		"tenantId": "bench", "templateId": s.template, "send": true, "variables": anyMap{"name": "Ada"}, "signers": signers,
+	}, e)
+	if err != nil {
+		return out, err
+	}
+	var mailed time.Time
+	select {
+	case <-ctx.Done():
+		return out, fmt.Errorf("the invitation of envelope %s did not come: %w", e.ID, context.Cause(ctx))
+	case mailed = <-came:
+	}
+	out.total = mailed.Sub(start)
+	out.stages, err = readStages(ctx, c, e.ID, start, mailed)
+	return out, err
+}
+
+// readStages reads how long the parts took, when the invitation has become part of the history.
+func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
+	for {
+		var started, taken, invited time.Time
+		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // temporal.EnvelopeWorkflowID
+		for it.HasNext() {
+			ev, err := it.Next()
+			if err != nil {
+				return stages, err
+			}
+			when := ev.EventTime.AsTime()
+			switch ev.EventType {
+			case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+				started = when
+			case enums.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+				if taken.IsZero() {
+					taken = when
+				}
+			case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED: // it is written when the activity has ended
+				invited = when
+			}
+		}
+		if !invited.IsZero() {
+			return [...]time.Duration{started.Sub(start), taken.Sub(started), invited.Sub(taken), mailed.Sub(invited)}, nil
+		}
+		if err := pause(ctx, bulkLook); err != nil {
+			return stages, err
+		}
+	}
+}
