@@ -144,6 +144,10 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	if err != nil {
 		return err
 	}
+	rows, err := w.bulkStages(ctx, id, b.Counts.Sent)
+	if err != nil {
+		return err
+	}
 	for i, s := range senders {
 		if len(busy[i]) == 0 {
 			return errors.New("the bulk send ended before a single envelope was sent: it needs more rows")
@@ -155,7 +159,40 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 			report("  %-36s  %s, %s", stage, ms(q.stages[n]), ms(b.stages[n]))
 		}
 	}
+	stages := medians(rows).stages
+	report("the bulk send's own, %d of its middle: outbox %s, workflow worker %s, task and wait to invite %s, activity %s",
+		len(rows), ms(stages[0]), ms(stages[1]), ms(stages[2]), ms(stages[3]))
 	return nil
+}
+
+// bulkStages reads the ways of some envelopes in the middle of the rows that were sent.
+func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []probeTimes, err error) {
+	c, err := w.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var page struct {
+		Data []struct {
+			EnvelopeID string
+			SettledAt  time.Time
+		}
+	}
+	path := fmt.Sprintf("/v1/bulk-sends/%s/rows?status=sent&pageSize=%d&page=%d", id, bulkProbes, 1+sent/2/bulkProbes)
+	if err := w.client.do(ctx, "GET", path, "", nil, &page); err != nil {
+		return nil, err
+	}
+	if len(page.Data) == 0 {
+		return nil, fmt.Errorf("bulk send %s has no rows in the middle of %d", id, sent)
+	}
+	for _, row := range page.Data {
+		var p probeTimes
+		if p.stages, err = readStages(ctx, c, row.EnvelopeID, row.SettledAt, time.Time{}); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 func medians(all []probeTimes) (out probeTimes) {

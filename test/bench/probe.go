@@ -89,10 +89,11 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 	return out, err
 }
 
-// readStages reads how long the parts took, when the invitation has become part of the history.
+// readStages reads how long the parts took, when an invitation has become part of the
+// history. Without mailed, its activity's end stands for the mail.
 func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
 	for {
-		var started, taken, invited time.Time
+		var started, taken, invited, ended time.Time
 		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // temporal.EnvelopeWorkflowID
 		for it.HasNext() {
 			ev, err := it.Next()
@@ -109,10 +110,15 @@ func readStages(ctx context.Context, c sdkclient.Client, id string, start, maile
 				}
 			case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED: // it is written when the activity has ended
 				invited = when
+			case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+				ended = when
 			}
 		}
-		if !invited.IsZero() {
-			return [...]time.Duration{started.Sub(start), taken.Sub(started), invited.Sub(taken), mailed.Sub(invited)}, nil
+		if !ended.IsZero() {
+			if !mailed.IsZero() {
+				ended = mailed
+			}
+			return [...]time.Duration{started.Sub(start), taken.Sub(started), invited.Sub(taken), ended.Sub(invited)}, nil
 		}
 		if err := pause(ctx, bulkLook); err != nil {
 			return stages, err
