@@ -37,6 +37,38 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 	return v
 }
 
+// listBulkSends answers a page of the bulk sends of all tenants, or of one.
+func (s *Server) listBulkSends(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	tenant := c.Query("tenantId")
+	page, size := query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
+	switch _, given := c.GetQuery("tenantId"); {
+	case tenant == "" && given:
+		p.Add("tenantId", "must not be empty")
+	case tenant == "" && len(app.Tenants) > 0:
+		p.Add("tenantId", "is required for a client that may act for some tenants only")
+	}
+	tenantQuery(p, tenant)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if tenant != "" {
+		if err := app.CheckTenant(tenant); err != nil {
+			return err
+		}
+	}
+	found, total, err := s.Store.BulkSends(c.Request.Context(), app.ID, tenant, page, size)
+	if err != nil {
+		return err
+	}
+	data := make([]bulkSendView, 0, len(found))
+	for _, b := range found {
+		data = append(data, viewBulkSend(b))
+	}
+	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
+	return nil
+}
+
 // listBulkRows answers a page of the rows, or all of them as a table.
 func (s *Server) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}

@@ -155,6 +155,7 @@ func (s *Server) routes() []route {
 		built(models.BuilderAlways, both(viewer, get, "/:id/documents/:documentId/suggestions", s.suggestions)),
 
 		bulk(sender, post, "", s.createBulkSend),
+		bulk(viewer, get, "", s.listBulkSends),
 		bulk(viewer, get, "/:id", s.getBulkSend),
 		bulk(viewer, get, "/:id/rows", s.listBulkRows),
 		bulk(sender, post, "/:id/pause", s.changeBulkSend(models.BulkPause)),

@@ -1788,6 +1788,14 @@ type BulkSendCheck struct {
 	Total  int                      `json:"total"`
 }
 
+// BulkSendPage defines model for BulkSendPage.
+type BulkSendPage struct {
+	Data     []BulkSend `json:"data"`
+	Page     int        `json:"page"`
+	PageSize int        `json:"pageSize"`
+	Total    int        `json:"total"`
+}
+
 // BulkSendRequest defines model for BulkSendRequest.
 type BulkSendRequest struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
@@ -3507,6 +3515,14 @@ type PreconditionFailedApplicationJSON = Problem
 // PreconditionFailedApplicationProblemPlusJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
 type PreconditionFailedApplicationProblemPlusJSON = Problem
 
+// ListBulkSendsParams defines parameters for ListBulkSends.
+type ListBulkSendsParams struct {
+	// TenantID Those of the tenant. A client that is for some tenants has to name one.
+	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // CreateABulkSendParams defines parameters for CreateABulkSend.
 type CreateABulkSendParams struct {
 	// TemplateID With a table.
@@ -4606,6 +4622,11 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// ListBulkSends List bulk sends, newest first
+	//
+	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
+	ListBulkSends(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateABulkSendWithBody Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
@@ -5407,6 +5428,21 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
 	TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// ListBulkSends List bulk sends, newest first
+//
+// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
+func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBulkSendsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // CreateABulkSendWithBody Send many envelopes from one template
@@ -7389,6 +7425,84 @@ func (c *Client) TestAWebhook(ctx context.Context, id openapi_types.UUID, params
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewListBulkSendsRequest constructs an http.Request for the ListBulkSends method
+func NewListBulkSendsRequest(server string, params *ListBulkSendsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/bulk-sends")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewCreateABulkSendRequest calls the generic CreateABulkSend builder with application/json body
@@ -12624,6 +12738,13 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListBulkSendsWithResponse List bulk sends, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
+	ListBulkSendsWithResponse(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*ListBulkSendsResponse, error)
+
 	// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
@@ -13535,6 +13656,47 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
 	TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error)
+}
+
+type ListBulkSendsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BulkSendPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBulkSendsResponse) GetJSON200() *BulkSendPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBulkSendsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBulkSendsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBulkSendsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBulkSendsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type CreateABulkSendResponse struct {
@@ -17456,6 +17618,19 @@ func (r TestAWebhookResponse) ContentType() string {
 	return ""
 }
 
+// ListBulkSendsWithResponse List bulk sends, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
+func (c *ClientWithResponses) ListBulkSendsWithResponse(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*ListBulkSendsResponse, error) {
+	rsp, err := c.ListBulkSends(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBulkSendsResponse(rsp)
+}
+
 // CreateABulkSendWithBodyWithResponse Send many envelopes from one template
 //
 // As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
@@ -19074,6 +19249,32 @@ func (c *ClientWithResponses) TestAWebhookWithResponse(ctx context.Context, id o
 		return nil, err
 	}
 	return ParseTestAWebhookResponse(rsp)
+}
+
+// ParseListBulkSendsResponse parses an HTTP response from a ListBulkSendsWithResponse call
+func ParseListBulkSendsResponse(rsp *http.Response) (*ListBulkSendsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBulkSendsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BulkSendPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseCreateABulkSendResponse parses an HTTP response from a CreateABulkSendWithResponse call
