@@ -380,8 +380,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         </div>
         <StepIndicator context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />
-        {onDelegate && <button type="button" class="plain small" onClick={onDelegate}>{t(textFor(context.kind, "delegate"))}</button>}
         <button type="button" class="plain small" onClick={() => setDeclining(true)}>{t(textFor(context.kind, "decline"))}</button>
+        {onDelegate && <button type="button" class="plain small" onClick={onDelegate}>{t(textFor(context.kind, "delegate"))}</button>}
       </header>
       {banner}
       {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} t={t} onGo={lookAt} /></div>}
