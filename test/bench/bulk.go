@@ -43,10 +43,10 @@ func (w *benchEnv) bulkRate(ctx context.Context, template string) error {
 	single := func(ctx context.Context) error {
 		return atOnce(ctx, singles, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
 	}
-	if err := atOnce(ctx, 2*parallel, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) }); err != nil {
-		return err // connections and caches are warm afterwards
-	}
-	if err := w.mails.await(ctx, 4*parallel); err != nil {
+	_, _, err := w.untilInvited(ctx, 2*parallel, func(ctx context.Context) error { // connections and caches are warm afterwards
+		return atOnce(ctx, 2*parallel, func(ctx context.Context, _ int) error { return w.client.sendTemplate(ctx, template) })
+	})
+	if err != nil {
 		return err
 	}
 	sent1, invited1, err := w.untilInvited(ctx, singles, single)

@@ -30,7 +30,13 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	if err := w.worker.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.worker.Process.Signal(syscall.SIGCONT)) }()
+	mails, sent := w.mails.count(), 0
+	defer func() {
+		err = errors.Join(err, w.worker.Process.Signal(syscall.SIGCONT))
+		if err == nil { // what comes next finds nothing waiting
+			err = w.mails.await(ctx, mails+2*sent)
+		}
+	}()
 	pg, err := w.postmaster(ctx)
 	if err != nil {
 		return err
@@ -44,6 +50,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 		if err := atOnce(ctx, n, func(ctx context.Context, _ int) error { return do(ctx) }); err != nil {
 			return 0, 0, err
 		}
+		sent += n
 		after, _, err := cpu.sample()
 		return after["api"] - before["api"], after["PostgreSQL"] - before["PostgreSQL"], err
 	}
