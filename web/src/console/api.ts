@@ -75,8 +75,8 @@ export class Client {
   }
 
   /** Fetches a file and hands it to the browser, since a link cannot carry the token. */
-  async download(path: string, name: string): Promise<void> {
-    const res = await fetch(`/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}` } });
+  async download(path: string, name: string, accept = "*/*"): Promise<void> {
+    const res = await fetch(path.startsWith("/") ? path : `/v1/console/${path}`, { headers: { Authorization: `Bearer ${this.token}`, Accept: accept } });
     if (!res.ok) throw new Error(`The file could not be fetched (${res.status}).`);
     const url = URL.createObjectURL(await res.blob());
     // RFC 6266: the name in full is the extended one.

@@ -6,6 +6,7 @@ import { background, Client, hasRole, type Identity } from "./api";
 import { Builder } from "../builder/Builder";
 import { fieldTypes } from "../builder/model";
 import { Application } from "./application";
+import { BulkSendPage, BulkSends } from "./bulk";
 import { Contacts } from "./contacts";
 import { DeliveryPage } from "./delivery";
 import { EnvelopePage } from "./envelope";
@@ -20,7 +21,7 @@ import { Webhooks } from "./webhooks";
 
 const look = 60_000; // milliseconds between looks whether the session still holds
 
-const sections = { envelopes: "Envelopes", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
+const sections = { envelopes: "Envelopes", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
 const administration = { users: "Users", application: "Application" } as const;
 
 function Console() {
@@ -57,6 +58,8 @@ function Console() {
       <main key={`${section}/${id}`}>
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
+        {section === "bulk" && !id && <BulkSends client={client} />}
+        {section === "bulk" && id && <BulkSendPage client={client} who={who} id={id} />}
         {section === "webhooks" && <Webhooks client={client} who={who} />}
         {section === "deliveries" && id && <DeliveryPage client={client} who={who} id={id} />}
         {section === "contacts" && <Contacts client={client} who={who} />}

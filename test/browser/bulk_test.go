@@ -1,0 +1,72 @@
+package browser_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// bulkSend begins a bulk send of one row a minute: the first row is sent, the others wait.
+func (s *service) bulkSend(t *testing.T, name string) string {
+	t.Helper()
+	var template, made struct{ ID string }
+	e := s.draft(t, name, []object{{"name": "Ada", "email": "bulk@example.com", "authMethod": "none", "role": "tenant"}}, leaseDocument())
+	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"role": "tenant", "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 40}, nil)
+	s.json(t, http.MethodPost, "/v1/templates", object{"name": name, "tenantId": "harbour", "fromEnvelope": e.ID}, &template)
+	var rows []object
+	for range 3 {
+		rows = append(rows, object{"signers": []object{{"role": "tenant", "name": "Ada Lovelace", "email": "bulk@example.com"}}})
+	}
+	s.json(t, http.MethodPost, "/v1/bulk-sends", object{"templateId": template.ID, "tenantId": "harbour", "name": name, "perMinute": 1, "rows": rows}, &made)
+	return made.ID
+}
+
+func TestConsoleBulkSends(t *testing.T) {
+	t.Parallel()
+	id := svc.bulkSend(t, "Leases of May")
+	b := open(t, desktop)
+	consoleUser(b, "bulk", "sender")
+	b.visit(svc.base + "/console#/bulk")
+	b.see("Leases of May")
+	b.checked("console-bulk-sends")
+	b.click(`[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "Leases of May")`)
+	b.see("1 of 3 rows are done.") // the page looks again by itself
+	b.button("Pause")
+	b.until(`document.querySelector(".head .badge")?.textContent === "paused"`)
+	b.checked("console-bulk-send-paused")
+	b.button("Resume")
+	b.until(`document.querySelector(".head .badge")?.textContent === "running"`)
+	b.button("Cancel")
+	b.see("Cancel this bulk send?")
+	b.checked("console-bulk-send-cancel")
+	b.button("Cancel it")
+	b.until(`document.querySelector(".head .badge")?.textContent === "cancelled"`)
+	b.see("3 of 3 rows are done.")
+	var kept struct{ Counts struct{ Sent, Cancelled int } }
+	_, err := svc.do(http.MethodGet, svc.base+"/v1/bulk-sends/"+id, "", nil, &kept)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, []int{kept.Counts.Sent, kept.Counts.Cancelled})
+	eval[bool](b, `(URL.createObjectURL = (blob) => { blob.text().then((text) => { window.table = text; }); return "#"; }, true)`)
+	b.button("Download rows as CSV")
+	b.until(`window.table?.startsWith("row,externalId,status")`)
+	b.waitUntilStill()
+}
+
+// TestConsoleBulkSendOfAViewer: who only looks sees why rows failed, on a phone too, and changes nothing.
+func TestConsoleBulkSendOfAViewer(t *testing.T) {
+	t.Parallel()
+	b := open(t, look{width: 390, height: 844, touch: true, dark: true})
+	const id = "0190c2a0-0000-7000-8000-000000000001"
+	b.answers("/v1/bulk-sends/"+id, 200, `{"id": "`+id+`", "tenantId": "quayside", "templateId": "`+id+`", "templateVersion": 2, "name": "Leases of June", "status": "completed",
+		"total": 3, "counts": {"pending": 0, "sent": 2, "failed": 1, "cancelled": 0}, "perMinute": null, "createdBy": "me", "createdAt": "2026-11-01T07:00:00Z", "completedAt": "2026-11-01T07:01:00Z"}`)
+	b.answers("/v1/bulk-sends/"+id+"/rows", 200, `{"data": [{"row": 2, "externalId": "lease-2", "status": "failed", "envelopeId": null,
+		"error": {"code": "external_id_taken", "message": "Another envelope has this externalId."}, "settledAt": "2026-11-01T07:00:30Z"}], "total": 1, "page": 1, "pageSize": 20}`)
+	consoleUser(b, "bulkviewer", "viewer")
+	b.visit(svc.base + "/console#/bulk/" + id)
+	b.see("Another envelope has this externalId.")
+	require.NotContains(t, b.text(), "Try failed rows again")
+	require.Contains(t, b.text(), "Download rows as CSV")
+	b.checked("console-bulk-send-viewer")
+	b.waitUntilStill()
+}

@@ -1,0 +1,110 @@
+import { useState } from "preact/hooks";
+import { Title } from "../ui/parts";
+import { query, useLoad, formatTime, hasRole, type Client, type Identity, type Paged } from "./api";
+import { live } from "./envelopes";
+import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, Pager, Table } from "./parts";
+import { listHref, useFilters, usePageTitle } from "./route";
+
+interface BulkSend {
+  id: string; tenantId: string; templateId: string; templateVersion: number; name: string; status: "queued" | "running" | "paused" | "completed" | "cancelled";
+  total: number; counts: { pending: number; sent: number; failed: number; cancelled: number }; perMinute: number | null; createdBy: string; createdAt: string; completedAt: string | null;
+}
+interface Row { row: number; externalId: string | null; error: { code: string; message: string } | null; settledAt: string | null }
+
+const settled = (b: BulkSend): number => b.total - b.counts.pending;
+
+export function BulkSends({ client }: { client: Client }) {
+  usePageTitle("Bulk sends");
+  const { get, set } = useFilters();
+  const tenant = get("tenant");
+  const { data, problem } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, page: Number(get("page")) || 1, pageSize: 20 })}`, live);
+  return (
+    <>
+      <Title>Bulk sends</Title>
+      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+        <div><label for="tenant">Tenant</label><input id="tenant" maxLength={255} value={tenant} onInput={(e) => set({ tenant: e.currentTarget.value })} /></div>
+      </form>
+      <ErrorNotice text={problem} />
+      {data && (
+        <>
+          <Table label="Bulk sends" head={["Name", "Status", "Sent", "Failed", "Tenant", "Created"]}>
+            {data.data.map((b) => (
+              <tr key={b.id}>
+                <td><a href={`#/bulk/${b.id}`}><bdi>{b.name || b.id}</bdi></a></td>
+                <td><Badge>{b.status}</Badge></td>
+                <td>{b.counts.sent.toLocaleString()} of {b.total.toLocaleString()}</td>
+                <td>{b.counts.failed.toLocaleString()}</td>
+                <td><bdi>{b.tenantId}</bdi></td>
+                <td>{formatTime(b.createdAt)}</td>
+              </tr>
+            ))}
+          </Table>
+          {data.total === 0 && <p class="quiet">{tenant ? "Nothing matches." : "There are none yet. Applications create them by the API."}</p>}
+          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+        </>
+      )}
+    </>
+  );
+}
+
+export function BulkSendPage({ client, who, id }: { client: Client; who: Identity; id: string }) {
+  const at = `/v1/bulk-sends/${id}`;
+  const { data: b, problem, reload } = useLoad<BulkSend>(client, at, live);
+  const [page, setPage] = useState(1);
+  const failed = useLoad<Paged<Row>>(client, b && b.counts.failed > 0 ? `${at}/rows?${query({ status: "failed", page, pageSize: 20 })}` : null, live);
+  const [cancelling, setCancelling] = useState(false);
+  usePageTitle(b ? b.name || `Bulk send ${id}` : "Bulk send");
+  if (!b) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
+  const open = ["queued", "running", "paused"].includes(b.status);
+  const act = (verb: string) => async () => { await client.call(`${at}/${verb}`, { method: "POST" }); reload(); };
+  return (
+    <>
+      <p class="small"><a href={listHref("bulk")}>Bulk sends</a></p>
+      <div class="row head"><Title><bdi>{b.name || "Bulk send"}</bdi></Title><Badge>{b.status}</Badge></div>
+      <ErrorNotice text={problem} />
+      <section class="card">
+        <p>{settled(b).toLocaleString()} of {b.total.toLocaleString()} rows are done.</p>
+        <div class="usage" role="progressbar" aria-label="Rows that are done" aria-valuemin={0} aria-valuemax={b.total} aria-valuenow={settled(b)}><div style={{ width: `${(100 * settled(b)) / b.total}%` }} /></div>
+        <dl class="facts">
+          <dt>Sent</dt><dd>{b.counts.sent.toLocaleString()}</dd>
+          <dt>Waiting</dt><dd>{b.counts.pending.toLocaleString()}</dd>
+          <dt>Failed</dt><dd>{b.counts.failed.toLocaleString()}</dd>
+          <dt>Cancelled</dt><dd>{b.counts.cancelled.toLocaleString()}</dd>
+          <dt>Rows in a minute</dt><dd>{b.perMinute === null ? "without limit" : `at most ${b.perMinute.toLocaleString()}`}</dd>
+          <dt>Tenant</dt><dd><bdi>{b.tenantId}</bdi></dd>
+          <dt>Template</dt><dd class="mono">{b.templateId}, version {b.templateVersion}</dd>
+          <dt>Created</dt><dd>{formatTime(b.createdAt)}</dd>
+          {b.completedAt && <><dt>Ended</dt><dd>{formatTime(b.completedAt)}</dd></>}
+        </dl>
+        <ActionRow>
+          {hasRole(who, "sender") && (
+            <>
+              {(b.status === "queued" || b.status === "running") && <ActionButton label="Pause" done="No further row is sent." work={act("pause")} />}
+              {b.status === "paused" && <ActionButton label="Resume" done="It goes on with the next row." work={act("resume")} />}
+              {b.status !== "cancelled" && b.counts.failed > 0 && <ActionButton label="Try failed rows again" done="They are tried again." work={act("retry")} />}
+              {open && <button type="button" class="plain small" onClick={() => setCancelling(true)}>Cancel</button>}
+            </>
+          )}
+          <ActionButton label="Download rows as CSV" work={() => client.download(`${at}/rows`, `bulk-send-${id}.csv`, "text/csv")} />
+        </ActionRow>
+      </section>
+      {b.counts.failed > 0 && (
+        <>
+          <h2 class="later">Rows that failed</h2>
+          <ErrorNotice text={failed.problem} />
+          {failed.data && (
+            <>
+              <Table label="Rows that failed" head={["Reason", "Row", "External id", "Failed"]}>
+                {failed.data.data.map((r) => (
+                  <tr key={r.row}><td>{r.error?.message}<br /><span class="quiet small mono">{r.error?.code}</span></td><td>{r.row}</td><td><bdi>{r.externalId ?? "–"}</bdi></td><td>{formatTime(r.settledAt)}</td></tr>
+                ))}
+              </Table>
+              {failed.data.total > failed.data.pageSize && <Pager page={page} size={failed.data.pageSize} total={failed.data.total} onPage={setPage} />}
+            </>
+          )}
+        </>
+      )}
+      {cancelling && <Confirm title="Cancel this bulk send?" text="Rows that were not sent are never sent. What was sent stays. This cannot be undone." label="Cancel it" work={act("cancel")} onClose={() => setCancelling(false)} />}
+    </>
+  );
+}
