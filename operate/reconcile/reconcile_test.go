@@ -64,7 +64,7 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		}
 		lost = append(lost, terminated, unknown)
 	}
-	want := map[models.OutboxKind]reconcile.Count{}
+	want := map[models.OutboxKind]reconcile.Count{models.OutboxBulk: {}}
 	for kind := range ids {
 		want[kind] = reconcile.Count{Unfinished: 3, Started: 2}
 	}
