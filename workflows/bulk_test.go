@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -26,9 +28,24 @@ type fakeBulk struct {
 	wait   time.Duration
 	fails  int
 
+	begun []time.Time // each attempt at a batch
+
 	mu     sync.Mutex
-	begun  []time.Time
 	orders []models.BulkAction
+}
+
+// set changes the state as the API does.
+func (f *fakeBulk) set(status models.BulkStatus) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status = status
+}
+
+// sent is how many rows were sent.
+func (f *fakeBulk) sent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts.Sent
 }
 
 func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
@@ -38,7 +55,12 @@ func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterActivity(acts)
 	env.OnActivity(acts.SendBulkRows, mock.Anything, mock.Anything).Return(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) {
-		return f.send(env.Now())
+		return f.send()
+	})
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == "SendBulkRows" {
+			f.begun = append(f.begun, env.Now())
+		}
 	})
 	env.OnActivity(acts.ChangeBulk, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ChangeBulkInput) error {
 		return f.change(in)
@@ -47,14 +69,13 @@ func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
 }
 
 // send is the activity SendBulkRows.
-func (f *fakeBulk) send(now time.Time) (activities.BulkStep, error) {
+func (f *fakeBulk) send() (activities.BulkStep, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fails > 0 {
 		f.fails--
 		return activities.BulkStep{}, errors.New("the database is down")
 	}
-	f.begun = append(f.begun, now)
 	if f.status == models.BulkQueued {
 		f.status = models.BulkRunning
 	}
@@ -96,9 +117,9 @@ func TestBulkGoesOnUntilNoneIsPending(t *testing.T) {
 	shown := upserts(env)
 	run(t, env)
 	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
-	require.Len(t, f.begun, 3)
+	require.Len(t, f.begun, 13+3)
 	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
-	require.Equal(t, 20*time.Second, f.begun[2].Sub(f.begun[1]))
+	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
 }
 
 // TestBulkObeysOperators: their signals change the database, between two batches.
@@ -108,7 +129,7 @@ func TestBulkObeysOperators(t *testing.T) {
 	env := f.start(t)
 	at := func(d time.Duration, signal string, want int) {
 		env.RegisterDelayedCallback(func() {
-			require.Equal(t, want, f.counts.Sent, "before %s", signal)
+			require.Equal(t, want, f.sent(), "before %s", signal)
 			got, err := env.QueryWorkflow(temporal.QueryProgress)
 			require.NoError(t, err)
 			var asked temporal.BulkProgress
@@ -132,12 +153,12 @@ func TestBulkLearnsOfChanges(t *testing.T) {
 	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 45}, wait: time.Minute}
 	env := f.start(t)
 	env.RegisterDelayedCallback(func() {
-		f.status = models.BulkPaused
+		f.set(models.BulkPaused)
 		env.SignalWorkflow(temporal.SignalChanged, nil)
 	}, 70*time.Second)
 	env.RegisterDelayedCallback(func() {
-		require.Equal(t, 20, f.counts.Sent)
-		f.status = models.BulkRunning
+		require.Equal(t, 20, f.sent())
+		f.set(models.BulkRunning)
 		env.SignalWorkflow(temporal.SignalChanged, nil)
 	}, 10*time.Hour)
 	run(t, env)

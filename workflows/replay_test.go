@@ -352,7 +352,7 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	hooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{DisableWorkflowWorker: true})
 	hooks.RegisterActivityWithOptions(s.deliver, activity.RegisterOptions{Name: "Deliver"})
 	bulk := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{DisableWorkflowWorker: true})
-	bulk.RegisterActivityWithOptions(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) { return s.bulk.send(time.Now()) },
+	bulk.RegisterActivityWithOptions(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) { return s.bulk.send() },
 		activity.RegisterOptions{Name: "SendBulkRows"})
 	for _, sc := range []sdkworker.Worker{main, sealing, hooks, bulk} {
 		require.NoError(t, sc.Start())
