@@ -54,7 +54,7 @@ func TestTemplateForms(t *testing.T) {
 	require.Equal(t, []any{"Other", "other", "S", "M"}, []any{changed.str("name"), changed.str("externalId"), changed.str("subject"), changed.str("message")})
 	require.Len(t, changed.body["roles"], 1)
 	require.InDelta(t, 6, changed.field(0)["y"], 0.001)
-	c.patch("/v1/templates/"+made.str("id"), object{"origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
+	c.patch("/v1/templates/"+made.str("id"), object{"externalId": "third", "origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
 
 	noFile := leaseTemplate()
 	delete(noFile, "fields")
