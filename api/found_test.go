@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -295,4 +298,24 @@ func TestEventStreams(t *testing.T) {
 	require.NotContains(t, streams.n, b)
 	streams.close(a)
 	require.True(t, streams.open(a))
+}
+
+// goneScanner is asked by somebody who went away meanwhile.
+type goneScanner struct{ leave context.CancelFunc }
+
+func (g goneScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {
+	g.leave()
+	return "", ctx.Err()
+}
+
+// TestScanOfAnUploadThatWasGivenUp: who goes away while a file is examined has not found the scanner broken.
+func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	ctx, leave := context.WithCancel(t.Context())
+	s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+	s.Scanner = goneScanner{leave}
+	err := s.scan(ctx, strings.NewReader("x"), 1)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, log.String())
 }

@@ -87,6 +87,7 @@ func TestTemplateMembers(t *testing.T) {
 		box(object{"type": "radio", "group": "how", "option": "cash", "y": 140, "w": 14, "h": 14}),
 		box(object{"type": "radio", "group": "how", "option": "card", "y": 170, "w": 14, "h": 14}),
 		box(object{"type": "signature", "role": "witness", "y": 200}),
+		box(object{"type": "radio", "group": "when", "option": "now", "y": 230, "w": 14, "h": 14}),
 	}
 	template := c.template(data)
 	require.Equal(t, "de", template.body["roles"].([]any)[0].(object)["language"])
@@ -96,12 +97,18 @@ func TestTemplateMembers(t *testing.T) {
 		"signers": []object{{"role": "tenant", "name": "Ada", "email": "ada@example.com"}, {"role": "witness", "name": "Wil", "email": "wil@example.com"}},
 	}
 	e := c.post("/v1/envelopes", use).want(201)
-	for i := range 6 {
+	for i := range 7 {
 		of, in := template.field(i), e.field(i)
 		for _, member := range []string{"type", "align", "comb", "maxLength", "validation", "format", "options", "condition", "group", "option"} {
 			require.Equal(t, of[member], in[member], "%s of field %d", member, i)
 		}
 	}
+	use["values"] = object{"how": "card", "when": "now"}
+	chosen := c.post("/v1/envelopes", use).want(201)
+	require.Equal(t, []any{nil, "true", "true"}, []any{chosen.field(3)["defaultValue"], chosen.field(4)["defaultValue"], chosen.field(6)["defaultValue"]})
+	use["values"] = object{"how": "now"}
+	require.Equal(t, []string{"values.how"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults(), "a choice of another group")
+	delete(use, "values")
 	use["templateVersion"] = 2
 	require.Equal(t, []string{"templateVersion"}, c.post("/v1/envelopes", use).refused(400, "validation_error").faults())
 }

@@ -136,7 +136,7 @@ func (s *fieldSet) checkGroup(f *Field) {
 	chosen := 0
 	for _, other := range s.names[f.Attributes.Group] {
 		switch {
-		case other.Type != FieldRadio || other.Attributes.Group != f.Attributes.Group:
+		case other.Attributes.Group != f.Attributes.Group: // a field of another type: it has no group
 			s.add(f, "group", "is the name of another field (%s)", f.Attributes.Group)
 		case other.SignerID != f.SignerID:
 			s.add(f, "group", "has a field of another signer (%s)", f.Attributes.Group)
