@@ -33,7 +33,7 @@ func TestInterface(t *testing.T) {
 		t.Helper()
 		for name, test := range map[string]func(*testing.T, *target){
 			"token": checkTokens, "create": checkCreation, "list": checkLists, "states": checkStates, "signing": checkSigning, "decline": checkDeclines, "codes": checkCodes,
-			"documents": checkDocuments, "portal": checkPortal, "webhooks": checkWebhooks, "events": checkEvents, "drafts": checkDrafts, "templates": checkTemplates, "bulk": checkBulkSends, "corrections": checkCorrections, "attachments": checkAttachments, "fields": checkFields, "console": checkConsole, "embedded": checkEmbedded, "idempotency": checkIdempotency,
+			"documents": checkDocuments, "portal": checkPortal, "webhooks": checkWebhooks, "events": checkEvents, "drafts": checkDrafts, "templates": checkTemplates, "bulk": checkBulkSends, "branding": checkBranding, "corrections": checkCorrections, "attachments": checkAttachments, "fields": checkFields, "console": checkConsole, "embedded": checkEmbedded, "idempotency": checkIdempotency,
 			"errors": checkErrorShapes, "verify": checkVerification, "pages": checkPages,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, s) }) // one after the other: a small deployment serves it too

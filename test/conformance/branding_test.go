@@ -1,0 +1,28 @@
+package conformance_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// checkBranding gives the tenant a look, which its signers see, and takes it back.
+func checkBranding(t *testing.T, s *target) {
+	c, nobody := s.app(), &client{s: s}
+	at := "/v1/tenants/" + s.tenant + "/branding"
+	c.get(t, at).want(t, 200)
+	logo := base64.StdEncoding.EncodeToString(testkit.Signature())
+	look := c.call(t, http.MethodPut, at, object{"logo": logo, "primaryColor": "#7a1f3d", "footer": "1 High Street"}).want(t, 200)
+	require.Equal(t, "#7a1f3d", look.str("primaryColor"))
+	c.call(t, http.MethodPut, at, object{"primaryColor": "#eeeeee"}).refused(t, 400, "validation_error")
+	_, tokens := s.sent(t, s.contract())
+	require.Equal(t, "#7a1f3d", nobody.get(t, "/v1/signing/"+tokens[0]).want(t, 200).body["branding"].(object)["primaryColor"])
+	require.Equal(t, "image/png", nobody.get(t, "/v1/signing/"+tokens[0]+"/logo").want(t, 200).header.Get("Content-Type"))
+	c.call(t, http.MethodDelete, at, nil).want(t, 204)
+	require.Nil(t, c.get(t, at).want(t, 200).body["primaryColor"])
+	require.NotContains(t, nobody.get(t, "/v1/signing/"+tokens[0]).want(t, 200).body, "branding")
+}
