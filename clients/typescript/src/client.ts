@@ -136,7 +136,8 @@ export class Countersign {
     for (;;) {
       const query = { limit: 500, ...(after ? { cursor: after } : options.since ? { since: options.since.toISOString() } : {}), ...(options.event ? { event: options.event } : {}) };
       const page = await this.call("get", "/v1/events", { ...options, query });
-      yield* page.data;
+      // All but bulk.completed are of this shape; that one has its own data.
+      yield* page.data as WebhookEvent[];
       if (page.nextCursor) after = page.nextCursor;
       if (!page.hasMore) return;
     }
