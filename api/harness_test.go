@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -306,8 +307,8 @@ func multipartBody(t *testing.T, fields map[string]string, file []byte) (string,
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for k, v := range fields {
-		require.NoError(t, w.WriteField(k, v))
+	for _, k := range slices.Sorted(maps.Keys(fields)) { // the same body each time
+		require.NoError(t, w.WriteField(k, fields[k]))
 	}
 	if file != nil {
 		p, err := w.CreateFormFile("file", "contract.pdf")
