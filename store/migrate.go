@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -48,11 +49,12 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	var opts []goose.ProviderOption
 	if s.postgres {
 		dialect, dir = goose.DialectPostgres, "migrations/postgres"
-		locker, err := lock.NewPostgresSessionLocker()
+		// A row, not an advisory lock of a session: PgBouncer in transaction mode gives each transaction another session.
+		locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
 		if err != nil {
 			return nil, fmt.Errorf("migrate database: %w", err)
 		}
-		opts = append(opts, goose.WithSessionLocker(locker))
+		opts = append(opts, goose.WithLocker(locker))
 	}
 	files, err := fs.Sub(migrations, dir)
 	if err != nil {

@@ -9,8 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/testkit"
+	"countersign/store"
 )
 
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
@@ -54,4 +59,31 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 		return
 	}
 	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
+}
+
+// TestMigrationsAtOnce: processes that start together bring an empty database to the same version.
+func TestMigrationsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			versions := make([]int64, 4)
+			g, ctx := errgroup.WithContext(t.Context())
+			for i := range versions {
+				s, err := store.Open(ctx, store.Config{URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: uuid.New})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				g.Go(func() (err error) {
+					versions[i], err = s.Migrate(ctx)
+					return err
+				})
+			}
+			require.NoError(t, g.Wait())
+			require.Positive(t, versions[0])
+			for _, v := range versions {
+				require.Equal(t, versions[0], v)
+			}
+		})
+	}
 }

@@ -108,6 +108,8 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	if err != nil {
 		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
 	}
+	// PgBouncer in transaction mode keeps no prepared statements: for it the URL names another mode, as cache_describe.
+	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	utc := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -34,10 +33,7 @@ type PostgresServer struct {
 	// URL is the postgres:// URL of the superuser on the database "postgres".
 	URL string
 
-	dir      string
-	guardian *exec.Cmd
-	stdin    io.Closer
-	ended    chan struct{} // closed when the guardian has ended
+	*guarded
 }
 
 // portAttempts bounds the retries after another process took the chosen port first.
@@ -112,25 +108,6 @@ func initDatabase(ctx context.Context, dir, bin, password string, credential *sy
 	return nil
 }
 
-// guard runs a server ("$@") in the directory $0 until standard input ends, and then removes the
-// directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that
-// ends while the file "down" is there is started again when it is gone (see Crash).
-const guard = `
-exec 3<&0 </dev/null
-{ cat <&3 >/dev/null; : >"$0/over"; rm -f "$0/down"; kill -QUIT "$(cat "$0/pid")" 2>/dev/null; } &
-exec 3<&-
-while
-  "$@" >>"$0/log" 2>&1 3<&- &
-  echo $! >"$0/pid"
-  wait $!
-  [ -e "$0/down" ]
-do
-  while [ -e "$0/down" ]; do sleep 0.05; done
-  [ ! -e "$0/over" ] || break
-done
-cd / && rm -rf "$0"
-`
-
 func launchPostgres(
 	ctx context.Context, dir, bin, password string, credential *syscall.Credential, opts PostgresOptions,
 ) (*PostgresServer, error) {
@@ -139,7 +116,6 @@ func launchPostgres(
 		return nil, err
 	}
 	args := []string{
-		"-c", guard, dir,
 		filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + dir,
 		"-c", "max_connections=300", "-c", "timezone=UTC", "-c", "log_timezone=UTC",
@@ -148,16 +124,8 @@ func launchPostgres(
 	if !opts.Durable {
 		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	}
-	// Not bound to ctx: it has to outlive the start, and ends with its standard input.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...) //nolint:gosec // an installed program
-	cmd.Dir = dir
-	// A group of its own: Ctrl-C in the terminal must not end the guardian before it has tidied up.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
-	stdin, err := cmd.StdinPipe()
+	running, err := startGuarded(ctx, dir, credential, "QUIT", args...)
 	if err != nil {
-		return nil, fmt.Errorf("start PostgreSQL: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	s := &PostgresServer{
@@ -166,12 +134,8 @@ func launchPostgres(
 			Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres",
 			RawQuery: "sslmode=disable",
 		}).String(),
-		dir: dir, guardian: cmd, stdin: stdin, ended: make(chan struct{}),
+		guarded: running,
 	}
-	go func() {
-		_ = cmd.Wait()
-		close(s.ended)
-	}()
 	if err := s.waitReady(ctx); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a directory of our own
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, lastLine(log)), s.Stop(ctx))
@@ -188,19 +152,6 @@ func (s *PostgresServer) waitReady(ctx context.Context) error {
 		}
 		return conn.Close(ctx)
 	})
-}
-
-// Stop ends the server at once, without a checkpoint, and removes its data.
-func (s *PostgresServer) Stop(ctx context.Context) error {
-	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("stop PostgreSQL: %w", err)
-	}
-	select {
-	case <-s.ended:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stop PostgreSQL: %w", ctx.Err())
-	}
 }
 
 // memoryDir is Linux's file system in memory, where a database is made in 20 ms, not 120.

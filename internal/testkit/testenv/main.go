@@ -4,6 +4,7 @@
 //
 //	go run ./internal/testkit/testenv go test ./...
 //	go run ./internal/testkit/testenv -durable go test -bench . ./store
+//	go run ./internal/testkit/testenv -pgbouncer go test ./store
 //
 // Its exit status is that of the command, or 1 if a server cannot be started.
 package main
@@ -30,8 +31,9 @@ const (
 
 func main() {
 	durable := flag.Bool("durable", false, "keep PostgreSQL's fsync on")
+	pooled := flag.Bool("pgbouncer", false, "reach PostgreSQL through a PgBouncer in transaction mode")
 	flag.Usage = func() {
-		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: testenv [-durable] command [argument ...]")
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: testenv [-durable] [-pgbouncer] command [argument ...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -41,7 +43,7 @@ func main() {
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, flag.Args(), testkit.PostgresOptions{Durable: *durable})
+	err := run(ctx, flag.Args(), testkit.PostgresOptions{Durable: *durable}, *pooled)
 	stop()
 	var exit *exec.ExitError
 	switch {
@@ -54,19 +56,29 @@ func main() {
 }
 
 // run starts the missing servers, runs the command and stops the servers again.
-func run(ctx context.Context, args []string, opts testkit.PostgresOptions) error {
+func run(ctx context.Context, args []string, opts testkit.PostgresOptions, pooled bool) error {
 	environment := os.Environ()
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
-	if os.Getenv(testkit.PostgresVariable) == "" {
+	address := os.Getenv(testkit.PostgresVariable)
+	if address == "" {
 		postgres, err := testkit.StartPostgres(starting, opts)
 		if err != nil {
 			return err
 		}
 		defer stopServer(ctx, postgres.Stop)
-		environment = append(environment, testkit.PostgresVariable+"="+postgres.URL)
+		address = postgres.URL
 	}
+	if pooled {
+		pool, err := testkit.StartPgBouncer(starting, address)
+		if err != nil {
+			return err
+		}
+		defer stopServer(ctx, pool.Stop)
+		address = pool.URL
+	}
+	environment = append(environment, testkit.PostgresVariable+"="+address)
 	if os.Getenv(testkit.TemporalVariable) == "" {
 		temporal, err := testkit.StartTemporal(starting)
 		if err != nil {

@@ -1,0 +1,74 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// guard runs a server ("$2" …) in the directory $0 until standard input ends, then sends it the signal
+// $1 and removes the directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that
+// ends while the file "down" is there is started again when it is gone (see Crash).
+const guard = `
+exec 3<&0 </dev/null
+stop=$1; shift
+{ cat <&3 >/dev/null; : >"$0/over"; rm -f "$0/down"; kill -"$stop" "$(cat "$0/pid")" 2>/dev/null; } &
+exec 3<&-
+while
+  "$@" >>"$0/log" 2>&1 3<&- &
+  echo $! >"$0/pid"
+  wait $!
+  [ -e "$0/down" ]
+do
+  while [ -e "$0/down" ]; do sleep 0.05; done
+  [ ! -e "$0/over" ] || break
+done
+cd / && rm -rf "$0"
+`
+
+// guarded is a server in a directory of its own, which ends with this process.
+type guarded struct {
+	dir   string
+	stdin io.Closer
+	ended chan struct{} // closed when the server has ended and its directory is gone
+}
+
+// startGuarded starts a program in dir under an account. Its messages go to the file "log"; the signal stop ("QUIT")
+// ends it at once.
+func startGuarded(ctx context.Context, dir string, credential *syscall.Credential, stop string, command ...string) (*guarded, error) {
+	// Not bound to ctx: it has to outlive the start, and ends with its standard input.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", guard, dir, stop}, command...)...) //nolint:gosec // an installed program
+	cmd.Dir = dir
+	// A group of its own: Ctrl-C in the terminal must not end the guardian before it has tidied up.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	g := &guarded{dir: dir, stdin: stdin, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(g.ended)
+	}()
+	return g, nil
+}
+
+// Stop ends the server at once, and removes its directory.
+func (g *guarded) Stop(ctx context.Context) error {
+	if err := g.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("stop server: %w", err)
+	}
+	select {
+	case <-g.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop server: %w", ctx.Err())
+	}
+}

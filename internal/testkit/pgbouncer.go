@@ -1,0 +1,97 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PgBouncer is a private PgBouncer in transaction mode: after each transaction a client may get
+// another connection to the server, so that nothing may be left on one.
+type PgBouncer struct {
+	// URL is the postgres:// URL of the server behind it, with the query mode that it needs.
+	URL string
+
+	*guarded
+}
+
+// pgbouncerConfig has the fewest connections to the server that let tests run side by side: clients
+// change places often.
+const pgbouncerConfig = `[databases]
+* = host=%s port=%s
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = %s
+admin_users = postgres
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 2000
+server_idle_timeout = 5
+`
+
+// StartPgBouncer starts the installed program before the server at the postgres:// URL. It ends with
+// Stop, or with this process.
+func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
+	program, err := exec.LookPath("/usr/sbin/pgbouncer")
+	if err != nil {
+		return nil, errors.New("pgbouncer is not installed (Debian: apt-get install pgbouncer)")
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, errors.New("the server's address is no URL")
+	}
+	credential, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "countersign-pgbouncer-")
+	if err != nil {
+		return nil, fmt.Errorf("make PgBouncer's directory: %w", err)
+	}
+	password, _ := u.User.Password()
+	users, config := filepath.Join(dir, "users"), filepath.Join(dir, "pgbouncer.ini")
+	for name, content := range map[string]string{
+		users:  strconv.Quote(u.User.Username()) + " " + strconv.Quote(password) + "\n",
+		config: fmt.Sprintf(pgbouncerConfig, u.Hostname(), u.Port(), port, users),
+	} {
+		err = errors.Join(err, os.WriteFile(name, []byte(content), 0o600), handOver(name, credential))
+	}
+	if err := errors.Join(err, handOver(dir, credential)); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	running, err := startGuarded(ctx, dir, credential, "TERM", program, "--quiet", config)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start PgBouncer: %w", err), os.RemoveAll(dir))
+	}
+	q := u.Query()
+	q.Set("default_query_exec_mode", "cache_describe")
+	u.Host, u.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), q.Encode()
+	b := &PgBouncer{URL: u.String(), guarded: running}
+	err = pollUntil(ctx, b.ended, func() error {
+		conn, err := pgx.Connect(ctx, b.URL)
+		if err != nil {
+			return err
+		}
+		return conn.Close(ctx)
+	})
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a directory of our own
+		return nil, errors.Join(fmt.Errorf("start PgBouncer: %w: %s", err, lastLine(log)), b.Stop(ctx))
+	}
+	return b, nil
+}
