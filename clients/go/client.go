@@ -70,6 +70,20 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 // Address is the service's address, without a slash at its end.
 func (c *Client) Address() string { return c.transport.base }
 
+// Do sends a request of the caller's own to the service, with the client's token,
+// repeats and errors, and an Idempotency-Key if it is a POST without one. It is for
+// what no method says, such as a form with a file. The caller closes the answer's body.
+func (c *Client) Do(req *http.Request) (*http.Response, error) {
+	base, err := url.Parse(c.transport.base)
+	if err != nil {
+		return nil, fmt.Errorf("countersign: %w", err)
+	}
+	if req.URL.Scheme != base.Scheme || !strings.EqualFold(req.URL.Host, base.Host) {
+		return nil, fmt.Errorf("countersign: the token is for %s alone, and is not sent to %s://%s", c.transport.base, req.URL.Scheme, req.URL.Host)
+	}
+	return c.transport.Do(req)
+}
+
 func parseAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

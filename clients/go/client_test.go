@@ -229,6 +229,55 @@ func TestADeletionThatWasLostIsDone(t *testing.T) {
 	require.True(t, IsNotFound(err))
 }
 
+func TestARequestOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	f := newFakeService(t, answer{status: 503, body: problemJSON("unavailable")}, answer{status: 201, body: envelopeJSON}, answer{status: 400, body: problemJSON("validation_error")})
+	c := f.client(t)
+	ask := func(address string) error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("a,b"))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "text/csv")
+		res, err := c.Do(req)
+		if err != nil {
+			return err
+		}
+		return res.Body.Close()
+	}
+	require.NoError(t, ask(c.Address()+"/v1/bulk-sends"))
+	require.Equal(t, "Bearer token-1", f.seen()[0].token)
+	require.NotEmpty(t, f.seen()[0].key)
+	require.Equal(t, []byte("a,b"), f.seen()[0].body)
+	require.Equal(t, f.seen()[0], f.seen()[1], "repeated as it was")
+	require.Equal(t, "validation_error", ErrorCode(ask(c.Address()+"/v1/bulk-sends")))
+	require.Empty(t, ErrorCode(nil))
+
+	for _, address := range []string{"http://sign.example.com/v1/envelopes", strings.Replace(c.Address(), "http:", "https:", 1), strings.Replace(c.Address(), "127.0.0.1", "127.0.0.1.example.com", 1)} {
+		require.ErrorContains(t, ask(address), "not sent", "the token goes nowhere else: %s", address)
+	}
+	require.Len(t, f.seen(), 3)
+}
+
+func TestAnyDocumentIsDownloaded(t *testing.T) {
+	t.Parallel()
+	var asked string
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/oauth/token" {
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+			return
+		}
+		asked = r.URL.RequestURI()
+		_, _ = io.WriteString(w, "%PDF-")
+	}))
+	t.Cleanup(site.Close)
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
+	id := uuid.New()
+	body, err := c.DownloadWith(t.Context(), id, DownloadOptions{Kind: Ptr(Prepared), DocumentID: &id})
+	require.NoError(t, err)
+	require.NoError(t, body.Close())
+	require.Equal(t, "/v1/envelopes/"+id.String()+"/document?kind=prepared&documentId="+id.String(), asked)
+}
+
 func TestAWrongAddress(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "sign.example.com", "ftp://sign.example.com", "https://", "https://user:pw@sign.example.com", "https://sign.example.com?x=1"} {

@@ -23,13 +23,19 @@ type (
 	SignerRequest = api.SignerRequest
 	// FieldRequest describes one of its fields.
 	FieldRequest = api.FieldRequest
+	// Signer is one of an envelope's recipients.
+	Signer = api.Signer
+	// Field is one of its fields.
+	Field = api.Field
 	// Document tells of a document that was uploaded.
 	Document = api.UploadedDocument
 )
 
-// Kinds of documents.
+// Kinds of documents: as it was uploaded, as it is read before it is signed, and
+// as all have signed it.
 const (
 	Original = api.DownloadADocumentParamsKindOriginal
+	Prepared = api.DownloadADocumentParamsKindPrepared
 	Sealed   = api.DownloadADocumentParamsKindSealed
 )
 
@@ -147,10 +153,18 @@ func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	return err
 }
 
-// Download opens the first document of an envelope, as it was uploaded or sealed.
-// The caller closes it.
+// Download opens the first document of an envelope, as it was uploaded, prepared or
+// sealed. The caller closes it.
 func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadADocumentParamsKind) (io.ReadCloser, error) {
-	res, err := c.API.DownloadADocument(ctx, id, &api.DownloadADocumentParams{Kind: &kind})
+	return c.DownloadWith(ctx, id, DownloadOptions{Kind: &kind})
+}
+
+// DownloadOptions name a document of an envelope.
+type DownloadOptions = api.DownloadADocumentParams
+
+// DownloadWith is Download of any document.
+func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptions) (io.ReadCloser, error) {
+	res, err := c.API.DownloadADocument(ctx, id, &o)
 	if err != nil {
 		return nil, err
 	}

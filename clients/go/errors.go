@@ -41,6 +41,16 @@ func IsNotFound(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusNotFound
 }
 
+// ErrorCode is the stable code of a refusal, such as "envelope_not_draft"; "" of any
+// other error.
+func ErrorCode(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
 const maxErrorBody = 1 << 20
 
 // refusal reads an answer of 300 or above, and closes it.

@@ -1684,12 +1684,46 @@ type AuditEvent struct {
 // AuthMethod defines model for AuthMethod.
 type AuthMethod string
 
-// BuilderFeatures What may be done in a builder session beyond placing fields.
-type BuilderFeatures struct {
-	Documents  bool        `json:"documents"`
-	FieldTypes []FieldType `json:"fieldTypes"`
-	Recipients bool        `json:"recipients"`
-	Send       bool        `json:"send"`
+// Branding defines model for Branding.
+type Branding struct {
+	// Footer Below pages and mails.
+	Footer *string `json:"footer,omitempty"`
+
+	// Logo A PNG or JPEG of at most 524288 bytes, in base64. It is encoded anew, in at most 720 × 180 pixels.
+	Logo *[]byte `json:"logo,omitempty"`
+
+	// PrimaryColor Of buttons and links. White must be readable on it (4.5:1).
+	PrimaryColor *string `json:"primaryColor,omitempty"`
+	ReplyTo      *string `json:"replyTo,omitempty"`
+	SenderName   *string `json:"senderName,omitempty"`
+
+	// SupportURL An https address.
+	SupportURL *string `json:"supportUrl,omitempty"`
+}
+
+// BuilderSessionRequest defines model for BuilderSessionRequest.
+type BuilderSessionRequest struct {
+	AllowedOrigin string `json:"allowedOrigin"`
+
+	// EnvelopeID A draft.
+	EnvelopeID       openapi_types.UUID `json:"envelopeId"`
+	ExpiresInMinutes *int               `json:"expiresInMinutes,omitempty"`
+	Features         *struct {
+		// Documents Add, order, prepare and remove them.
+		Documents *bool `json:"documents,omitempty"`
+
+		// FieldTypes Of the fields that are added or edited; all types if it is absent.
+		FieldTypes *[]FieldType `json:"fieldTypes,omitempty"`
+
+		// Recipients Add, change and remove them.
+		Recipients *bool `json:"recipients,omitempty"`
+
+		// Send Set subject, message and deadline, and send.
+		Send *bool `json:"send,omitempty"`
+	} `json:"features,omitempty"`
+	ReturnURL *string `json:"returnUrl,omitempty"`
+	TenantID  string  `json:"tenantId"`
+	Theme     *Theme  `json:"theme,omitempty"`
 }
 
 // BulkCompleted The body of bulk.completed; it concerns no envelope.
@@ -2343,26 +2377,16 @@ type FieldEdit struct {
 	Required   *bool               `json:"required,omitempty"`
 
 	// SignerID Id of the signer, zero-based index, or e-mail address.
-	SignerID *FieldEdit_SignerID `json:"signerId,omitempty"`
-	Type     *FieldType          `json:"type,omitempty"`
-	W        *float64            `json:"w,omitempty"`
-	X        *float64            `json:"x,omitempty"`
-	Y        *float64            `json:"y,omitempty"`
+	SignerID             *string                `json:"signerId,omitempty"`
+	Type                 *FieldType             `json:"type,omitempty"`
+	W                    *float64               `json:"w,omitempty"`
+	X                    *float64               `json:"x,omitempty"`
+	Y                    *float64               `json:"y,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
 // FieldEditOrigin defines model for FieldEdit.Origin.
 type FieldEditOrigin string
-
-// FieldEditSignerID0 defines model for FieldEdit.SignerID.0.
-type FieldEditSignerID0 = string
-
-// FieldEditSignerID1 defines model for FieldEdit.SignerID.1.
-type FieldEditSignerID1 = int
-
-// FieldEdit_SignerID Id of the signer, zero-based index, or e-mail address.
-type FieldEdit_SignerID struct {
-	union json.RawMessage
-}
 
 // FieldOrList defines model for FieldOrList.
 type FieldOrList struct {
@@ -2563,18 +2587,6 @@ type NoticeSigner struct {
 	Status       SignerStatus       `json:"status"`
 }
 
-// OpenBuilderSession defines model for OpenBuilderSession.
-type OpenBuilderSession struct {
-	AllowedOrigin string             `json:"allowedOrigin"`
-	EnvelopeID    openapi_types.UUID `json:"envelopeId"`
-	ExpiresAt     time.Time          `json:"expiresAt"`
-
-	// Features What may be done in a builder session beyond placing fields.
-	Features  BuilderFeatures `json:"features"`
-	ReturnURL *string         `json:"returnUrl"`
-	Theme     Theme           `json:"theme"`
-}
-
 // Origin defines model for Origin.
 type Origin string
 
@@ -2614,21 +2626,6 @@ type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Reason *string   `json:"reason"`
 	Until  time.Time `json:"until"`
-}
-
-// Problem The one error body: both shapes of the interface, and RFC 9457 problem details.
-type Problem struct {
-	Details *map[string]interface{} `json:"details"`
-
-	// Error Stable code.
-	Error string `json:"error"`
-
-	// Errors What is wrong with each field, by its JSON path.
-	Errors  map[string][]string `json:"errors"`
-	Message string              `json:"message"`
-	Status  int                 `json:"status"`
-	Title   string              `json:"title"`
-	Type    string              `json:"type"`
 }
 
 // Progress defines model for Progress.
@@ -3175,6 +3172,24 @@ type TemplateVersion struct {
 	Version   int       `json:"version"`
 }
 
+// TenantBranding defines model for TenantBranding.
+type TenantBranding struct {
+	// Footer Below pages and mails.
+	Footer *string `json:"footer"`
+
+	// Logo PNG in base64.
+	Logo *[]byte `json:"logo"`
+
+	// PrimaryColor Of buttons and links. White must be readable on it (4.5:1).
+	PrimaryColor *string `json:"primaryColor"`
+	ReplyTo      *string `json:"replyTo"`
+	SenderName   *string `json:"senderName"`
+
+	// SupportURL An https address.
+	SupportURL *string `json:"supportUrl"`
+	TenantID   string  `json:"tenantId"`
+}
+
 // TenantSettings defines model for TenantSettings.
 type TenantSettings struct {
 	Effective Settings `json:"effective"`
@@ -3509,12 +3524,6 @@ type IdempotencyKey = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
-// PreconditionFailedApplicationJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
-type PreconditionFailedApplicationJSON = Problem
-
-// PreconditionFailedApplicationProblemPlusJSON The one error body: both shapes of the interface, and RFC 9457 problem details.
-type PreconditionFailedApplicationProblemPlusJSON = Problem
-
 // ListBulkSendsParams defines parameters for ListBulkSends.
 type ListBulkSendsParams struct {
 	// TenantID Those of the tenant. A client that is for some tenants has to name one.
@@ -3715,6 +3724,12 @@ type ResumeAWebhookParams struct {
 
 // RotateTheSecretOfAWebhookParams defines parameters for RotateTheSecretOfAWebhook.
 type RotateTheSecretOfAWebhookParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateABuilderSessionParams defines parameters for CreateABuilderSession.
+type CreateABuilderSessionParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -4078,6 +4093,9 @@ type ResendAllFailedSinceATimeJSONRequestBody = SinceRequest
 // RotateTheSecretOfAWebhookJSONRequestBody defines body for RotateTheSecretOfAWebhook for application/json ContentType.
 type RotateTheSecretOfAWebhookJSONRequestBody = SecretRequest
 
+// CreateABuilderSessionJSONRequestBody defines body for CreateABuilderSession for application/json ContentType.
+type CreateABuilderSessionJSONRequestBody = BuilderSessionRequest
+
 // CreateAnEmbeddedSessionJSONRequestBody defines body for CreateAnEmbeddedSession for application/json ContentType.
 type CreateAnEmbeddedSessionJSONRequestBody = SessionRequest
 
@@ -4135,6 +4153,9 @@ type EditATemplateJSONRequestBody = TemplateEdit
 // EditATemplateMultipartRequestBody defines body for EditATemplate for multipart/form-data ContentType.
 type EditATemplateMultipartRequestBody = TemplateEditForm
 
+// ChangeBrandingJSONRequestBody defines body for ChangeBranding for application/json ContentType.
+type ChangeBrandingJSONRequestBody = Branding
+
 // VerifyASealedDocumentMultipartRequestBody defines body for VerifyASealedDocument for multipart/form-data ContentType.
 type VerifyASealedDocumentMultipartRequestBody = FileForm
 
@@ -4149,6 +4170,209 @@ type OnBulkCompletedJSONRequestBody = BulkCompleted
 
 // OnEventJSONRequestBody defines body for OnEvent for application/json ContentType.
 type OnEventJSONRequestBody = Notice
+
+// Getter for additional properties for FieldEdit. Returns the specified
+// element and whether it was found
+func (a FieldEdit) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for FieldEdit
+func (a *FieldEdit) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for FieldEdit to handle AdditionalProperties
+func (a *FieldEdit) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["documentId"]; found {
+		err = json.Unmarshal(raw, &a.DocumentID)
+		if err != nil {
+			return fmt.Errorf("error reading 'documentId': %w", err)
+		}
+		delete(object, "documentId")
+	}
+
+	if raw, found := object["h"]; found {
+		err = json.Unmarshal(raw, &a.H)
+		if err != nil {
+			return fmt.Errorf("error reading 'h': %w", err)
+		}
+		delete(object, "h")
+	}
+
+	if raw, found := object["origin"]; found {
+		err = json.Unmarshal(raw, &a.Origin)
+		if err != nil {
+			return fmt.Errorf("error reading 'origin': %w", err)
+		}
+		delete(object, "origin")
+	}
+
+	if raw, found := object["page"]; found {
+		err = json.Unmarshal(raw, &a.Page)
+		if err != nil {
+			return fmt.Errorf("error reading 'page': %w", err)
+		}
+		delete(object, "page")
+	}
+
+	if raw, found := object["required"]; found {
+		err = json.Unmarshal(raw, &a.Required)
+		if err != nil {
+			return fmt.Errorf("error reading 'required': %w", err)
+		}
+		delete(object, "required")
+	}
+
+	if raw, found := object["signerId"]; found {
+		err = json.Unmarshal(raw, &a.SignerID)
+		if err != nil {
+			return fmt.Errorf("error reading 'signerId': %w", err)
+		}
+		delete(object, "signerId")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["w"]; found {
+		err = json.Unmarshal(raw, &a.W)
+		if err != nil {
+			return fmt.Errorf("error reading 'w': %w", err)
+		}
+		delete(object, "w")
+	}
+
+	if raw, found := object["x"]; found {
+		err = json.Unmarshal(raw, &a.X)
+		if err != nil {
+			return fmt.Errorf("error reading 'x': %w", err)
+		}
+		delete(object, "x")
+	}
+
+	if raw, found := object["y"]; found {
+		err = json.Unmarshal(raw, &a.Y)
+		if err != nil {
+			return fmt.Errorf("error reading 'y': %w", err)
+		}
+		delete(object, "y")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for FieldEdit to handle AdditionalProperties
+func (a FieldEdit) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.DocumentID != nil {
+		object["documentId"], err = json.Marshal(a.DocumentID)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'documentId': %w", err)
+		}
+	}
+
+	if a.H != nil {
+		object["h"], err = json.Marshal(a.H)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'h': %w", err)
+		}
+	}
+
+	if a.Origin != nil {
+		object["origin"], err = json.Marshal(a.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'origin': %w", err)
+		}
+	}
+
+	if a.Page != nil {
+		object["page"], err = json.Marshal(a.Page)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'page': %w", err)
+		}
+	}
+
+	if a.Required != nil {
+		object["required"], err = json.Marshal(a.Required)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'required': %w", err)
+		}
+	}
+
+	if a.SignerID != nil {
+		object["signerId"], err = json.Marshal(a.SignerID)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'signerId': %w", err)
+		}
+	}
+
+	if a.Type != nil {
+		object["type"], err = json.Marshal(a.Type)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'type': %w", err)
+		}
+	}
+
+	if a.W != nil {
+		object["w"], err = json.Marshal(a.W)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'w': %w", err)
+		}
+	}
+
+	if a.X != nil {
+		object["x"], err = json.Marshal(a.X)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'x': %w", err)
+		}
+	}
+
+	if a.Y != nil {
+		object["y"], err = json.Marshal(a.Y)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'y': %w", err)
+		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // AsNotice returns the union data inside the DeliveryDetail_Payload as a Notice
 func (t DeliveryDetail_Payload) AsNotice() (Notice, error) {
@@ -4296,68 +4520,6 @@ func (t EnteredValue) MarshalJSON() ([]byte, error) {
 }
 
 func (t *EnteredValue) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
-// AsFieldEditSignerID0 returns the union data inside the FieldEdit_SignerID as a FieldEditSignerID0
-func (t FieldEdit_SignerID) AsFieldEditSignerID0() (FieldEditSignerID0, error) {
-	var body FieldEditSignerID0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromFieldEditSignerID0 overwrites any union data inside the FieldEdit_SignerID as the provided FieldEditSignerID0
-func (t *FieldEdit_SignerID) FromFieldEditSignerID0(v FieldEditSignerID0) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeFieldEditSignerID0 performs a merge with any union data inside the FieldEdit_SignerID, using the provided FieldEditSignerID0
-func (t *FieldEdit_SignerID) MergeFieldEditSignerID0(v FieldEditSignerID0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsFieldEditSignerID1 returns the union data inside the FieldEdit_SignerID as a FieldEditSignerID1
-func (t FieldEdit_SignerID) AsFieldEditSignerID1() (FieldEditSignerID1, error) {
-	var body FieldEditSignerID1
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromFieldEditSignerID1 overwrites any union data inside the FieldEdit_SignerID as the provided FieldEditSignerID1
-func (t *FieldEdit_SignerID) FromFieldEditSignerID1(v FieldEditSignerID1) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeFieldEditSignerID1 performs a merge with any union data inside the FieldEdit_SignerID, using the provided FieldEditSignerID1
-func (t *FieldEdit_SignerID) MergeFieldEditSignerID1(v FieldEditSignerID1) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t FieldEdit_SignerID) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *FieldEdit_SignerID) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -4982,15 +5144,36 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
 	RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateABuilderSessionWithBody Create a builder session
+	//
+	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+	CreateABuilderSessionWithBody(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateABuilderSession Create a builder session
+	//
+	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+	CreateABuilderSession(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RevokeABuilderSession Revoke a builder session
 	//
 	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
 	RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// OpenABuilderSession Open a builder session
-	//
-	// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
-	OpenABuilderSession(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAnEmbeddedSessionWithBody Create an embedded session
 	//
@@ -5367,6 +5550,36 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 	DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveBranding Remove a tenant's branding
+	//
+	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+	//
+	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
+	RemoveBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetBranding Get a tenant's branding
+	//
+	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
+	GetBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeBrandingWithBody Change a tenant's branding
+	//
+	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+	ChangeBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeBranding Change a tenant's branding
+	//
+	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+	ChangeBranding(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyASealedDocumentWithBody Verify a sealed document
 	//
@@ -6350,11 +6563,19 @@ func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// RevokeABuilderSession Revoke a builder session
+// CreateABuilderSessionWithBody Create a builder session
 //
-// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
-func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRevokeABuilderSessionRequest(c.Server, id)
+// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateABuilderSessionRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6365,11 +6586,34 @@ func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// OpenABuilderSession Open a builder session
+// CreateABuilderSession Create a builder session
 //
-// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
-func (c *Client) OpenABuilderSession(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewOpenABuilderSessionRequest(c.Server, token)
+// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+func (c *Client) CreateABuilderSession(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateABuilderSessionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeABuilderSession Revoke a builder session
+//
+// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
+func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeABuilderSessionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7266,6 +7510,76 @@ func (c *Client) EditATemplate(ctx context.Context, id openapi_types.UUID, param
 // Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 func (c *Client) DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadATemplateDocumentRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveBranding Remove a tenant's branding
+//
+// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+//
+// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
+func (c *Client) RemoveBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveBrandingRequest(c.Server, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetBranding Get a tenant's branding
+//
+// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
+func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBrandingRequest(c.Server, tenantID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeBrandingWithBody Change a tenant's branding
+//
+// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+func (c *Client) ChangeBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeBrandingRequestWithBody(c.Server, tenantID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeBranding Change a tenant's branding
+//
+// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+func (c *Client) ChangeBranding(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeBrandingRequest(c.Server, tenantID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9793,6 +10107,61 @@ func NewRotateTheSecretOfAWebhookRequestWithBody(server string, id openapi_types
 	return req, nil
 }
 
+// NewCreateABuilderSessionRequest calls the generic CreateABuilderSession builder with application/json body
+func NewCreateABuilderSessionRequest(server string, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateABuilderSessionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateABuilderSessionRequestWithBody constructs an http.Request for the CreateABuilderSession method, with any body, and a specified content type
+func NewCreateABuilderSessionRequestWithBody(server string, params *CreateABuilderSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/embedded/builder-sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewRevokeABuilderSessionRequest constructs an http.Request for the RevokeABuilderSession method
 func NewRevokeABuilderSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
@@ -9820,40 +10189,6 @@ func NewRevokeABuilderSessionRequest(server string, id openapi_types.UUID) (*htt
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return req, nil
-}
-
-// NewOpenABuilderSessionRequest constructs an http.Request for the OpenABuilderSession method
-func NewOpenABuilderSessionRequest(server string, token string) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/embedded/builders/%s", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -12404,6 +12739,121 @@ func NewDownloadATemplateDocumentRequest(server string, id openapi_types.UUID, p
 	return req, nil
 }
 
+// NewRemoveBrandingRequest constructs an http.Request for the RemoveBranding method
+func NewRemoveBrandingRequest(server string, tenantID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tenantId", tenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tenants/%s/branding", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetBrandingRequest constructs an http.Request for the GetBranding method
+func NewGetBrandingRequest(server string, tenantID string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tenantId", tenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tenants/%s/branding", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewChangeBrandingRequest calls the generic ChangeBranding builder with application/json body
+func NewChangeBrandingRequest(server string, tenantID string, body ChangeBrandingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeBrandingRequestWithBody(server, tenantID, "application/json", bodyReader)
+}
+
+// NewChangeBrandingRequestWithBody constructs an http.Request for the ChangeBranding method, with any body, and a specified content type
+func NewChangeBrandingRequestWithBody(server string, tenantID string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "tenantId", tenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tenants/%s/branding", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewVerifyASealedDocumentRequestWithBody constructs an http.Request for the VerifyASealedDocument method, with any body, and a specified content type
 func NewVerifyASealedDocumentRequestWithBody(server string, params *VerifyASealedDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
@@ -13160,19 +13610,38 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
 	RotateTheSecretOfAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error)
 
+	// CreateABuilderSessionWithBodyWithResponse Create a builder session
+	//
+	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+	CreateABuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error)
+
+	// CreateABuilderSessionWithResponse Create a builder session
+	//
+	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+	CreateABuilderSessionWithResponse(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error)
+
 	// RevokeABuilderSessionWithResponse Revoke a builder session
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
 	RevokeABuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeABuilderSessionResponse, error)
-
-	// OpenABuilderSessionWithResponse Open a builder session
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
-	OpenABuilderSessionWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*OpenABuilderSessionResponse, error)
 
 	// CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
 	//
@@ -13587,6 +14056,40 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 	DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error)
+
+	// RemoveBrandingWithResponse Remove a tenant's branding
+	//
+	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
+	RemoveBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*RemoveBrandingResponse, error)
+
+	// GetBrandingWithResponse Get a tenant's branding
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
+	GetBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*GetBrandingResponse, error)
+
+	// ChangeBrandingWithBodyWithResponse Change a tenant's branding
+	//
+	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+	ChangeBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error)
+
+	// ChangeBrandingWithResponse Change a tenant's branding
+	//
+	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+	ChangeBrandingWithResponse(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error)
 
 	// VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
 	//
@@ -15420,6 +15923,47 @@ func (r RotateTheSecretOfAWebhookResponse) ContentType() string {
 	return ""
 }
 
+type CreateABuilderSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Session
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateABuilderSessionResponse) GetJSON201() *Session {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateABuilderSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateABuilderSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateABuilderSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateABuilderSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RevokeABuilderSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15448,47 +15992,6 @@ func (r RevokeABuilderSessionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RevokeABuilderSessionResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type OpenABuilderSessionResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *OpenBuilderSession
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r OpenABuilderSessionResponse) GetJSON200() *OpenBuilderSession {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r OpenABuilderSessionResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r OpenABuilderSessionResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r OpenABuilderSessionResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r OpenABuilderSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15652,32 +16155,9 @@ func (r CreateAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
-// DeleteADraftResponse412Headers the declared response headers of an HTTP 412 response for DeleteADraft
-type DeleteADraftResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type DeleteADraftResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *DeleteADraftResponse412Headers
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r DeleteADraftResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r DeleteADraftResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -15750,39 +16230,16 @@ func (r GetAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
-// EditADraftResponse412Headers the declared response headers of an HTTP 412 response for EditADraft
-type EditADraftResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type EditADraftResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Envelope
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *EditADraftResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r EditADraftResponse) GetJSON200() *Envelope {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r EditADraftResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r EditADraftResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -15848,39 +16305,16 @@ func (r DownloadAnAttachmentResponse) ContentType() string {
 	return ""
 }
 
-// SendCopiesAgainResponse412Headers the declared response headers of an HTTP 412 response for SendCopiesAgain
-type SendCopiesAgainResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type SendCopiesAgainResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Signer
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *SendCopiesAgainResponse412Headers
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
 func (r SendCopiesAgainResponse) GetJSON202() *Signer {
 	return r.JSON202
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r SendCopiesAgainResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r SendCopiesAgainResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16021,32 +16455,9 @@ func (r DownloadAllSealedFilesResponse) ContentType() string {
 	return ""
 }
 
-// RemoveADocumentResponse412Headers the declared response headers of an HTTP 412 response for RemoveADocument
-type RemoveADocumentResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type RemoveADocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *RemoveADocumentResponse412Headers
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r RemoveADocumentResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r RemoveADocumentResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16078,39 +16489,16 @@ func (r RemoveADocumentResponse) ContentType() string {
 	return ""
 }
 
-// EditADocumentResponse412Headers the declared response headers of an HTTP 412 response for EditADocument
-type EditADocumentResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type EditADocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Document
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *EditADocumentResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r EditADocumentResponse) GetJSON200() *Document {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r EditADocumentResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r EditADocumentResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16224,39 +16612,16 @@ func (r SuggestFieldsResponse) ContentType() string {
 	return ""
 }
 
-// AddAFieldResponse412Headers the declared response headers of an HTTP 412 response for AddAField
-type AddAFieldResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type AddAFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *FieldOrList
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *AddAFieldResponse412Headers
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r AddAFieldResponse) GetJSON201() *FieldOrList {
 	return r.JSON201
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r AddAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r AddAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16288,32 +16653,9 @@ func (r AddAFieldResponse) ContentType() string {
 	return ""
 }
 
-// RemoveAFieldResponse412Headers the declared response headers of an HTTP 412 response for RemoveAField
-type RemoveAFieldResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type RemoveAFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *RemoveAFieldResponse412Headers
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r RemoveAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r RemoveAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16345,39 +16687,16 @@ func (r RemoveAFieldResponse) ContentType() string {
 	return ""
 }
 
-// EditAFieldResponse412Headers the declared response headers of an HTTP 412 response for EditAField
-type EditAFieldResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type EditAFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Field
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *EditAFieldResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r EditAFieldResponse) GetJSON200() *Field {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r EditAFieldResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r EditAFieldResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16409,39 +16728,16 @@ func (r EditAFieldResponse) ContentType() string {
 	return ""
 }
 
-// SendAnEnvelopeResponse412Headers the declared response headers of an HTTP 412 response for SendAnEnvelope
-type SendAnEnvelopeResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type SendAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Envelope
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *SendAnEnvelopeResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r SendAnEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r SendAnEnvelopeResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r SendAnEnvelopeResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16473,39 +16769,16 @@ func (r SendAnEnvelopeResponse) ContentType() string {
 	return ""
 }
 
-// AddASignerResponse412Headers the declared response headers of an HTTP 412 response for AddASigner
-type AddASignerResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type AddASignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *Signer
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *AddASignerResponse412Headers
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r AddASignerResponse) GetJSON201() *Signer {
 	return r.JSON201
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r AddASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r AddASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16537,32 +16810,9 @@ func (r AddASignerResponse) ContentType() string {
 	return ""
 }
 
-// RemoveASignerResponse412Headers the declared response headers of an HTTP 412 response for RemoveASigner
-type RemoveASignerResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type RemoveASignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *RemoveASignerResponse412Headers
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r RemoveASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r RemoveASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16594,39 +16844,16 @@ func (r RemoveASignerResponse) ContentType() string {
 	return ""
 }
 
-// EditASignerResponse412Headers the declared response headers of an HTTP 412 response for EditASigner
-type EditASignerResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type EditASignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Signer
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *EditASignerResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r EditASignerResponse) GetJSON200() *Signer {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r EditASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r EditASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16658,39 +16885,16 @@ func (r EditASignerResponse) ContentType() string {
 	return ""
 }
 
-// ReplaceASignerResponse412Headers the declared response headers of an HTTP 412 response for ReplaceASigner
-type ReplaceASignerResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type ReplaceASignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Signer
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *ReplaceASignerResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ReplaceASignerResponse) GetJSON200() *Signer {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r ReplaceASignerResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r ReplaceASignerResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16722,39 +16926,16 @@ func (r ReplaceASignerResponse) ContentType() string {
 	return ""
 }
 
-// InviteASignerAgainResponse412Headers the declared response headers of an HTTP 412 response for InviteASignerAgain
-type InviteASignerAgainResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type InviteASignerAgainResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Signer
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *InviteASignerAgainResponse412Headers
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
 func (r InviteASignerAgainResponse) GetJSON202() *Signer {
 	return r.JSON202
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r InviteASignerAgainResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r InviteASignerAgainResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16786,39 +16967,16 @@ func (r InviteASignerAgainResponse) ContentType() string {
 	return ""
 }
 
-// GetASigningLinkResponse412Headers the declared response headers of an HTTP 412 response for GetASigningLink
-type GetASigningLinkResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type GetASigningLinkResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *SigningLink
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *GetASigningLinkResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r GetASigningLinkResponse) GetJSON200() *SigningLink {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r GetASigningLinkResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r GetASigningLinkResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -16891,39 +17049,16 @@ func (r GetEnteredValuesResponse) ContentType() string {
 	return ""
 }
 
-// VoidAnEnvelopeResponse412Headers the declared response headers of an HTTP 412 response for VoidAnEnvelope
-type VoidAnEnvelopeResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type VoidAnEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Envelope
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *VoidAnEnvelopeResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r VoidAnEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r VoidAnEnvelopeResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r VoidAnEnvelopeResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -17071,13 +17206,6 @@ func (r ListTemplatesResponse) ContentType() string {
 	return ""
 }
 
-// CreateATemplateResponse412Headers the declared response headers of an HTTP 412 response for CreateATemplate
-type CreateATemplateResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type CreateATemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17085,12 +17213,6 @@ type CreateATemplateResponse struct {
 	JSON200 *Template
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *Template
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *CreateATemplateResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -17101,16 +17223,6 @@ func (r CreateATemplateResponse) GetJSON200() *Template {
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
 func (r CreateATemplateResponse) GetJSON201() *Template {
 	return r.JSON201
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r CreateATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r CreateATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -17142,32 +17254,9 @@ func (r CreateATemplateResponse) ContentType() string {
 	return ""
 }
 
-// ArchiveATemplateResponse412Headers the declared response headers of an HTTP 412 response for ArchiveATemplate
-type ArchiveATemplateResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type ArchiveATemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *ArchiveATemplateResponse412Headers
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r ArchiveATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r ArchiveATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -17240,39 +17329,16 @@ func (r GetATemplateResponse) ContentType() string {
 	return ""
 }
 
-// EditATemplateResponse412Headers the declared response headers of an HTTP 412 response for EditATemplate
-type EditATemplateResponse412Headers struct {
-	XRateLimitLimit     *int
-	XRateLimitRemaining *int
-	XRateLimitReset     *int
-}
-
 type EditATemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Template
-	// JSON412 the response for an HTTP 412 `application/json` response
-	JSON412 *PreconditionFailedApplicationJSON
-	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
-	ApplicationProblemJSON412 *PreconditionFailedApplicationProblemPlusJSON
-	// Headers412 the parsed response headers for an HTTP 412 response
-	Headers412 *EditATemplateResponse412Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r EditATemplateResponse) GetJSON200() *Template {
 	return r.JSON200
-}
-
-// GetJSON412 returns the response for an HTTP 412 `application/json` response
-func (r EditATemplateResponse) GetJSON412() *PreconditionFailedApplicationJSON {
-	return r.JSON412
-}
-
-// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
-func (r EditATemplateResponse) GetApplicationProblemJSON412() *PreconditionFailedApplicationProblemPlusJSON {
-	return r.ApplicationProblemJSON412
 }
 
 // GetBody returns the raw response body bytes
@@ -17332,6 +17398,122 @@ func (r DownloadATemplateDocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DownloadATemplateDocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveBrandingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveBrandingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveBrandingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveBrandingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveBrandingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetBrandingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantBranding
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetBrandingResponse) GetJSON200() *TenantBranding {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetBrandingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetBrandingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetBrandingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetBrandingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangeBrandingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TenantBranding
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeBrandingResponse) GetJSON200() *TenantBranding {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeBrandingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeBrandingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeBrandingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeBrandingResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18376,6 +18558,44 @@ func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.
 	return ParseRotateTheSecretOfAWebhookResponse(rsp)
 }
 
+// CreateABuilderSessionWithBodyWithResponse Create a builder session
+//
+// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+func (c *ClientWithResponses) CreateABuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error) {
+	rsp, err := c.CreateABuilderSessionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateABuilderSessionResponse(rsp)
+}
+
+// CreateABuilderSessionWithResponse Create a builder session
+//
+// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
+// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
+// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
+// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
+func (c *ClientWithResponses) CreateABuilderSessionWithResponse(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error) {
+	rsp, err := c.CreateABuilderSession(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateABuilderSessionResponse(rsp)
+}
+
 // RevokeABuilderSessionWithResponse Revoke a builder session
 //
 // Returns a wrapper object for the known response body format(s).
@@ -18387,19 +18607,6 @@ func (c *ClientWithResponses) RevokeABuilderSessionWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseRevokeABuilderSessionResponse(rsp)
-}
-
-// OpenABuilderSessionWithResponse Open a builder session
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with GET /v1/embedded/builders/{token} (the `OpenABuilderSession` operationId).
-func (c *ClientWithResponses) OpenABuilderSessionWithResponse(ctx context.Context, token string, reqEditors ...RequestEditorFn) (*OpenABuilderSessionResponse, error) {
-	rsp, err := c.OpenABuilderSession(ctx, token, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseOpenABuilderSessionResponse(rsp)
 }
 
 // CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
@@ -19126,6 +19333,64 @@ func (c *ClientWithResponses) DownloadATemplateDocumentWithResponse(ctx context.
 		return nil, err
 	}
 	return ParseDownloadATemplateDocumentResponse(rsp)
+}
+
+// RemoveBrandingWithResponse Remove a tenant's branding
+//
+// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
+func (c *ClientWithResponses) RemoveBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*RemoveBrandingResponse, error) {
+	rsp, err := c.RemoveBranding(ctx, tenantID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveBrandingResponse(rsp)
+}
+
+// GetBrandingWithResponse Get a tenant's branding
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
+func (c *ClientWithResponses) GetBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*GetBrandingResponse, error) {
+	rsp, err := c.GetBranding(ctx, tenantID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetBrandingResponse(rsp)
+}
+
+// ChangeBrandingWithBodyWithResponse Change a tenant's branding
+//
+// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+func (c *ClientWithResponses) ChangeBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error) {
+	rsp, err := c.ChangeBrandingWithBody(ctx, tenantID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeBrandingResponse(rsp)
+}
+
+// ChangeBrandingWithResponse Change a tenant's branding
+//
+// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
+func (c *ClientWithResponses) ChangeBrandingWithResponse(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error) {
+	rsp, err := c.ChangeBranding(ctx, tenantID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeBrandingResponse(rsp)
 }
 
 // VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
@@ -20335,6 +20600,32 @@ func ParseRotateTheSecretOfAWebhookResponse(rsp *http.Response) (*RotateTheSecre
 	return response, nil
 }
 
+// ParseCreateABuilderSessionResponse parses an HTTP response from a CreateABuilderSessionWithResponse call
+func ParseCreateABuilderSessionResponse(rsp *http.Response) (*CreateABuilderSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateABuilderSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Session
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRevokeABuilderSessionResponse parses an HTTP response from a RevokeABuilderSessionWithResponse call
 func ParseRevokeABuilderSessionResponse(rsp *http.Response) (*RevokeABuilderSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -20346,32 +20637,6 @@ func ParseRevokeABuilderSessionResponse(rsp *http.Response) (*RevokeABuilderSess
 	response := &RevokeABuilderSessionResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
-	}
-
-	return response, nil
-}
-
-// ParseOpenABuilderSessionResponse parses an HTTP response from a OpenABuilderSessionWithResponse call
-func ParseOpenABuilderSessionResponse(rsp *http.Response) (*OpenABuilderSessionResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &OpenABuilderSessionResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest OpenBuilderSession
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
 	}
 
 	return response, nil
@@ -20484,53 +20749,6 @@ func ParseDeleteADraftResponse(rsp *http.Response) (*DeleteADraftResponse, error
 		HTTPResponse: rsp,
 	}
 
-	switch {
-	case rsp.StatusCode == 204:
-		break // No content-type
-
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers DeleteADraftResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
-	}
-
 	return response, nil
 }
 
@@ -20581,47 +20799,6 @@ func ParseEditADraftResponse(rsp *http.Response) (*EditADraftResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers EditADraftResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -20664,47 +20841,6 @@ func ParseSendCopiesAgainResponse(rsp *http.Response) (*SendCopiesAgainResponse,
 		}
 		response.JSON202 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers SendCopiesAgainResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -20781,53 +20917,6 @@ func ParseRemoveADocumentResponse(rsp *http.Response) (*RemoveADocumentResponse,
 		HTTPResponse: rsp,
 	}
 
-	switch {
-	case rsp.StatusCode == 204:
-		break // No content-type
-
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers RemoveADocumentResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
-	}
-
 	return response, nil
 }
 
@@ -20852,47 +20941,6 @@ func ParseEditADocumentResponse(rsp *http.Response) (*EditADocumentResponse, err
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers EditADocumentResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -20971,47 +21019,6 @@ func ParseAddAFieldResponse(rsp *http.Response) (*AddAFieldResponse, error) {
 		}
 		response.JSON201 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers AddAFieldResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21028,53 +21035,6 @@ func ParseRemoveAFieldResponse(rsp *http.Response) (*RemoveAFieldResponse, error
 	response := &RemoveAFieldResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
-	}
-
-	switch {
-	case rsp.StatusCode == 204:
-		break // No content-type
-
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers RemoveAFieldResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21101,47 +21061,6 @@ func ParseEditAFieldResponse(rsp *http.Response) (*EditAFieldResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers EditAFieldResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21168,47 +21087,6 @@ func ParseSendAnEnvelopeResponse(rsp *http.Response) (*SendAnEnvelopeResponse, e
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers SendAnEnvelopeResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21235,47 +21113,6 @@ func ParseAddASignerResponse(rsp *http.Response) (*AddASignerResponse, error) {
 		}
 		response.JSON201 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers AddASignerResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21292,53 +21129,6 @@ func ParseRemoveASignerResponse(rsp *http.Response) (*RemoveASignerResponse, err
 	response := &RemoveASignerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
-	}
-
-	switch {
-	case rsp.StatusCode == 204:
-		break // No content-type
-
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers RemoveASignerResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21365,47 +21155,6 @@ func ParseEditASignerResponse(rsp *http.Response) (*EditASignerResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers EditASignerResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21432,47 +21181,6 @@ func ParseReplaceASignerResponse(rsp *http.Response) (*ReplaceASignerResponse, e
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers ReplaceASignerResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21499,47 +21207,6 @@ func ParseInviteASignerAgainResponse(rsp *http.Response) (*InviteASignerAgainRes
 		}
 		response.JSON202 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers InviteASignerAgainResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21566,47 +21233,6 @@ func ParseGetASigningLinkResponse(rsp *http.Response) (*GetASigningLinkResponse,
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers GetASigningLinkResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21662,47 +21288,6 @@ func ParseVoidAnEnvelopeResponse(rsp *http.Response) (*VoidAnEnvelopeResponse, e
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers VoidAnEnvelopeResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21804,47 +21389,6 @@ func ParseCreateATemplateResponse(rsp *http.Response) (*CreateATemplateResponse,
 		}
 		response.JSON201 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers CreateATemplateResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21861,53 +21405,6 @@ func ParseArchiveATemplateResponse(rsp *http.Response) (*ArchiveATemplateRespons
 	response := &ArchiveATemplateResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
-	}
-
-	switch {
-	case rsp.StatusCode == 204:
-		break // No content-type
-
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers ArchiveATemplateResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -21960,47 +21457,6 @@ func ParseEditATemplateResponse(rsp *http.Response) (*EditATemplateResponse, err
 		}
 		response.JSON200 = &dest
 
-	case rsp.Header.Get("Content-Type") == "application/json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON412 = &dest
-
-	case rsp.Header.Get("Content-Type") == "application/problem+json" && rsp.StatusCode == 412:
-		var dest PreconditionFailedApplicationProblemPlusJSON
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSON412 = &dest
-
-	}
-
-	switch {
-	case rsp.StatusCode == 412:
-		var headers EditATemplateResponse412Headers
-		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitLimit = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitRemaining = &value
-		}
-		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
-			var value int
-			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.XRateLimitReset = &value
-		}
-		response.Headers412 = &headers
 	}
 
 	return response, nil
@@ -22017,6 +21473,74 @@ func ParseDownloadATemplateDocumentResponse(rsp *http.Response) (*DownloadATempl
 	response := &DownloadATemplateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseRemoveBrandingResponse parses an HTTP response from a RemoveBrandingWithResponse call
+func ParseRemoveBrandingResponse(rsp *http.Response) (*RemoveBrandingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveBrandingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseGetBrandingResponse parses an HTTP response from a GetBrandingWithResponse call
+func ParseGetBrandingResponse(rsp *http.Response) (*GetBrandingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetBrandingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantBranding
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeBrandingResponse parses an HTTP response from a ChangeBrandingWithResponse call
+func ParseChangeBrandingResponse(rsp *http.Response) (*ChangeBrandingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeBrandingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TenantBranding
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	}
 
 	return response, nil

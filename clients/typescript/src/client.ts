@@ -8,6 +8,9 @@ export type Schemas = components["schemas"];
 export type Envelope = Schemas["Envelope"];
 export type EnvelopeRequest = Schemas["EnvelopeRequest"];
 export type EnvelopeStatus = Schemas["EnvelopeStatus"];
+export type BulkSend = Schemas["BulkSend"];
+export type BulkSendRequest = Schemas["BulkSendRequest"];
+export type BulkRow = Schemas["BulkRow"];
 export type Document = Schemas["UploadedDocument"];
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -41,6 +44,18 @@ export interface EventOptions extends CallOptions {
   event?: Schemas["WebhookEventName"];
 }
 
+export interface DownloadOptions extends CallOptions {
+  /** The first document unless given. */
+  documentId?: string;
+}
+
+export interface RequestOptions extends CallOptions {
+  query?: Record<string, string | number | boolean | null | undefined>;
+  headers?: Record<string, string>;
+  /** A stream is sent once and not repeated when it is lost. */
+  body?: Body;
+}
+
 const firstPoll = 1_000;
 const maxPoll = 15_000;
 
@@ -63,6 +78,17 @@ export class Countersign {
     } catch {
       throw new CountersignError("the answer is not JSON", res.status, "unexpected_response");
     }
+  }
+
+  /**
+   * A request of the caller's own, with the client's token, repeats and errors: for what does not take and answer JSON, such as a form
+   * with a file. The path begins with a slash and is escaped already.
+   */
+  request(method: Uppercase<Method>, path: string, init: RequestOptions = {}): Promise<Response> {
+    if (!path.startsWith("/")) throw new TypeError(`${path} is not a path of the service: it begins with a slash`);
+    const headers = { ...init.headers };
+    if (init.idempotencyKey) headers["Idempotency-Key"] = init.idempotencyKey;
+    return this.transport.send({ method, path, query: init.query, headers, body: init.body, signal: init.signal });
   }
 
   private send(method: string, template: string, init: CallOptions & { path?: unknown; query?: unknown }, headers: Record<string, string>, body?: Body): Promise<Response> {
@@ -105,9 +131,10 @@ export class Countersign {
     return this.call("post", "/v1/envelopes/{id}/void", { ...options, path: { id }, body: reason === undefined ? {} : { reason } });
   }
 
-  /** The first document of an envelope, as it was uploaded or sealed. */
-  async download(id: string, kind: "original" | "sealed" = "sealed", options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    return opened(await this.send("get", "/v1/envelopes/{id}/document", { ...options, path: { id }, query: { kind } }, { Accept: "application/pdf" }));
+  /** A document of an envelope, as it was uploaded, as it is read before it is signed, or sealed. */
+  async download(id: string, kind: "original" | "prepared" | "sealed" = "sealed", options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const { documentId, ...call } = options;
+    return opened(await this.send("get", "/v1/envelopes/{id}/document", { ...call, path: { id }, query: { kind, documentId } }, { Accept: "application/pdf" }));
   }
 
   /** A ZIP file with all sealed documents of an envelope. */
@@ -192,6 +219,35 @@ export class Countersign {
       if (e.status === "completed") return e;
       if (e.status === "declined" || e.status === "voided" || e.status === "expired") throw new EndedError(e);
       await sleep(wait, options?.signal);
+    }
+  }
+
+  /** Has an envelope sent for each row. All rows are checked before it answers; they are sent after it. */
+  sendBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendAccepted"]> {
+    return this.call("post", "/v1/bulk-sends", { ...options, body: request }) as Promise<Schemas["BulkSendAccepted"]>;
+  }
+
+  /** Checks rows as sendBulk does, and sends nothing. What is wrong is in the details of the CountersignError: total, faultCount, faults. */
+  checkBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendCheck"]> {
+    return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
+  }
+
+  /** Waits until no row is pending any more, or until the bulk send is cancelled. counts tells how many rows failed. */
+  async waitUntilBulkSent(id: string, options?: CallOptions): Promise<BulkSend> {
+    for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
+      const b = await this.call("get", "/v1/bulk-sends/{id}", { ...options, path: { id } });
+      if (b.status === "completed" || b.status === "cancelled") return b;
+      await sleep(wait, options?.signal);
+    }
+  }
+
+  /** The rows of a bulk send in their order. A row that changes its status while a list of one status is read may be missed. */
+  async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
+    const pageSize = 100;
+    for (let page = 1; ; page++) {
+      const { data } = await this.call("get", "/v1/bulk-sends/{id}/rows", { ...options, path: { id }, query: { page, pageSize, ...(status ? { status } : {}) } });
+      yield* data;
+      if (data.length < pageSize) return;
     }
   }
 }

@@ -57,6 +57,29 @@ test("Retry-After is kept to, and an hour is not waited", async () => {
   assert.equal(s.calls.length, 1);
 });
 
+test("a request of one's own has the token, the repeats and the errors", async () => {
+  const s = service([503, problem("unavailable")], [201, envelope("draft")], [400, problem("validation_error")]);
+  const c = s.client();
+  const form = new FormData();
+  form.set("data", "{}");
+  const res = await c.request("POST", "/v1/templates", { body: form, query: { tenantId: "acme" } });
+  assert.equal((await res.json()).id, envelope().id);
+  assert.deepEqual(s.calls[0], s.calls[1]);
+  assert.equal(s.calls[0].url, "https://sign.example.com/v1/templates?tenantId=acme");
+  assert.equal(s.calls[0].token, "Bearer token-1");
+  assert.ok(s.calls[0].key);
+  await assert.rejects(c.request("GET", "/v1/templates"), (err) => err instanceof CountersignError && err.code === "validation_error");
+  for (const path of ["v1/templates", "@elsewhere.example.com/", "https://elsewhere.example.com/", ""]) assert.throws(() => c.request("GET", path), TypeError);
+  await c.request("GET", "//elsewhere.example.com/v1").catch(() => null);
+  assert.equal(new URL(s.calls.at(-1).url).host, "sign.example.com");
+});
+
+test("any document is downloaded", async () => {
+  const s = service([200, {}]);
+  await s.client().download("e1", "prepared", { documentId: "d1" });
+  assert.equal(s.calls[0].url, "https://sign.example.com/v1/envelopes/e1/document?kind=prepared&documentId=d1");
+});
+
 test("repeats are bounded, and end with the signal", async () => {
   const s = service("lost");
   await assert.rejects(s.client({ retries: 2 }).envelope("e1"));

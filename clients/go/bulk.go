@@ -1,0 +1,96 @@
+package countersign
+
+import (
+	"context"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"countersign/clients/go/api"
+)
+
+type (
+	// BulkSend tells how far a bulk send is.
+	BulkSend = api.BulkSend
+	// BulkSendRequest describes envelopes of one template, one for each row.
+	BulkSendRequest = api.BulkSendRequest
+	// BulkRow tells what became of a row.
+	BulkRow = api.BulkRow
+)
+
+// SendBulk has an envelope sent for each row. All rows are checked before it
+// answers; they are sent after it. WaitUntilBulkSent waits for them.
+func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendAccepted, error) {
+	b.DryRun = nil
+	res, err := c.API.CreateABulkSendWithResponse(ctx, nil, b)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON202, res)
+}
+
+// CheckBulk checks rows as SendBulk does, and sends nothing. What is wrong with
+// them is in the Details of the *Error: {"total", "faultCount", "faults"}.
+func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendCheck, error) {
+	b.DryRun = Ptr(true)
+	res, err := c.API.CreateABulkSendWithResponse(ctx, nil, b)
+	if err != nil {
+		return nil, err
+	}
+	return answered(res.JSON200, res)
+}
+
+// WaitUntilBulkSent waits until no row is pending any more. How long it waits is
+// the context's to say. Counts tells how many rows failed; a bulk send that was
+// cancelled ends the wait, too.
+func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
+	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
+		res, err := c.API.GetABulkSendWithResponse(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		b, err := answered(res.JSON200, res)
+		if err != nil {
+			return nil, err
+		}
+		switch b.Status {
+		case api.BulkStatusCompleted, api.BulkStatusCancelled:
+			return b, nil
+		case api.BulkStatusQueued, api.BulkStatusRunning, api.BulkStatusPaused:
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return b, err
+		}
+	}
+}
+
+// BulkRows lists the rows of a bulk send in their order, of one status or, with
+// "", all. After an error it ends. A row that changes its status while a list of
+// one status is read may be missed.
+func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowStatus) iter.Seq2[*BulkRow, error] {
+	return func(yield func(*BulkRow, error) bool) {
+		size := 100
+		for page := 1; ; page++ {
+			params := &api.ListTheRowsOfABulkSendParams{Page: &page, PageSize: &size}
+			if status != "" {
+				params.Status = &status
+			}
+			res, err := c.API.ListTheRowsOfABulkSendWithResponse(ctx, id, params)
+			if err == nil {
+				_, err = answered(res.JSON200, res)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range res.JSON200.Data {
+				if !yield(&res.JSON200.Data[i], nil) {
+					return
+				}
+			}
+			if len(res.JSON200.Data) < size {
+				return
+			}
+		}
+	}
+}
