@@ -135,4 +135,3 @@ print(json.dumps([accepts(secret, body), accepts(secret, body + b" "), accepts(b
 	require.NoError(t, err)
 	require.Equal(t, []any{true, false, false}, runPython(t, "snippet = "+string(literal)+program, delivery))
 }
-
