@@ -40,6 +40,8 @@ type Config struct {
 	DataDir string `env:"DATA_DIR"`
 	// DatabaseURL is postgres://… or sqlite://path. It may hold a password.
 	DatabaseURL Secret `env:"DATABASE_URL"`
+	// DatabaseReadURL is postgres://… of a standby, from which lists are read; empty: none.
+	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
 	// TemporalAddress is host:port of the Temporal frontend.
 	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
 	// TemporalNamespace is the Temporal namespace.
@@ -269,6 +271,7 @@ func (c *Config) check() []error {
 		optional bool
 	}{
 		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}, true},
+		{"DATABASE_READ_URL", string(c.DatabaseReadURL), []string{"postgres", "postgresql"}, true},
 		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "azblob"}, true},
 		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}, true},
 		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}, true},
@@ -277,6 +280,9 @@ func (c *Config) check() []error {
 		if s.v != "" && (!ok || !slices.Contains(s.schemes, scheme)) {
 			bad(s.name, "must begin with %s://", strings.Join(s.schemes, ":// or "))
 		}
+	}
+	if c.DatabaseReadURL != "" && !strings.HasPrefix(string(c.DatabaseURL), "postgres") {
+		bad("DATABASE_READ_URL", "needs a %sDATABASE_URL that is postgres://", Prefix)
 	}
 	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {

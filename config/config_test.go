@@ -74,6 +74,19 @@ func TestTimestampsNeedAnAuthority(t *testing.T) {
 	}
 }
 
+func TestAReplicaNeedsPostgres(t *testing.T) {
+	t.Parallel()
+	const replica = "COUNTERSIGN_DATABASE_READ_URL=postgres://standby/countersign"
+	for _, database := range []string{"", "COUNTERSIGN_DATABASE_URL=sqlite:///tmp/x.db"} {
+		_, err := load(replica, database)
+		require.ErrorContains(t, err, "COUNTERSIGN_DATABASE_READ_URL: needs a COUNTERSIGN_DATABASE_URL that is postgres://")
+	}
+	_, err := load(replica, "COUNTERSIGN_DATABASE_URL=postgresql://primary/countersign")
+	require.NoError(t, err)
+	_, err = load("COUNTERSIGN_DATABASE_READ_URL=sqlite:///x", "COUNTERSIGN_DATABASE_URL=postgres://primary/countersign")
+	require.ErrorContains(t, err, "COUNTERSIGN_DATABASE_READ_URL: must begin with")
+}
+
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

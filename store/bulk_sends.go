@@ -12,7 +12,15 @@ import (
 
 // BulkSends lists an app's bulk sends of one tenant or of all (""), newest first and
 // with the numbers of their rows, and tells how many there are in all.
-func (s *Store) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) ([]*BulkSendWithCounts, int64, error) {
+func (s *Store) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		list, total, err = s.bulkSends(ctx, app, tenant, page, size)
+		return err
+	})
+	return list, total, err
+}
+
+func (s *Store) bulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) ([]*BulkSendWithCounts, int64, error) {
 	var out []*BulkSendWithCounts
 	var total int64
 	err := s.read(ctx, func(tx *gorm.DB) error {

@@ -26,7 +26,15 @@ type DeliveryFilter struct {
 
 // Deliveries lists an app's deliveries, newest first, with the number of all
 // that match, counted up to countLimit.
-func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
+func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) (list []models.Delivery, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		list, total, err = s.deliveries(ctx, f)
+		return err
+	})
+	return list, total, err
+}
+
+func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
 	db := s.db.WithContext(ctx)
 	q := db.Model(&models.Delivery{}).Where("app_id = ?", f.App)
 	if f.Status != "" {

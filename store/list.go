@@ -114,7 +114,15 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 
 // Envelopes lists envelopes, newest first, with the number of all that match;
 // what a narrow filter selects is counted up to countLimit.
-func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
+func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) (list []*models.Envelope, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		list, total, err = s.envelopes(ctx, f)
+		return err
+	})
+	return list, total, err
+}
+
+func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
 	db := s.db.WithContext(ctx)
 	var total int64
 	var err error

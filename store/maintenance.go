@@ -99,6 +99,19 @@ func (s *Store) DB() (*sql.DB, error) {
 	return conn, nil
 }
 
+// WeakDurability names the settings of PostgreSQL under which a crash loses commits that were acknowledged.
+func (s *Store) WeakDurability(ctx context.Context) ([]string, error) {
+	if !s.postgres {
+		return nil, nil
+	}
+	var weak []string
+	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off' ORDER BY name`).Scan(&weak).Error
+	if err != nil {
+		return nil, fmt.Errorf("read the server's settings: %w", err)
+	}
+	return weak, nil
+}
+
 // ClockSkew is how far the database's clock is ahead of ours, and how long the
 // question took, by which the answer may be wrong. SQLite has no clock of its own.
 func (s *Store) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {

@@ -30,6 +30,8 @@ import (
 type Config struct {
 	// URL is postgres://user@host/database?… or sqlite://path/to/file.
 	URL string
+	// ReadURL is postgres:// of a standby, from which lists are read; empty: from the database itself.
+	ReadURL string
 	// BaseURL is the service's public address, for the links in webhook bodies.
 	BaseURL string
 	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
@@ -50,6 +52,7 @@ type Config struct {
 // Store is safe for concurrent use.
 type Store struct {
 	db       *gorm.DB
+	replica  *replica // nil: none
 	postgres bool
 	baseURL  string
 	vault    *vault.Vault
@@ -88,6 +91,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	switch u.Scheme {
 	case "postgres", "postgresql":
 		s.postgres = true
+		if cfg.ReadURL != "" {
+			if s.replica, err = openReplica(cfg, *gc); err != nil {
+				return nil, err
+			}
+		}
 		s.db, err = openPostgres(cfg, gc)
 	case "sqlite":
 		s.db, err = openSQLite(cfg, gc)
@@ -95,6 +103,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		err = fmt.Errorf("database URL: unknown scheme %q; use postgres:// or sqlite://", u.Scheme)
 	}
 	if err != nil {
+		if s.replica != nil {
+			err = errors.Join(err, s.replica.close())
+		}
 		return nil, err
 	}
 	if err := s.Ping(ctx); err != nil {
@@ -133,11 +144,18 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 
 // Close ends all connections.
 func (s *Store) Close() error {
+	var ofReplica error
+	if s.replica != nil {
+		ofReplica = s.replica.close()
+	}
 	conn, err := s.db.DB()
-	if err != nil {
+	if err == nil {
+		err = conn.Close()
+	}
+	if err := errors.Join(err, ofReplica); err != nil {
 		return fmt.Errorf("close database: %w", err)
 	}
-	return conn.Close()
+	return nil
 }
 
 // Ping reports whether the database answers.

@@ -24,7 +24,15 @@ type TemplateFilter struct {
 
 // Templates lists templates, newest first, one more than a page if there are more, with the
 // number of all that match.
-func (s *Store) Templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
+func (s *Store) Templates(ctx context.Context, f TemplateFilter) (list []*models.Template, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		list, total, err = s.templates(ctx, f)
+		return err
+	})
+	return list, total, err
+}
+
+func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
 	q := s.db.WithContext(ctx).Model(&models.Template{}).Where("app_id = ?", f.App)
 	if f.Archived {
 		q = q.Where("archived_at IS NOT NULL")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -81,6 +82,7 @@ func (x *doctor) run(ctx context.Context, cfg config.Config) {
 	if s != nil {
 		defer func() { _ = s.Close() }() // nothing was written
 	}
+	x.replica(ctx, s)
 	x.temporal(ctx, cfg)
 	x.files(ctx, cfg)
 	x.mail(ctx, cfg)
@@ -104,6 +106,9 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 		return nil
 	}
 	x.ok("database", "answers")
+	if weak, err := s.WeakDurability(within); err != nil || len(weak) > 0 {
+		x.add("durability", warned, "a crash may lose what was acknowledged: "+cmp.Or(strings.Join(weak, ", "), "the server did not tell its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
+	}
 	x.clock(within, s)
 	if err := s.Migrated(within); err != nil {
 		x.fail("migrations", err, "Run `countersign migrate`, and then start the service again.")
@@ -148,6 +153,22 @@ func (x *doctor) clock(ctx context.Context, s *store.Store) {
 		x.add("clock", warned, detail, advice)
 	default:
 		x.ok("clock", detail)
+	}
+}
+
+// replica examines the standby that lists are read from.
+func (x *doctor) replica(ctx context.Context, s *store.Store) {
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	there, err := s.CheckReplica(ctx)
+	switch {
+	case err != nil:
+		x.add("replica", warned, strings.Join(strings.Fields(err.Error()), " "), "Lists are read from the primary meanwhile. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
+	case there:
+		x.ok("replica", "as new as the primary")
 	}
 }
 

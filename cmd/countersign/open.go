@@ -35,7 +35,7 @@ func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vau
 		return nil, nil, err
 	}
 	s, err := store.Open(ctx, store.Config{
-		URL: string(cfg.DatabaseURL), BaseURL: cfg.BaseURL, LeakedPasswords: cfg.LeakedPasswords, Plans: cfg.Plans(), History: time.Duration(cfg.HistoryDays) * 24 * time.Hour, Vault: v, Now: now, NewID: newID,
+		URL: string(cfg.DatabaseURL), ReadURL: string(cfg.DatabaseReadURL), BaseURL: cfg.BaseURL, LeakedPasswords: cfg.LeakedPasswords, Plans: cfg.Plans(), History: time.Duration(cfg.HistoryDays) * 24 * time.Hour, Vault: v, Now: now, NewID: newID,
 	})
 	return s, v, err
 }

@@ -72,6 +72,13 @@ func startPostgresIn(
 	if err := initDatabase(ctx, dir, bin, password, credential); err != nil {
 		return nil, err
 	}
+	return launchOnFreePort(ctx, dir, bin, password, credential, opts)
+}
+
+// launchOnFreePort starts the server of a data directory.
+func launchOnFreePort(
+	ctx context.Context, dir, bin, password string, credential *syscall.Credential, opts PostgresOptions,
+) (*PostgresServer, error) {
 	var failure error
 	for range portAttempts {
 		s, err := launchPostgres(ctx, dir, bin, password, credential, opts)
@@ -176,7 +183,8 @@ func dataParent(opts PostgresOptions) string {
 // postgresBin is the directory of initdb and postgres, which Debian keeps out of $PATH.
 func postgresBin() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
+		path, err = filepath.EvalSymlinks(path)
+		return filepath.Dir(path), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {

@@ -61,6 +61,7 @@ func TestDoctor(t *testing.T) {
 	} {
 		assert.Equal(t, "ok", found[check].Status, "%s: %s", check, found[check].Detail)
 	}
+	assert.Equal(t, "warning", found["durability"].Status, "tests run without fsync")
 	out, err := run(t, s.env, "doctor")
 	require.NoError(t, err)
 	assert.Contains(t, out, "✓ database")

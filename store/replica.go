@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// replica is a standby of the PostgreSQL database, from which lists are read.
+type replica struct {
+	db *gorm.DB
+	// notBefore, in Unix nanoseconds, is when it is asked again after it failed.
+	notBefore atomic.Int64
+}
+
+const (
+	// replicaWait is how long a list waits for the replica to be as new as the primary.
+	replicaWait = 100 * time.Millisecond
+	replicaPoll = 5 * time.Millisecond
+	// replicaPause is how long a replica that failed is left alone.
+	replicaPause = 10 * time.Second
+)
+
+var (
+	// errBehind says that the replica has not replayed all that was committed when it was asked.
+	errBehind    = errors.New("the replica is behind the primary")
+	errNoStandby = errors.New("the replica is no standby: it is not in recovery")
+)
+
+func openReplica(cfg Config, gc gorm.Config) (*replica, error) {
+	gc.DisableAutomaticPing = true // it may be down
+	cfg.URL = cfg.ReadURL
+	db, err := openPostgres(cfg, &gc)
+	if err != nil {
+		return nil, fmt.Errorf("replica: %w", err)
+	}
+	return &replica{db: db}, nil
+}
+
+func (r *replica) close() error {
+	conn, err := r.db.DB()
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// fromReplica calls list with a store that reads from the replica, once that has replayed all that was committed
+// when the call began: a client finds there whatever it has written, through whichever process. Without a
+// replica, if that takes longer than replicaWait, and if the replica fails, list reads from the primary.
+func (s *Store) fromReplica(ctx context.Context, list func(*Store) error) error {
+	r := s.replica
+	if r == nil || s.now().UnixNano() < r.notBefore.Load() {
+		return list(s)
+	}
+	err := s.waitForReplica(ctx)
+	if err == nil {
+		of := *s
+		of.db, of.replica = r.db, nil
+		err = list(&of)
+	}
+	switch {
+	case err == nil, ctx.Err() != nil, models.IsRefusal(err):
+		return err
+	case !errors.Is(err, errBehind):
+		r.notBefore.Store(s.now().Add(replicaPause).UnixNano())
+		slog.WarnContext(ctx, "replica failed: lists are read from the primary", "pause", replicaPause, "error", err)
+	}
+	return list(s)
+}
+
+// CheckReplica reports whether there is a replica, and why it cannot be read.
+func (s *Store) CheckReplica(ctx context.Context) (there bool, err error) {
+	if s.replica == nil {
+		return false, nil
+	}
+	return true, s.waitForReplica(ctx)
+}
+
+// waitForReplica returns when the replica has replayed what the primary has flushed now, in
+// which is every commit that was acknowledged.
+func (s *Store) waitForReplica(ctx context.Context) error {
+	var flushed string
+	if err := s.db.WithContext(ctx).Raw("SELECT pg_current_wal_flush_lsn()::text").Scan(&flushed).Error; err != nil {
+		return fmt.Errorf("position of the primary: %w", err)
+	}
+	limit, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	tick := time.NewTicker(replicaPoll)
+	defer tick.Stop()
+	for {
+		var at struct{ Standby, Ready bool }
+		err := s.replica.db.WithContext(limit).Raw("SELECT pg_is_in_recovery() AS standby, pg_last_wal_replay_lsn() >= CAST(? AS pg_lsn) AS ready", flushed).Scan(&at).Error
+		switch {
+		case err != nil:
+			return fmt.Errorf("position of the replica: %w", err)
+		case !at.Standby: // it was promoted, and is no copy any more
+			return errNoStandby
+		case at.Ready:
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-limit.Done():
+			return errBehind
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestListsFromAReplica: a list has all that was written before it, while the replica keeps up, while it
+// lags, when it is down, and after it was promoted.
+func TestListsFromAReplica(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true}) // without it a commit is acknowledged before it is flushed
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, primary.Stop(context.WithoutCancel(ctx))) })
+	standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, standby.Stop(context.WithoutCancel(ctx))) })
+
+	clock := testkit.NewClock()
+	cfg := store.Config{
+		URL: primary.URL, ReadURL: standby.URL, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock.Now,
+		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+	}
+	open := func() *store.Store {
+		s, err := store.Open(ctx, cfg)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	writer, reader := open(), open() // two processes
+	_, err = writer.Migrate(ctx)
+	require.NoError(t, err)
+	newApp := func() uuid.UUID {
+		t.Helper()
+		app, _, err := writer.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		return app.ID
+	}
+	app, made := newApp(), 0
+	sees := func() {
+		t.Helper()
+		e := draft(t, writer, app, "acme", "Lease")
+		made++
+		list, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: app, Page: 1, Size: 200})
+		require.NoError(t, err)
+		require.Len(t, list, made)
+		require.EqualValues(t, made, total)
+		require.Equal(t, e.ID, list[0].ID, "newest first")
+	}
+	keepsUp := func() error {
+		there, err := reader.CheckReplica(ctx)
+		require.True(t, there)
+		return err
+	}
+	readThere := func() (n int) { // connections that ended a transaction last, which the one that asks for the position does not make
+		t.Helper()
+		conn, err := pgx.Connect(ctx, standby.URL)
+		require.NoError(t, err)
+		require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query ILIKE 'commit'").Scan(&n))
+		require.NoError(t, conn.Close(ctx))
+		return n
+	}
+	weak, err := writer.WeakDurability(ctx)
+	require.NoError(t, err)
+	require.Empty(t, weak)
+	require.NoError(t, keepsUp())
+	for range 20 {
+		sees()
+	}
+	require.Positive(t, readThere(), "the replica was read")
+
+	require.NoError(t, standby.Exec(ctx, "SELECT pg_wal_replay_pause()"))
+	sees()
+	require.Error(t, keepsUp())
+	sees()
+	require.NoError(t, standby.Exec(ctx, "SELECT pg_wal_replay_resume()"))
+	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
+	sees()
+
+	require.NoError(t, standby.Crash(ctx))
+	sees()
+	sees()
+	require.NoError(t, standby.Restart(ctx))
+	clock.Add(time.Minute) // it is asked again
+	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
+	var all sync.WaitGroup // who write and read at the same time
+	for range 4 {
+		all.Go(func() {
+			mine := newApp()
+			for n := range 20 {
+				e := draft(t, writer, mine, "acme", strconv.Itoa(n))
+				list, _, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: mine, Page: 1, Size: 1})
+				found := err == nil && len(list) == 1 && list[0].ID == e.ID
+				if !assert.True(t, found, "%v: %v", list, err) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+
+	require.NoError(t, standby.Exec(ctx, "SELECT pg_promote()"))
+	require.ErrorContains(t, keepsUp(), "no standby")
+	sees()
+}
+
+// TestWeakDurability names what lets a crash lose commits.
+func TestWeakDurability(t *testing.T) {
+	t.Parallel()
+	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	s, err := store.Open(t.Context(), store.Config{URL: server.URL, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	weak, err := s.WeakDurability(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"fsync = off", "full_page_writes = off", "synchronous_commit = off"}, weak)
+}
