@@ -21,7 +21,7 @@ class XfaLayer {}
 class XfaText {}
 const Dependencies = {};
 `,
-    exports: "export { getDocument, GlobalWorkerOptions, TextLayer };\n",
+    exports: "export { getDocument, GlobalWorkerOptions, OPS, TextLayer };\n",
   },
   // XFA forms are not drawn (enableXfa is off): such a file shows the page that it has for viewers without XFA.
   "pdf.worker.mjs": {

@@ -17,9 +17,10 @@ import (
 
 // placedField is a field as the service has it.
 type placedField struct {
-	ID, SignerID, Type, Name string
-	Page                     int
-	X, Y, W, H               float64
+	ID, SignerID, Type, Name, Label string
+	Comb                            bool
+	Page                            int
+	X, Y, W, H                      float64
 }
 
 // fields are those of an envelope.

@@ -3,14 +3,16 @@ package browser_test
 import (
 	"bytes"
 	"fmt"
+	"image/jpeg"
 	"strings"
 )
 
 // leaf is one page of a test PDF: its lines, and further entries of its dictionary.
 type leaf struct {
-	title string
-	lines []string
-	extra string
+	title   string
+	lines   []string
+	extra   string
+	picture []byte // a grey JPEG that fills the page
 }
 
 // pdfOf writes a plain PDF, A4 unless a page says otherwise.
@@ -30,8 +32,14 @@ func pdfOf(leaves ...leaf) []byte {
 	obj(fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R/F2 4 0 R>>>>>>", strings.Join(kids, " "), len(leaves)))
 	obj("<</Type/Font/Subtype/Type1/BaseFont/Times-Roman/Encoding/WinAnsiEncoding>>")
 	obj("<</Type/Font/Subtype/Type1/BaseFont/Times-Bold/Encoding/WinAnsiEncoding>>")
+	var pictures [][]byte
 	for i, l := range leaves {
 		var c strings.Builder
+		if l.picture != nil {
+			l.extra += fmt.Sprintf("/Resources<</Font<</F1 3 0 R/F2 4 0 R>>/XObject<</Scan %d 0 R>>>>", 5+2*len(leaves)+len(pictures))
+			pictures = append(pictures, l.picture)
+			c.WriteString("q 595 0 0 842 0 0 cm /Scan Do Q\n")
+		}
 		fmt.Fprintf(&c, "BT /F2 20 Tf 72 748 Td (%s) Tj ET\n", l.title)
 		y := 712
 		for _, line := range l.lines {
@@ -40,6 +48,13 @@ func pdfOf(leaves ...leaf) []byte {
 		}
 		obj(fmt.Sprintf("<</Type/Page/Parent 2 0 R/Contents %d 0 R %s>>", 6+2*i, l.extra))
 		obj(fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", c.Len(), c.String()))
+	}
+	for _, picture := range pictures {
+		size, err := jpeg.DecodeConfig(bytes.NewReader(picture))
+		if err != nil {
+			panic(err)
+		}
+		obj(fmt.Sprintf("<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode/Length %d>>\nstream\n%s\nendstream", size.Width, size.Height, len(picture), picture))
 	}
 	at := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)

@@ -29,6 +29,8 @@ const saveWords: Record<Snapshot["state"], string> = {
   refused: "Something could not be saved", over: "This draft cannot be edited any more",
 };
 
+const unkept = "No connection: your work is kept in this page alone, so leave it open; it is saved as soon as there is one";
+
 /** Prepares a draft: documents, recipients and fields. What is done is saved at once. */
 export function Builder({ envelopeId, bearer, features, onEvent, onClose }: Props) {
   const [shot, setShot] = useState<Snapshot | null>(null);
@@ -68,6 +70,8 @@ type Tab = "place" | "fields" | "edit";
 function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot: Snapshot; editor: DraftEditor; viewer: Viewer; features: Features; onEvent?: Props["onEvent"]; onClose?: () => void }) {
   const { draft, fields, problems, state } = shot;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [restored, setRestored] = useState(shot.restored);
+  const [several, setSeveral] = useState(false);
   const [tool, setTool] = useState<Tool>(null);
   const [active, setActive] = useState(draft.signers[0]?.id ?? "");
   const [sizes, setSizes] = useState<ReadonlyMap<string, Size>>(new Map());
@@ -120,7 +124,11 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
 
   // Pages in sight are drawn first, then their neighbours.
   const sheets = useRef(new Map<string, { sheet: Sheet; element: HTMLElement }>());
+  const looking = useRef(0);
   const look = useCallback(() => {
+    looking.current ||= requestAnimationFrame(() => { looking.current = 0; lookNow(); });
+  }, [viewer]);
+  const lookNow = useCallback(() => {
     const box = area.current?.getBoundingClientRect();
     if (!box) return;
     const middle = box.top + box.height / 2;
@@ -133,6 +141,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
     if (top) setCurrent((old) => (old.documentId === top.s.sheet.documentId && old.page === top.s.sheet.page ? old : { documentId: top.s.sheet.documentId, page: top.s.sheet.page }));
   }, [viewer]);
   useEffect(() => { look(); viewer.refresh(); }, [scale, documents.length]);
+  useEffect(() => () => cancelAnimationFrame(looking.current), []);
 
   const select = useCallback((keys: string[], add: boolean) => {
     setSelected((old) => {
@@ -216,7 +225,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
     const arrows: Record<string, [number, number]> = { arrowleft: [-step, 0], arrowright: [step, 0], arrowup: [0, -step], arrowdown: [0, step] };
     if (mod && k === "z") { e.preventDefault(); e.stopPropagation(); (e.shiftKey ? editor.redo() : editor.undo()); return; }
     if (mod && k === "y") { e.preventDefault(); e.stopPropagation(); editor.redo(); return; }
-    if (k === "escape") { setTool(null); setSelected(new Set()); return; }
+    if (k === "escape") { setTool(null); setSeveral(false); setSelected(new Set()); return; }
     if (!f) return;
     if (arrows[k]) {
       e.preventDefault();
@@ -224,7 +233,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
       const [dx, dy] = arrows[k]!;
       nudge(dx, dy, e.altKey);
     } else if (k === "delete" || k === "backspace") { e.preventDefault(); remove(); }
-    else if (k === "enter" || k === " ") { e.preventDefault(); e.stopPropagation(); select([f.key], e.shiftKey); requestAnimationFrame(() => document.getElementById("pwho")?.focus()); }
+    else if (k === "enter" || k === " ") { e.preventDefault(); e.stopPropagation(); select([f.key], e.shiftKey || several); if (!e.shiftKey && !several) requestAnimationFrame(() => document.getElementById("pwho")?.focus()); }
     else if (mod && k === "d") { e.preventDefault(); duplicate(); }
     else if (mod && k === "a") { e.preventDefault(); select(fields.filter((o) => o.documentId === f.documentId && o.page === f.page).map((o) => o.key), false); }
   };
@@ -233,14 +242,14 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
     const signer = s.role ? recipients.find((r) => r.role === s.role || r.email.toLowerCase() === s.role?.toLowerCase())?.id : undefined;
     if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
     const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
-    add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...(signer ? { signerId: signer } : {}) })], `${s.label} was added.`);
+    add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], `${s.label} was added.`);
   };
   const open = openOnes(found, fields);
   const takeAll = () => {
     if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
     let all = fields;
     for (const s of open) {
-      const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...kinds[s.type].content, type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined });
+      const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...kinds[s.type].content, type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined, ...s.content });
       all = [...all, s.type === "radio" ? { ...f, group: freshGroup(all), option: s.label || "Choice" } : { ...f, name: freshName(s.type, all) }];
     }
     editor.change(all);
@@ -281,10 +290,10 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
       <header class="bbar">
         {onClose && <button type="button" class="bare small" onClick={() => { void editor.save().finally(onClose); }}>Close</button>}
         <h1 class="btitle"><bdi>{draft.subject ?? documents[0]?.name ?? "Draft"}</bdi></h1>
-        <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? `${broken} ${broken === 1 ? "field is" : "fields are"} not saved` : saveWords[state]}</span>
+        <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? `${broken} ${broken === 1 ? "field is" : "fields are"} not saved` : state === "offline" && !shot.kept ? unkept : saveWords[state]}</span>
         <div class="row btools">
-          <button type="button" class="plain small" disabled={!shot.canUndo} onClick={() => editor.undo()} title="Undo (Ctrl+Z)">Undo</button>
-          <button type="button" class="plain small" disabled={!shot.canRedo} onClick={() => editor.redo()} title="Redo (Ctrl+Y)">Redo</button>
+          <button type="button" class="plain small" aria-disabled={!shot.canUndo} onClick={() => editor.undo()} title="Undo (Ctrl+Z)">Undo</button>
+          <button type="button" class="plain small" aria-disabled={!shot.canRedo} onClick={() => editor.redo()} title="Redo (Ctrl+Y)">Redo</button>
           <span class="bzoom"><button type="button" class="plain small" aria-label="Smaller" onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{Math.round(scale * 100)} %</span><button type="button" class="plain small" aria-label="Larger" onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
           <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>Preview</button>
           {features.send && <button type="button" class="small" onClick={() => setDialog("send")}>Send …</button>}
@@ -323,7 +332,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
         {documents.length === 0 && <p class="quiet bempty">There is no document yet. Add a PDF on the left.</p>}
         {documents.map((d) => Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
           <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
-            recipients={recipients} selected={selected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} viewer={viewer} events={events} />
+            recipients={recipients} selected={perPage.has(`${d.id}/${page}`) ? selected : noneSelected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} several={several} viewer={viewer} events={events} />
         )))}
       </main>
       <aside class="bside bright" aria-label="Properties">
@@ -335,23 +344,30 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
           {tab === "fields" ? (
             <ol class="blist">
               {[...fields].sort((a, b) => documents.findIndex((d) => d.id === a.documentId) - documents.findIndex((d) => d.id === b.documentId) || a.page - b.page || a.y - b.y || a.x - b.x).map((f) => (
-                <li key={f.key}><button type="button" class={`blistitem ${selected.has(f.key) ? "on" : ""}`} onClick={() => { show(f.documentId, f.page); select([f.key], false); document.getElementById(`field-${f.key}`)?.focus({ preventScroll: true }); }}>
+                <li key={f.key}><button type="button" class={`blistitem ${selected.has(f.key) ? "on" : ""}`} onClick={() => { show(f.documentId, f.page); select([f.key], several); if (!several) document.getElementById(`field-${f.key}`)?.focus({ preventScroll: true }); }}>
                   <i class={`bdot ${colourOf(recipients, f.signerId)}`} /><span><bdi>{describe(f)}</bdi><br /><span class="quiet small">{kinds[f.type].name} · <bdi>{recipients.find((r) => r.id === f.signerId)?.name}</bdi> · page {f.page}{problems.has(f.key) ? " · not saved" : ""}</span></span></button></li>
               ))}
               {fields.length === 0 && <p class="quiet small">There are none yet.</p>}
             </ol>
           ) : (
             <Properties selected={chosen} fields={fields} recipients={recipients} types={types} problem={chosen.length === 1 ? problems.get(chosen[0]!.key) : undefined} sizeOf={sizeOf} pagesOf={pagesOf}
+              several={several} onSeveral={setSeveral} onSelectPage={() => select(fields.filter((f) => f.documentId === current.documentId && f.page === current.page).map((f) => f.key), false)}
               onChange={put} onCopyToAllPages={copyToAllPages} onDuplicate={duplicate} onDelete={remove} />
           )}
         </div>
       </aside>
       <p class="sr" role="status" aria-live="polite">{told}</p>
-      {state === "conflict" && (
+      {state === "conflict" && shot.theirs.length > 0 && (
         <div class="bconflict notice bad" role="alertdialog" aria-label="The draft was changed elsewhere">
           <p><strong>Somebody else changed this draft meanwhile.</strong></p>
           <ul>{shot.theirs.slice(0, 12).map((t) => <li key={t}>{t}</li>)}{shot.theirs.length > 12 && <li>and {shot.theirs.length - 12} more</li>}</ul>
           <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>Take theirs</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>Keep mine</button></div>
+        </div>
+      )}
+      {restored && (
+        <div class="bconflict notice" role="status">
+          <p>The page was loaded again. Work that had not been saved before is back{state === "saved" ? ", and saved now" : ""}.</p>
+          <button type="button" class="plain small" onClick={() => setRestored(false)}>Go on</button>
         </div>
       )}
       {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || saveWords.over}</p>}
@@ -363,3 +379,4 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
 
 const none: readonly BuilderField[] = [];
 const noSuggestions: readonly Suggestion[] = [];
+const noneSelected: ReadonlySet<string> = new Set();

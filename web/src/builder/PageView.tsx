@@ -1,8 +1,11 @@
 import { memo } from "preact/compat";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sheet, Viewer } from "../sign/viewer";
-import { bounds, handles, noGuides, onPage, overlaps, resize, snap, type Box, type Guides, type Handle, type Size } from "./geometry";
-import { colourOf, describe, kinds, type BuilderField, type Recipient } from "./model";
+import { FieldBox, place, type FieldEvents } from "./FieldBox";
+import { bounds, noGuides, onPage, overlaps, resize, snap, snapEdge, targetsOf, type Box, type Guides, type Handle, type Size, type Targets } from "./geometry";
+import { colourOf, type BuilderField, type Recipient } from "./model";
+import { pageContent } from "./pagecontent";
+import { noLines } from "./pagelines";
 import type { Suggestion } from "./suggestions";
 
 /** What the page tells the builder. */
@@ -29,22 +32,39 @@ interface Props {
   problems: ReadonlyMap<string, string>;
   suggestions: readonly Suggestion[];
   armed: boolean;
+  /** Whether each press adds to what is selected, or takes from it. */
+  several: boolean;
   viewer: Viewer;
   events: PageEvents;
 }
 
-interface Drag { start: { x: number; y: number }; boxes: Map<string, Box>; handle: Handle | null; moved: boolean }
+interface Drag {
+  start: { x: number; y: number };
+  boxes: Map<string, Box>;
+  handle: Handle | null;
+  moved: boolean;
+  /** Whether the field was selected before it was pressed. */
+  was: boolean;
+  /** Whether the press adds to what is selected, or takes from it. */
+  add: boolean;
+  /** Whether it only selects when it ends. */
+  tap: boolean;
+  targets: Targets;
+}
+
+const still = { dx: 0, dy: 0, guides: noGuides };
 
 const reach = 5; // CSS pixels within which a box snaps
 
 export const pageId = (documentId: string, page: number): string => `page-${documentId}-${page}`;
 
 /** One page with its fields, which are moved and sized here. */
-export const PageView = memo(function PageView({ documentId, page, pages, size, scale, fields, recipients, selected, problems, suggestions, armed, viewer, events }: Props) {
+export const PageView = memo(function PageView({ documentId, page, pages, size, scale, fields, recipients, selected, problems, suggestions, armed, several, viewer, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
-  const [drag, setDrag] = useState<Drag | null>(null);
+  const drag = useRef<Drag | null>(null);
+  const last = useRef<Map<string, Box> | null>(null);
   const [live, setLive] = useState<Map<string, Box> | null>(null);
   const [guides, setGuides] = useState<Guides>(noGuides);
   const [frame, setFrame] = useState<Box | null>(null);
@@ -73,42 +93,66 @@ export const PageView = memo(function PageView({ documentId, page, pages, size, 
   const begin = (e: PointerEvent, f: BuilderField, handle: Handle | null) => {
     if (e.button !== 0 || armed) return;
     e.stopPropagation();
-    (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
-    const keys = selected.has(f.key) && !handle ? selected : new Set([f.key]);
-    if (!selected.has(f.key) || e.shiftKey) events.select([f.key], e.shiftKey);
+    const was = selected.has(f.key);
+    const add = e.shiftKey || several;
+    // A finger that comes down on a field may be about to scroll: it moves only what is selected already.
+    const tap = e.pointerType === "touch" && !was && !handle;
+    if (!tap) {
+      (e.currentTarget as HTMLElement).closest<HTMLElement>(".bfield")!.setPointerCapture(e.pointerId);
+      if (!was) events.select([f.key], add);
+    }
+    const keys = handle ? new Set([f.key]) : was ? selected : new Set(add ? [...selected, f.key] : [f.key]);
     const boxes = new Map(fields.filter((x) => keys.has(x.key)).map((x) => [x.key, { x: x.x, y: x.y, w: x.w, h: x.h }]));
-    setDrag({ start: point(e), boxes, handle, moved: false });
+    const others = fields.filter((x) => !boxes.has(x.key));
+    const d: Drag = { start: point(e), boxes, handle, moved: false, was, add, tap, targets: targetsOf(others, size, noLines) };
+    drag.current = d;
+    pageContent(viewer, documentId, page).then(({ lines }) => { d.targets = targetsOf(others, size, lines); }, () => undefined);
   };
   const step = (e: PointerEvent) => {
-    if (!drag) return;
+    const d = drag.current;
+    if (!d || d.tap) return;
     const at = point(e);
-    let dx = at.x - drag.start.x;
-    let dy = at.y - drag.start.y;
-    if (!drag.moved && Math.hypot(dx, dy) * scale < 4) return;
-    if (!drag.moved) setDrag({ ...drag, moved: true });
-    const others = fields.filter((x) => !drag.boxes.has(x.key));
+    let dx = at.x - d.start.x;
+    let dy = at.y - d.start.y;
+    if (!d.moved && Math.hypot(dx, dy) * scale < 4) return;
+    d.moved = true;
     const next = new Map<string, Box>();
-    if (drag.handle) {
-      for (const [key, box] of drag.boxes) next.set(key, resize(box, drag.handle, dx, dy, size));
-      setGuides(noGuides);
+    const [box] = d.boxes.values();
+    if (d.handle && box) {
+      const s = e.altKey ? still : snapEdge(resize(box, d.handle, dx, dy, size), d.handle, d.targets, reach / scale);
+      for (const key of d.boxes.keys()) next.set(key, resize(box, d.handle, dx + s.dx, dy + s.dy, size));
+      setGuides(s.guides);
     } else {
-      const all = bounds([...drag.boxes.values()]);
+      const all = bounds([...d.boxes.values()]);
       const moved = onPage({ ...all, x: all.x + dx, y: all.y + dy }, size);
-      const s = e.altKey ? { dx: 0, dy: 0, guides: noGuides } : snap(moved, others, size, reach / scale);
+      const s = e.altKey ? still : snap(moved, d.targets, reach / scale);
       const end = onPage({ ...moved, x: moved.x + s.dx, y: moved.y + s.dy }, size);
       [dx, dy] = [end.x - all.x, end.y - all.y];
-      for (const [key, box] of drag.boxes) next.set(key, { ...box, x: box.x + dx, y: box.y + dy });
+      for (const [key, b] of d.boxes) next.set(key, { ...b, x: b.x + dx, y: b.y + dy });
       setGuides(s.guides);
     }
+    last.current = next;
     setLive(next);
   };
-  const end = () => {
-    if (drag?.moved && live) events.move(live, "");
-    setDrag(null);
-    setLive(null);
-    setGuides(noGuides);
+  const cancel = () => { drag.current = null; last.current = null; setLive(null); setGuides(noGuides); };
+  const end = (e: PointerEvent, f: BuilderField) => {
+    const d = drag.current;
+    if (!d) return; // the press on the page goes on
+    e.stopPropagation();
+    if (d.moved && last.current) events.move(last.current, "");
+    else if (d.tap) events.select([f.key], d.add);
+    else if (d.was && !d.handle && (d.add || selected.size > 1)) events.select([f.key], d.add);
+    cancel();
   };
-  const cancel = () => { setDrag(null); setLive(null); setGuides(noGuides); };
+  const focus = (e: FocusEvent, f: BuilderField) => {
+    if (!several && selected.size < 2 && !selected.has(f.key) && (e.currentTarget as HTMLElement).matches(":focus-visible")) events.select([f.key], false);
+  };
+  const latest = useRef<FieldEvents>(null!);
+  latest.current = { begin, step, end, cancel, focus, press: (f) => events.select([f.key], several), key: events.key };
+  const fieldEvents = useMemo<FieldEvents>(() => ({
+    begin: (...a) => latest.current.begin(...a), step: (e) => latest.current.step(e), end: (...a) => latest.current.end(...a), cancel: () => latest.current.cancel(),
+    focus: (...a) => latest.current.focus(...a), press: (f) => latest.current.press(f), key: (...a) => latest.current.key(...a),
+  }), []);
 
   // A frame that is drawn on the page selects what it meets; a press alone places a field, if a type is chosen.
   const from = useRef<{ x: number; y: number } | null>(null);
@@ -128,14 +172,13 @@ export const PageView = memo(function PageView({ documentId, page, pages, size, 
     if (!from.current) return;
     from.current = null;
     if (frame) {
-      events.select(fields.filter((f) => overlaps(f, frame)).map((f) => f.key), e.shiftKey);
+      events.select(fields.filter((f) => overlaps(f, frame)).map((f) => f.key), e.shiftKey || several);
       setFrame(null);
     } else {
       const p = point(e);
       events.place(documentId, page, p.x, p.y);
     }
   };
-  const css = (b: Box) => ({ left: `${b.x * scale}px`, top: `${b.y * scale}px`, width: `${b.w * scale}px`, height: `${b.h * scale}px` });
   return (
     <section class="bpage-wrap" aria-label={`Page ${page} of ${pages}`}>
       <div ref={ref} id={id} class={`bpage ${armed ? "armed" : ""}`} style={{ width: `${size.width * scale}px`, height: `${size.height * scale}px` }}
@@ -143,31 +186,16 @@ export const PageView = memo(function PageView({ documentId, page, pages, size, 
         <div ref={holder} class="bpaint" aria-hidden="true" />
         {failed && <p class="notice bad bfailed" role="alert">This page could not be shown.</p>}
         {suggestions.map((s) => (
-          <button key={s.id} type="button" class="bsuggestion" style={css(s)} title={`Add a field: ${s.label}`} aria-label={`Suggested field: ${s.label}. Add it.`}
+          <button key={s.id} type="button" class="bsuggestion" style={place(s, scale)} title={`Add a field: ${s.label}`} aria-label={`Suggested field: ${s.label}. Add it.`}
             onPointerDown={(e) => e.stopPropagation()} onPointerUp={(e) => e.stopPropagation()} onClick={() => events.take(s)}>+</button>
         ))}
-        {fields.map((f) => {
-          const box = live?.get(f.key) ?? f;
-          const on = selected.has(f.key);
-          const who = recipients.find((r) => r.id === f.signerId);
-          const problem = problems.get(f.key);
-          return (
-            <div key={f.key} id={`field-${f.key}`} role="button" tabIndex={0} aria-pressed={on}
-              aria-label={`${describe(f)}, ${kinds[f.type].name} for ${who?.name ?? "nobody"}, page ${page}${f.required ? ", required" : ""}${problem ? `. Wrong: ${problem}` : ""}`}
-              class={`bfield ${colourOf(recipients, f.signerId)} ${on ? "on" : ""} ${problem ? "wrong" : ""} ${f.required ? "" : "optional"} t-${f.type}`} style={css(box)}
-              onPointerDown={(e) => begin(e, f, null)} onPointerMove={step} onPointerUp={(e) => { e.stopPropagation(); from.current = null; end(); }} onPointerCancel={cancel}
-              onFocus={(e) => { if (!on && (e.currentTarget as HTMLElement).matches(":focus-visible")) events.select([f.key], false); }}
-              onKeyDown={(e) => events.key(e, f)}>
-              <span class="bname">{box.h * scale >= 11 && box.w * scale >= 24 ? f.label || kinds[f.type].name : ""}</span>
-              {on && selected.size === 1 && handles.map((h) => (
-                <span key={h} class={`bhandle ${h}`} onPointerDown={(e) => begin(e, f, h)} onPointerMove={step} onPointerUp={(e) => { e.stopPropagation(); end(); }} onPointerCancel={cancel} />
-              ))}
-            </div>
-          );
-        })}
+        {fields.map((f) => (
+          <FieldBox key={f.key} f={f} box={live?.get(f.key) ?? f} scale={scale} on={selected.has(f.key)} alone={selected.size === 1 && selected.has(f.key)}
+            who={recipients.find((r) => r.id === f.signerId)?.name} colour={colourOf(recipients, f.signerId)} problem={problems.get(f.key)} events={fieldEvents} />
+        ))}
         {guides.vertical.map((x) => <i key={`v${x}`} class="bguide v" style={{ left: `${x * scale}px` }} />)}
         {guides.horizontal.map((y) => <i key={`h${y}`} class="bguide h" style={{ top: `${y * scale}px` }} />)}
-        {frame && <i class="bframe" style={css(frame)} />}
+        {frame && <i class="bframe" style={place(frame, scale)} />}
       </div>
       <p class="bnumber quiet small">Page {page} of {pages}</p>
     </section>

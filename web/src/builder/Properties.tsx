@@ -10,6 +10,10 @@ interface Props {
   problem?: string;
   sizeOf: (f: FieldContent) => Size;
   pagesOf: (documentId: string) => number;
+  /** Whether each press adds to what is selected, or takes from it. */
+  several: boolean;
+  onSeveral: (on: boolean) => void;
+  onSelectPage: () => void;
   onChange: (changed: readonly BuilderField[], merge: string) => void;
   onCopyToAllPages: (f: BuilderField) => void;
   onDuplicate: () => void;
@@ -18,15 +22,25 @@ interface Props {
 
 /** What is known of the fields that are selected, to be changed. */
 export function Properties(props: Props) {
-  const { selected } = props;
-  if (selected.length === 0) return <p class="quiet small">Choose a type of field and press on the page, or press Enter on a type to place it on the page in view. Select a field to see what it is.</p>;
-  return selected.length === 1 ? <One {...props} f={selected[0]!} /> : <Several {...props} />;
+  const { selected, fields, several } = props;
+  return (
+    <>
+      {selected.length === 0 ? <p class="quiet small">Choose a type of field and press on the page, or press Enter on a type to place it on the page in view. Select a field to see what it is.</p>
+        : selected.length === 1 ? <One {...props} f={selected[0]!} /> : <Several {...props} />}
+      {fields.length > 1 && (
+        <div class="row bseveral">
+          <button type="button" class={`plain small ${several ? "on" : ""}`} aria-pressed={several} title="Each press on a field adds it, or takes it away (Shift)" onClick={() => props.onSeveral(!several)}>Select several</button>
+          <button type="button" class="plain small" title="Ctrl+A on a field" onClick={props.onSelectPage}>All of this page</button>
+        </div>
+      )}
+    </>
+  );
 }
 
 function Several({ selected, recipients, sizeOf, onChange, onDuplicate, onDelete }: Props) {
   const lined = (how: Alignment) => onChange(align(selected, how).map((f) => onPage(f, sizeOf(f))), "");
   const spread = (along: "x" | "y") => onChange(distribute(selected, along), "");
-  const sized = (what: "w" | "h") => onChange(selected.map((f) => onPage({ ...f, [what]: selected[0]![what] }, sizeOf(f))), "");
+  const sized = (...what: ("w" | "h")[]) => onChange(selected.map((f) => onPage({ ...f, ...Object.fromEntries(what.map((side) => [side, selected[0]![side]])) }, sizeOf(f))), "");
   const onePage = selected.every((f) => f.page === selected[0]!.page && f.documentId === selected[0]!.documentId);
   const signer = selected.every((f) => f.signerId === selected[0]!.signerId) ? selected[0]!.signerId : "";
   return (
@@ -45,7 +59,7 @@ function Several({ selected, recipients, sizeOf, onChange, onDuplicate, onDelete
         </fieldset>
       )}
       <fieldset class="bgrid"><legend>Same size as the first</legend>
-        <button type="button" class="plain small" onClick={() => sized("w")}>width</button><button type="button" class="plain small" onClick={() => sized("h")}>height</button>
+        <button type="button" class="plain small" onClick={() => sized("w")}>width</button><button type="button" class="plain small" onClick={() => sized("h")}>height</button><button type="button" class="plain small" onClick={() => sized("w", "h")}>both</button>
       </fieldset>
       <div class="row"><button type="button" class="plain small" onClick={onDuplicate}>Duplicate</button><button type="button" class="plain small" onClick={onDelete}>Delete</button></div>
     </div>

@@ -1,5 +1,8 @@
 import { ApiError, NetworkError, request } from "../ui/http";
-import { contentMembers, freshKey, round, type BuilderField, type Draft, type DraftDocument, type FieldContent, type Recipient } from "./model";
+import { adopt, differences } from "./conflict";
+import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
+import { forgetWork, keepWork, keptWork } from "./kept";
+import { freshKey, round, type BuilderField, type Draft, type DraftDocument, type Recipient } from "./model";
 
 /** How the work stands with the service. */
 export type SaveState = "saved" | "saving" | "offline" | "conflict" | "refused" | "over";
@@ -16,19 +19,15 @@ export interface Snapshot {
   canRedo: boolean;
   /** In a conflict: what somebody else has changed. */
   theirs: string[];
+  /** Whether the browser keeps what is not saved, should the page be loaded again. */
+  kept: boolean;
+  /** Whether work is here that had not been saved when the page was loaded. */
+  restored: boolean;
 }
-
-interface Saved { id: string; content: FieldContent }
 
 const saveDelay = 500; // milliseconds after the last change
 const maxHistory = 500;
 const longestWait = 30_000;
-
-function contentOf(f: FieldContent): FieldContent {
-  const out: Record<string, unknown> = {};
-  for (const name of contentMembers) if (f[name] !== undefined) out[name] = f[name];
-  return out as unknown as FieldContent;
-}
 
 type PageSize = (document: DraftDocument, page: number) => Promise<{ width: number; height: number }>;
 
@@ -40,24 +39,6 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
     f.origin === "bottom-left" ? { ...f, origin: "top-left" as const, y: round((await pageSize(draft.documents.find((d) => d.id === f.documentId)!, f.page)).height - f.y - f.h) } : f
   )));
   return { draft: { ...draft, fields, documents: draft.documents.filter((d) => d.kind === "original") }, etag };
-}
-
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-/** The members of b that differ from a; those that b has no more are null (RFC 7396). */
-function mergePatch(a: FieldContent, b: FieldContent): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const name of contentMembers) {
-    if (same(a[name], b[name])) continue;
-    const [was, is] = [a[name], b[name]];
-    if (is === undefined) out[name] = null;
-    else if (typeof is === "object" && !Array.isArray(is) && was) {
-      // A member of an object that is gone has to be named, or it stays.
-      const gone = Object.keys(was).filter((k) => !(k in is)).map((k) => [k, null]);
-      out[name] = { ...is, ...Object.fromEntries(gone) };
-    } else out[name] = is;
-  }
-  return out;
 }
 
 /**
@@ -81,6 +62,8 @@ export class DraftEditor {
   private wait = 1000;
   private closed = false;
   private lastMerge = "";
+  private kept = true;
+  private restored = false;
 
   private constructor(private draft: Draft, etag: string, readonly bearer: string, private readonly pageSize: PageSize, private readonly onChange: (s: Snapshot) => void) {
     this.take(draft, etag);
@@ -88,7 +71,33 @@ export class DraftEditor {
 
   static async open(id: string, bearer: string, pageSize: PageSize, onChange: (s: Snapshot) => void): Promise<DraftEditor> {
     const { draft, etag } = await read(`/v1/envelopes/${id}`, bearer, pageSize);
-    return new DraftEditor(draft, etag, bearer, pageSize, onChange);
+    const editor = new DraftEditor(draft, etag, bearer, pageSize, onChange);
+    editor.restore();
+    return editor;
+  }
+
+  /** Takes up work that was not saved when the page was loaded again. Where the draft has changed since, both are shown. */
+  private restore(): void {
+    const work = keptWork(this.draft.id);
+    if (!work) return;
+    const [now, etag] = [this.draft, this.etag];
+    this.saved = new Map(work.saved.map((s) => [freshKey(), s]));
+    const keys = new Map([...this.saved].map(([key, s]) => [s.id, key]));
+    this.fields = work.fields.map(({ id, content }) => ({ ...content, key: keys.get(id ?? "") ?? freshKey() }));
+    if (!this.unsaved) return this.take(now, etag);
+    this.etag = work.etag;
+    this.restored = true;
+    this.state = "saving";
+    if (work.etag !== etag) this.compare(now, etag, work.around);
+    else this.schedule(0);
+  }
+
+  private keep(): void {
+    if (!this.unsaved || this.state === "over") forgetWork(this.draft.id);
+    else {
+      const fields = this.fields.map((f) => ({ id: this.saved.get(f.key)?.id, content: contentOf(f) }));
+      this.kept = keepWork(this.draft.id, { etag: this.etag, saved: [...this.saved.values()], fields, around: aroundFields(this.draft) });
+    }
   }
 
   get at(): string {
@@ -97,12 +106,13 @@ export class DraftEditor {
 
   snapshot(): Snapshot {
     return {
-      draft: this.draft, fields: this.fields, state: this.state, problems: this.problems, told: this.told, theirs: this.theirs,
+      draft: this.draft, fields: this.fields, state: this.state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored,
       canUndo: this.past.length > 0, canRedo: this.future.length > 0,
     };
   }
 
   private publish(): void {
+    this.keep();
     if (!this.closed) this.onChange(this.snapshot());
   }
 
@@ -153,10 +163,8 @@ export class DraftEditor {
 
   private set(next: readonly BuilderField[]): void {
     this.fields = next;
-    for (const key of [...this.problems.keys()]) {
-      const f = next.find((x) => x.key === key);
-      if (!f || JSON.stringify(contentOf(f)) !== this.refusedContent.get(key)) this.problems.delete(key);
-    }
+    const wrong = [...this.problems].filter(([key]) => next.some((f) => f.key === key && JSON.stringify(contentOf(f)) === this.refusedContent.get(key)));
+    if (wrong.length < this.problems.size) this.problems = new Map(wrong);
     if (this.state === "saved" || this.state === "refused") this.state = "saving";
     this.publish();
     this.schedule(saveDelay);
@@ -171,6 +179,11 @@ export class DraftEditor {
   /** Whether something here is not at the service yet. */
   get dirty(): boolean {
     return this.work().length > 0;
+  }
+
+  /** Whether something here differs from what the service has, what it refused included. */
+  private get unsaved(): boolean {
+    return this.fields.length !== this.saved.size || this.fields.some((f) => !same(contentOf(f), this.saved.get(f.key)?.content));
   }
 
   private work(): BuilderField[] | string[] {
@@ -277,7 +290,7 @@ export class DraftEditor {
   private note(f: BuilderField, e: unknown): void {
     if (!(e instanceof ApiError && (e.status === 400 || e.status === 403))) throw e;
     const parts = Object.entries(e.errors).map(([name, why]) => `${name.replace(/^fields\[\d+\]\.|^\[\d+\]\./, "")} ${why.join(", ")}`);
-    this.problems.set(f.key, parts.join("; ") || e.message);
+    this.problems = new Map(this.problems).set(f.key, parts.join("; ") || e.message);
     this.refusedContent.set(f.key, JSON.stringify(contentOf(f)));
   }
 
@@ -285,26 +298,28 @@ export class DraftEditor {
   private async lookAtTheirs(): Promise<void> {
     try {
       const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
-      const known = new Map([...this.saved.values()].map((s) => [s.id, s.content]));
-      const theirs: string[] = [];
-      const say = (f: FieldContent) => `${f.label || f.name || f.type} on page ${f.page}`;
-      for (const f of draft.fields) {
-        const was = known.get(f.id);
-        if (!was) theirs.push(`added: ${say(f)}`);
-        else if (!same(was, contentOf(f))) theirs.push(`changed: ${say(f)}`);
-        known.delete(f.id);
-      }
-      for (const f of known.values()) theirs.push(`removed: ${say(f)}`);
-      if (!same(draft.signers, this.draft.signers)) theirs.push("recipients");
-      if (!same(draft.documents, this.draft.documents)) theirs.push("documents");
-      if (draft.subject !== this.draft.subject || draft.message !== this.draft.message) theirs.push("subject or message");
-      this.server = draft;
-      this.theirs = theirs;
-      this.etag = etag;
+      this.compare(draft, etag, aroundFields(this.draft));
     } catch (e) {
-      this.told = e instanceof Error ? e.message : String(e);
+      this.failed(e);
     }
     this.publish();
+  }
+
+  /** Compares the draft as the service has it with what was saved from here. A difference that was made here, by a save whose answer was lost, is none. */
+  private compare(draft: Draft, etag: string, around: string): void {
+    adopt(draft.fields, this.saved, this.fields);
+    const theirs = differences(draft.fields, this.saved);
+    if (aroundFields(draft) !== around) theirs.push("recipients, documents, subject or message");
+    this.etag = etag;
+    this.theirs = theirs;
+    this.server = draft;
+    if (theirs.length > 0) {
+      this.state = "conflict";
+      return;
+    }
+    this.server = null;
+    this.state = "saving";
+    this.schedule(0);
   }
 
   /** Ends a conflict: what is here is saved over theirs, or theirs is taken. */

@@ -44,18 +44,36 @@ function pull(lines: readonly number[], others: readonly number[], reach: number
   return best;
 }
 
-/** Moves a box to the edges and centres of others and to the middle of the page, where they are within reach, and names the lines it met. */
-export function snap(box: Box, others: readonly Box[], page: Size, reach: number): { dx: number; dy: number; guides: Guides } {
-  const xs = [...others.flatMap((o) => linesOf(o.x, o.w)), page.width / 2];
-  const ys = [...others.flatMap((o) => linesOf(o.y, o.h)), page.height / 2];
+/** What a moved box is drawn to: lines of other boxes and of the page, x and y. */
+export interface Targets { xs: readonly number[]; ys: readonly number[] }
+
+/** The edges and centres of other boxes, the middle of the page, and the lines that the page draws. */
+export function targetsOf(others: readonly Box[], page: Size, lines: { vertical: readonly { at: number }[]; horizontal: readonly { at: number }[] }): Targets {
+  const distinct = (all: number[]) => [...new Set(all.map((n) => Math.round(n * 100) / 100))];
+  return {
+    xs: distinct([...others.flatMap((o) => linesOf(o.x, o.w)), page.width / 2, ...lines.vertical.map((l) => l.at)]),
+    ys: distinct([...others.flatMap((o) => linesOf(o.y, o.h)), page.height / 2, ...lines.horizontal.map((l) => l.at)]),
+  };
+}
+
+const met = (lines: readonly number[], all: readonly number[]): number[] => all.filter((a) => lines.some((l) => Math.abs(l - a) < 0.02));
+
+/** Moves a box to the nearest targets within reach, and names the lines it met. */
+export function snap(box: Box, { xs, ys }: Targets, reach: number): { dx: number; dy: number; guides: Guides } {
   const dx = pull(linesOf(box.x, box.w), xs, reach);
   const dy = pull(linesOf(box.y, box.h), ys, reach);
-  const met = (lines: number[], all: number[]) => all.filter((a, i) => all.indexOf(a) === i && lines.some((l) => Math.abs(l - a) < 0.01));
   return { dx, dy, guides: { vertical: met(linesOf(box.x + dx, box.w), xs), horizontal: met(linesOf(box.y + dy, box.h), ys) } };
 }
 
+/** How much further a handle goes so that the edge it moves meets a target within reach. */
+export function snapEdge(box: Box, handle: Handle, { xs, ys }: Targets, reach: number): { dx: number; dy: number; guides: Guides } {
+  const x = handle.includes("e") ? [box.x + box.w] : handle.includes("w") ? [box.x] : [];
+  const y = handle.includes("s") ? [box.y + box.h] : handle.includes("n") ? [box.y] : [];
+  const [dx, dy] = [pull(x, xs, reach), pull(y, ys, reach)];
+  return { dx, dy, guides: { vertical: met(x.map((n) => n + dx), xs), horizontal: met(y.map((n) => n + dy), ys) } };
+}
+
 export type Handle = "n" | "ne" | "e" | "se" | "s" | "sw" | "w" | "nw";
-export const handles: Handle[] = ["n", "ne", "e", "se", "s", "sw", "w", "nw"];
 
 /** The box after one of its handles was moved. */
 export function resize(box: Box, handle: Handle, dx: number, dy: number, page: Size): Box {

@@ -49,6 +49,12 @@ const rangeSize = 1 << 18; // bytes per range request
 const maxDrawnPages = 12;
 const maxCanvasPixels = 12_000_000; // of one canvas: phones refuse much larger ones
 
+/** A piece of text with its place in points from the left and top edge of the page. */
+export interface PageText { text: string; x: number; y: number; w: number; h: number; rtl?: boolean }
+
+/** The operators of a page with their arguments and names, and what makes points from the left and top edge of the page of its own units. */
+export interface PageOperators { ops: readonly number[]; args: readonly unknown[]; names: ReadonlyMap<number, string>; toPage: readonly number[] }
+
 export interface Sheet {
   documentId: string;
   page: number;
@@ -97,16 +103,29 @@ export class Viewer {
     return { width, height };
   }
 
-  /** The pieces of text of a page, each with its place in points from the left and top edge of the page as it is shown. */
-  async texts(documentId: string, page: number): Promise<{ text: string; x: number; y: number; w: number; h: number }[]> {
+  /** The pieces of upright text of a page, each with its place in points from the left and top edge of the page as it is shown. */
+  async texts(documentId: string, page: number): Promise<PageText[]> {
     const found = await (await this.open(documentId)).getPage(page);
     const view = found.getViewport({ scale: 1 });
     const { items } = await found.getTextContent();
     return items.flatMap((item) => {
       if (!("str" in item) || !item.str.trim()) return [];
-      const [x, y] = view.convertToViewportPoint(item.transform[4], item.transform[5]) as [number, number];
-      return [{ text: item.str, x, y: y - item.height, w: item.width, h: item.height }];
+      const [a, b, , , e, f] = item.transform as number[];
+      const [x, y] = view.convertToViewportPoint(e!, f!) as [number, number];
+      const [ahead, below] = view.convertToViewportPoint(e! + a!, f! + b!) as [number, number];
+      if (ahead <= x || Math.abs(below - y) > 0.1 * (ahead - x)) return []; // it runs up or down the page, or stands on its head
+      const unit = found.userUnit || 1;
+      return [{ text: item.str, x, y: y - item.height * unit, w: item.width * unit, h: item.height * unit, rtl: item.dir === "rtl" }];
     });
+  }
+
+  /** What a page draws, as pdf.js lists it. */
+  async operators(documentId: string, page: number): Promise<PageOperators> {
+    const [lib, doc] = await Promise.all([loadViewer(), this.open(documentId)]);
+    const found = await doc.getPage(page);
+    const { fnArray, argsArray } = await found.getOperatorList();
+    const names = new Map(Object.entries(lib.OPS).map(([name, op]) => [op as number, name]));
+    return { ops: fnArray, args: argsArray as unknown[], names, toPage: found.getViewport({ scale: 1 }).transform as number[] };
   }
 
   /** Names the pages that should be drawn, the most urgent first. */

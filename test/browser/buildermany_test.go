@@ -1,0 +1,263 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+const manyFields = 70
+
+var tablet = look{width: 820, height: 1180, touch: true}
+
+// shows scrolls a page of the builder into view.
+func (b *tab) shows(page int) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
+}
+
+// placed waits until there are so many fields, and the last one has the focus, for which the page may scroll.
+func (b *tab) placed(count int) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
+}
+
+// undoneAndRedone takes all back with the keyboard, and does all again: the service has first nothing and then the same as before.
+func (b *tab) undoneAndRedone(id string, steps int) {
+	b.t.Helper()
+	before := svc.fields(b.t, id)
+	eval[bool](b, `(document.querySelector(".bpages").focus({ preventScroll: true }), true)`)
+	for range steps {
+		b.do(chromedp.KeyEvent("z", chromedp.KeyModifiers(kb.ModifierCtrl)))
+	}
+	b.until(`document.querySelectorAll(".bfield").length === 0`)
+	b.saved()
+	require.Empty(b.t, svc.fields(b.t, id), "all is taken back")
+	for range steps {
+		b.do(chromedp.KeyEvent("y", chromedp.KeyModifiers(kb.ModifierCtrl)))
+	}
+	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d`, len(before)))
+	b.saved()
+	after := svc.fields(b.t, id)
+	require.Len(b.t, after, len(before))
+	at := map[string]placedField{}
+	for _, f := range after {
+		at[f.Name] = f
+	}
+	for _, f := range before {
+		again := at[f.Name]
+		again.ID = f.ID // made again, it has another
+		require.Equal(b.t, f, again)
+	}
+}
+
+// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four people, the page is loaded again in the
+// middle, and what they sign is sealed where it was put.
+func TestBuilderManyByMouse(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Supply contract", fourPeople("many-mouse"), contract(t, manyFields))
+	b := open(t, desktop)
+	b.builds(e, nil)
+	place := func(from, to int) {
+		for i := from; i < to; i++ {
+			if i == from || i%(manyFields/4+1) == 0 {
+				b.click(fmt.Sprintf(`[...document.querySelectorAll(".bchoose")][%d]`, i/(manyFields/4+1)))
+			}
+			b.shows(i + 1)
+			b.button("Text")
+			b.press(i+1, 300+float64(i%5)*20, 560+float64(i%7)*15)
+			b.placed(i + 1)
+		}
+		b.saved()
+	}
+	place(0, manyFields/2)
+	require.Len(t, svc.fields(t, e.ID), manyFields/2)
+	b.do(chromedp.Reload())
+	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.querySelector(".bpaint canvas") !== null`, manyFields/2))
+	place(manyFields/2, manyFields)
+	fields := svc.fields(t, e.ID)
+	require.Len(t, fields, manyFields)
+	people := map[string]int{}
+	for i, f := range fields {
+		people[f.SignerID]++
+		require.Equal(t, i+1, f.Page)
+		require.InDelta(t, 300+float64(i%5)*20-80, f.X, 1.5)
+		require.InDelta(t, 560+float64(i%7)*15-10, f.Y, 1.5)
+	}
+	require.Len(t, people, 4)
+	b.shot("builder-70")
+	svc.signsAsBuilt(t, e.ID)
+	b.waitUntilStill()
+}
+
+// tabsTo presses Tab, or Shift+Tab, until what an expression finds has the focus.
+func (b *tab) tabsTo(find string, back bool) {
+	b.t.Helper()
+	var options []chromedp.KeyOption
+	if back {
+		options = append(options, chromedp.KeyModifiers(kb.ModifierShift))
+	}
+	for range 200 {
+		if eval[bool](b, hasFocus(find)) {
+			return
+		}
+		b.do(chromedp.KeyEvent("\t", options...))
+	}
+	b.shot("failure")
+	require.FailNow(b.t, "the keyboard does not get to "+find)
+}
+
+// TestBuilderManyByKeyboard: 70 fields for four people by keys alone: placed, made narrower, moved, duplicated; all is undone and redone.
+func TestBuilderManyByKeyboard(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "By keys", fourPeople("many-keys"), leaseDocument())
+	b := open(t, desktop)
+	b.builds(e, nil)
+	steps := 0
+	press := func(key string, times int, modifiers ...kb.Modifier) {
+		var options []chromedp.KeyOption
+		if len(modifiers) > 0 {
+			options = append(options, chromedp.KeyModifiers(modifiers...))
+		}
+		for range times {
+			b.do(chromedp.KeyEvent(key, options...))
+		}
+	}
+	total := 0
+	for person, count := range []int{18, 18, 17, 17} {
+		b.tabsTo(fmt.Sprintf(`[...document.querySelectorAll(".bchoose")][%d]`, person), person > 0)
+		b.keys("\r")
+		b.until(fmt.Sprintf(`[...document.querySelectorAll(".bchoose")][%d].ariaChecked === "true"`, person))
+		b.tabsTo(buttonOf("Text"), false)
+		b.keys("\r")
+		b.until(`document.activeElement?.classList.contains("bfield")`)
+		press(kb.ArrowLeft, 9, kb.ModifierAlt, kb.ModifierShift) // narrower by 90 points
+		press(kb.ArrowUp, 60, kb.ModifierShift)                  // to the top of the page
+		press(kb.ArrowLeft, 60, kb.ModifierShift)                // to its left edge
+		press(kb.ArrowRight, 3+9*person, kb.ModifierShift)
+		press(kb.ArrowDown, 3+person)
+		steps += 3 // the place, the size, the moves
+		total++
+		for range count - 1 {
+			press("d", 1, kb.ModifierCtrl)
+			total++
+			steps++
+			b.placed(total)
+		}
+		b.saved()
+	}
+	fields := svc.fields(t, e.ID)
+	require.Len(t, fields, manyFields)
+	first := 0
+	for person, count := range []int{18, 18, 17, 17} {
+		for i, f := range fields[first : first+count] {
+			require.Equal(t, e.Signers[person].ID, f.SignerID)
+			require.InDelta(t, 30+90*person, f.X, 0.01)
+			require.InDelta(t, float64(3+person+26*i), f.Y, 0.01)
+			require.InDelta(t, 70, f.W, 0.01)
+		}
+		first += count
+	}
+	b.undoneAndRedone(e.ID, steps)
+	svc.signsAsBuilt(t, e.ID)
+	b.waitUntilStill()
+}
+
+// touches sends what a finger does along some places of the window.
+func (b *tab) touches(along ...point) {
+	b.t.Helper()
+	for i, p := range along {
+		kind := input.DispatchTouchEventTypeTouchMove
+		if i == 0 {
+			kind = input.DispatchTouchEventTypeTouchStart
+		}
+		call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: []*input.TouchPoint{{X: p.X, Y: p.Y}}})
+	}
+	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+}
+
+// taps touches the middle of what an expression finds.
+func (b *tab) taps(find string) {
+	b.t.Helper()
+	b.until("Boolean(" + find + ")")
+	b.touches(eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`))
+}
+
+// TestBuilderManyByTouch: the same on a tablet: a finger places, selects, moves and sizes, and scrolls where nothing is selected.
+func TestBuilderManyByTouch(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "By touch", fourPeople("many-touch"), leaseDocument())
+	b := open(t, tablet)
+	b.builds(e, nil)
+	b.shows(1)
+	for i := range manyFields {
+		if i%(manyFields/4+1) == 0 {
+			b.taps(fmt.Sprintf(`[...document.querySelectorAll(".bchoose")][%d]`, i/(manyFields/4+1)))
+		}
+		kind := "Initials"
+		if i%4 == 0 {
+			kind = "Checkbox"
+		}
+		b.taps(buttonOf(kind))
+		b.until(`document.querySelector(".bpage.armed") !== null`)
+		// Tapping makes the page show the new field: it is at rest before the next place is looked for.
+		b.shows(1)
+		b.touches(b.onPage(1, 60+float64(i%7)*72, 50+float64(i/7)*50))
+		b.placed(i + 1)
+	}
+	b.saved()
+	fields := svc.fields(t, e.ID)
+	require.Len(t, fields, manyFields)
+	steps := manyFields
+	for i, f := range fields {
+		require.InDelta(t, 60+float64(i%7)*72, f.X+f.W/2, 1.5)
+		require.InDelta(t, 50+float64(i/7)*50, f.Y+f.H/2, 1.5)
+	}
+	small := eval[[]string](b, `[...document.querySelectorAll(".builder :is(button, input:not(label input), select, label.check, .badd)")].filter((e) => e.offsetParent !== null && !e.classList.contains("sr")).map((e) => [e, e.getBoundingClientRect()]).filter(([, r]) => r.width < 24 || r.height < 24).map(([e]) => e.outerHTML.slice(0, 90))`)
+	require.Empty(t, small, "what is pressed is at least 24 pixels wide and high")
+
+	// A finger that moves over a field that is not selected scrolls; on the selected one it moves it.
+	const last = manyFields - 1 // at the lower right: there is room beside it
+	field := func(i int) string { return fmt.Sprintf(`[...document.querySelectorAll(".bfield")][%d]`, i) }
+	b.taps(field(last))
+	b.until(field(last) + `.classList.contains("on")`)
+	from := b.onPage(1, 492, 500)
+	b.touches(from, point{X: from.X + 4, Y: from.Y + 6}, point{X: from.X + 20, Y: from.Y + 30}, point{X: from.X + 30, Y: from.Y + 36})
+	b.saved()
+	steps++
+	moved := svc.fields(t, e.ID)[last]
+	require.Greater(t, moved.X, fields[last].X+5)
+	require.Greater(t, moved.Y, fields[last].Y+5)
+	require.Equal(t, fields[12], svc.fields(t, e.ID)[12])
+	handle := eval[point](b, `(() => { const r = document.querySelector(".bhandle.se, .bhandle.e").getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`)
+	b.touches(handle, point{X: handle.X + 5, Y: handle.Y}, point{X: handle.X + 16, Y: handle.Y}, point{X: handle.X + 24, Y: handle.Y})
+	b.saved()
+	steps++
+	require.Greater(t, svc.fields(t, e.ID)[last].W, fields[last].W+5, "a handle sizes it")
+
+	// Several are selected without a key, and lined up.
+	b.taps(buttonOf("Select several"))
+	for _, i := range []int{12, 19} {
+		b.shows(1)
+		b.taps(field(i))
+	}
+	b.until(`document.querySelectorAll(".bfield.on").length === 3`)
+	b.accessible()
+	b.shot("builder-tablet")
+	b.taps(buttonOf("left"))
+	b.taps(buttonOf("both"))
+	b.saved()
+	steps += 2
+	after := svc.fields(t, e.ID)
+	for _, i := range []int{12, 19} {
+		require.InDelta(t, after[last].X, after[i].X, 0.01)
+		require.InDelta(t, after[last].W, after[i].W, 0.01)
+	}
+	b.undoneAndRedone(e.ID, steps)
+	svc.signsAsBuilt(t, e.ID)
+	b.waitUntilStill()
+}

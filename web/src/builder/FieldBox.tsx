@@ -1,0 +1,60 @@
+import { memo } from "preact/compat";
+import type { Box, Handle } from "./geometry";
+import { describe, kinds, type BuilderField } from "./model";
+
+/** What a field on a page tells the page. */
+export interface FieldEvents {
+  begin: (e: PointerEvent, f: BuilderField, handle: Handle | null) => void;
+  step: (e: PointerEvent) => void;
+  end: (e: PointerEvent, f: BuilderField) => void;
+  cancel: () => void;
+  /** A press without a pointer, as programs for blind people make it. */
+  press: (f: BuilderField) => void;
+  focus: (e: FocusEvent, f: BuilderField) => void;
+  key: (e: KeyboardEvent, f: BuilderField) => void;
+}
+
+interface Props {
+  f: BuilderField;
+  /** Where it is now: another place than the field's while it is moved. */
+  box: Box;
+  scale: number;
+  on: boolean;
+  /** Whether it alone is selected, and can be sized. */
+  alone: boolean;
+  who: string | undefined;
+  colour: string;
+  problem: string | undefined;
+  events: FieldEvents;
+}
+
+const target = 24; // CSS pixels: the least size of what is pressed (WCAG 2.5.8)
+
+/** The handles there is room for; "out" are those that stand further out, because the field is small. */
+function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
+  const [wide, tall] = [w >= target * 1.6, h >= target * 1.6];
+  const at = (...names: Handle[]) => names.map((handle) => ({ handle, out: false }));
+  if (!wide && !tall) return [{ handle: "se", out: true }];
+  if (wide && !tall) return [...at("w", "e"), { handle: "s", out: true }];
+  if (!wide && tall) return [...at("n", "s"), { handle: "e", out: true }];
+  return [...at("nw", "ne", "sw", "se"), ...(w >= target * 3 ? at("n", "s") : []), ...(h >= target * 3 ? at("w", "e") : [])];
+}
+
+export const place = (b: Box, scale: number) => ({ left: `${b.x * scale}px`, top: `${b.y * scale}px`, width: `${b.w * scale}px`, height: `${b.h * scale}px` });
+
+/** One field on its page. It is drawn again only when something of its own changes. */
+export const FieldBox = memo(function FieldBox({ f, box, scale, on, alone, who, colour, problem, events }: Props) {
+  const [w, h] = [box.w * scale, box.h * scale];
+  return (
+    <div id={`field-${f.key}`} role="button" tabIndex={0} aria-pressed={on}
+      aria-label={`${describe(f)}, ${kinds[f.type].name} for ${who ?? "nobody"}, page ${f.page}${f.required ? ", required" : ""}${problem ? `. Wrong: ${problem}` : ""}`}
+      class={`bfield ${colour} ${on ? "on" : ""} ${problem ? "wrong" : ""} ${f.required ? "" : "optional"} t-${f.type}`} style={place(box, scale)}
+      onPointerDown={(e) => events.begin(e, f, null)} onPointerMove={events.step} onPointerUp={(e) => events.end(e, f)} onPointerCancel={events.cancel}
+      onClick={(e) => { if (e.detail === 0) events.press(f); }} onFocus={(e) => events.focus(e, f)} onKeyDown={(e) => events.key(e, f)}>
+      <span class="bname">{h >= 11 && w >= 24 ? f.label || kinds[f.type].name : ""}</span>
+      {alone && handlesFor(w, h).map(({ handle, out }) => (
+        <span key={handle} class={`bhandle ${handle} ${out ? "out" : ""}`} onPointerDown={(e) => events.begin(e, f, handle)} />
+      ))}
+    </div>
+  );
+});

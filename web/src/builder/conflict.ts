@@ -1,0 +1,41 @@
+/** How a draft at the service differs from what was saved from here. */
+import { contentOf, same, type Saved } from "./content";
+import { kinds, type BuilderField, type Draft, type FieldContent } from "./model";
+
+const members: Partial<Record<keyof FieldContent, string>> = { signerId: "recipient", page: "page", documentId: "document", x: "place", y: "place", w: "size", h: "size", type: "type", defaultValue: "what it is filled with" };
+
+const named = (f: FieldContent): string => `${f.label || f.name || kinds[f.type].name} on page ${f.page}`;
+
+/** The members of a field that differ, in words. */
+function changed(a: FieldContent, b: FieldContent): string {
+  const names = Object.keys({ ...a, ...b }) as (keyof FieldContent)[];
+  return [...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => members[n] ?? n))].join(", ");
+}
+
+/** What somebody else has added, changed and removed. */
+export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>): string[] {
+  const known = new Map([...saved.values()].map((s) => [s.id, s.content]));
+  const out: string[] = [];
+  for (const f of theirs) {
+    const was = known.get(f.id);
+    if (!was) out.push(`added: ${named(f)}`);
+    else if (!same(was, contentOf(f))) out.push(`changed: ${named(f)} (${changed(was, contentOf(f))})`);
+    known.delete(f.id);
+  }
+  for (const f of known.values()) out.push(`removed: ${named(f)}`);
+  return out;
+}
+
+/** Notes as saved what the service has just as it is here: it was saved from here, but the answer was lost on its way. */
+export function adopt(theirs: Draft["fields"], saved: Map<string, Saved>, fields: readonly BuilderField[]): void {
+  const ids = new Map([...saved].map(([key, s]) => [s.id, key]));
+  const here = new Map(fields.map((f) => [f.key, f]));
+  for (const f of theirs) {
+    const content = contentOf(f);
+    const key = ids.get(f.id) ?? fields.find((o) => !saved.has(o.key) && same(contentOf(o), content))?.key;
+    const mine = key === undefined ? undefined : here.get(key);
+    if (key !== undefined && mine && same(contentOf(mine), content)) saved.set(key, { id: f.id, content });
+  }
+  const there = new Set(theirs.map((f) => f.id));
+  for (const [key, s] of [...saved]) if (!there.has(s.id) && !here.has(key)) saved.delete(key);
+}

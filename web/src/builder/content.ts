@@ -1,0 +1,32 @@
+/** What of a field is saved, and how two states of it differ. */
+import { contentMembers, type Draft, type FieldContent } from "./model";
+
+/** A field as the service has it. */
+export interface Saved { id: string; content: FieldContent }
+
+export function contentOf(f: FieldContent): FieldContent {
+  const out: Record<string, unknown> = {};
+  for (const name of contentMembers) if (f[name] !== undefined) out[name] = f[name];
+  return out as unknown as FieldContent;
+}
+
+export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** The members of b that differ from a; those that b has no more are null (RFC 7396). */
+export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const name of contentMembers) {
+    if (same(a[name], b[name])) continue;
+    const [was, is] = [a[name], b[name]];
+    if (is === undefined) out[name] = null;
+    else if (typeof is === "object" && !Array.isArray(is) && was) {
+      // A member of an object that is gone has to be named, or it stays.
+      const gone = Object.keys(was).filter((k) => !(k in is)).map((k) => [k, null]);
+      out[name] = { ...is, ...Object.fromEntries(gone) };
+    } else out[name] = is;
+  }
+  return out;
+}
+
+/** What of a draft is not its fields, to tell whether it has changed. */
+export const aroundFields = ({ signers, documents, subject, message }: Draft): string => JSON.stringify([signers, documents, subject, message]);

@@ -1,0 +1,43 @@
+import type { PageText, Viewer } from "../sign/viewer";
+import { linesOf, type PageLines } from "./pagelines";
+
+export interface PageContent { texts: readonly PageText[]; lines: PageLines }
+
+interface Job { run: () => Promise<void> }
+
+const read = new WeakMap<Viewer, Map<string, Promise<PageContent>>>();
+const waiting: Job[] = [];
+let busy = false;
+
+async function work(): Promise<void> {
+  if (busy) return;
+  busy = true;
+  for (let job = waiting.pop(); job; job = waiting.pop()) await job.run(); // the page that was asked for last is looked at
+  busy = false;
+}
+
+/** The text and the lines of a page. It is read once; one page is read at a time, so that pages are drawn between. */
+export function pageContent(viewer: Viewer, documentId: string, page: number): Promise<PageContent> {
+  let pages = read.get(viewer);
+  if (!pages) read.set(viewer, pages = new Map());
+  const key = `${documentId}/${page}`;
+  let found = pages.get(key);
+  if (!found) {
+    found = new Promise<PageContent>((resolve, reject) => {
+      waiting.push({
+        run: async () => {
+          try {
+            const texts = await viewer.texts(documentId, page);
+            resolve({ texts, lines: linesOf(await viewer.operators(documentId, page)) });
+          } catch (e) {
+            pages.delete(key);
+            reject(e as Error);
+          }
+        },
+      });
+    });
+    pages.set(key, found);
+    void work();
+  }
+  return found;
+}
