@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -71,4 +74,21 @@ func (g *guarded) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("stop server: %w", ctx.Err())
 	}
+}
+
+// pid is the process of the server.
+func (g *guarded) pid() (int, error) {
+	text, err := os.ReadFile(filepath.Join(g.dir, "pid"))
+	if err != nil {
+		return 0, fmt.Errorf("server's process: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+func (g *guarded) signal(sig syscall.Signal) error {
+	pid, err := g.pid()
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, sig)
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -21,6 +22,8 @@ type PgBouncer struct {
 	URL string
 
 	*guarded
+	port       int
+	credential *syscall.Credential
 }
 
 // pgbouncerConfig has the fewest connections to the server that let tests run side by side: clients
@@ -38,6 +41,7 @@ pool_mode = transaction
 default_pool_size = 4
 max_client_conn = 2000
 server_idle_timeout = 5
+server_login_retry = 1
 `
 
 // StartPgBouncer starts the installed program before the server at the postgres:// URL. It ends with
@@ -64,24 +68,22 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 		return nil, fmt.Errorf("make PgBouncer's directory: %w", err)
 	}
 	password, _ := u.User.Password()
-	users, config := filepath.Join(dir, "users"), filepath.Join(dir, "pgbouncer.ini")
-	for name, content := range map[string]string{
-		users:  strconv.Quote(u.User.Username()) + " " + strconv.Quote(password) + "\n",
-		config: fmt.Sprintf(pgbouncerConfig, u.Hostname(), u.Port(), port, users),
-	} {
-		err = errors.Join(err, os.WriteFile(name, []byte(content), 0o600), handOver(name, credential))
+	b := &PgBouncer{port: port, credential: credential}
+	err = errors.Join(
+		b.write(filepath.Join(dir, "users"), strconv.Quote(u.User.Username())+" "+strconv.Quote(password)+"\n"),
+		b.configure(dir, u),
+		handOver(dir, credential),
+	)
+	if err == nil {
+		b.guarded, err = startGuarded(ctx, dir, credential, "TERM", program, "--quiet", configPath(dir))
 	}
-	if err := errors.Join(err, handOver(dir, credential)); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	running, err := startGuarded(ctx, dir, credential, "TERM", program, "--quiet", config)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start PgBouncer: %w", err), os.RemoveAll(dir))
 	}
 	q := u.Query()
 	q.Set("default_query_exec_mode", "cache_describe")
 	u.Host, u.RawQuery = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), q.Encode()
-	b := &PgBouncer{URL: u.String(), guarded: running}
+	b.URL = u.String()
 	err = pollUntil(ctx, b.ended, func() error {
 		conn, err := pgx.Connect(ctx, b.URL)
 		if err != nil {
@@ -94,4 +96,26 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 		return nil, errors.Join(fmt.Errorf("start PgBouncer: %w: %s", err, lastLine(log)), b.Stop(ctx))
 	}
 	return b, nil
+}
+
+// Point makes it reach another server, of the same users, from now on. What waits for a connection gets one there.
+func (b *PgBouncer) Point(server string) error {
+	u, err := url.Parse(server)
+	if err != nil {
+		return errors.New("the server's address is no URL")
+	}
+	if err := b.configure(b.dir, u); err != nil {
+		return fmt.Errorf("point PgBouncer elsewhere: %w", err)
+	}
+	return b.signal(syscall.SIGHUP)
+}
+
+func configPath(dir string) string { return filepath.Join(dir, "pgbouncer.ini") }
+
+func (b *PgBouncer) configure(dir string, server *url.URL) error {
+	return b.write(configPath(dir), fmt.Sprintf(pgbouncerConfig, server.Hostname(), server.Port(), b.port, filepath.Join(dir, "users")))
+}
+
+func (b *PgBouncer) write(path, content string) error {
+	return errors.Join(os.WriteFile(path, []byte(content), 0o600), handOver(path, b.credential))
 }

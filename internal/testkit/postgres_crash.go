@@ -1,13 +1,11 @@
 package testkit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 )
 
@@ -17,11 +15,7 @@ func (s *PostgresServer) Crash(ctx context.Context) error {
 	if err := os.WriteFile(s.down(), nil, 0o600); err != nil {
 		return fmt.Errorf("crash PostgreSQL: %w", err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "pid"))
-	if err != nil {
-		return fmt.Errorf("crash PostgreSQL: %w", err)
-	}
-	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	pid, err := s.pid()
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGQUIT)
 	}

@@ -1,0 +1,78 @@
+package faults_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// TestStandbyIsPromoted loses the machine of PostgreSQL under load, with two APIs and three workers behind a
+// PgBouncer, and promotes its synchronous standby: no acknowledged change is lost, clients that
+// repeat a request see no error, and nothing else has to be started again.
+func TestStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, rnd *rand.Rand) {
+		ctx := t.Context()
+		stop := func(s interface{ Stop(context.Context) error }) {
+			t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(ctx)) }) // the primary has been stopped before
+		}
+		primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+		require.NoError(t, err)
+		stop(primary)
+		standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{Durable: true})
+		require.NoError(t, err)
+		stop(standby)
+		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+			require.NoError(t, primary.Exec(ctx, statement))
+		}
+		pool, err := testkit.StartPgBouncer(ctx, primary.URL)
+		require.NoError(t, err)
+		stop(pool)
+
+		w := newScenario(t, setting{postgres: pool.URL, env: []string{"COUNTERSIGN_DATABASE_READ_URL=" + standby.URL}})
+		require.Equal(t, 1, w.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"))
+		for range 2 {
+			w.api()
+		}
+		for range 3 {
+			w.worker()
+		}
+		w.login()
+		w.subscribe("/all")
+		end := w.load(4)
+		pause(rnd, 2*time.Second)
+		require.NoError(t, primary.Stop(ctx)) // with its data
+		w.cutOff += 24                        // mails that were sent when nobody could note it, by three workers
+		before := w.acknowledgedSignatures()
+		pause(rnd, 300*time.Millisecond)
+		began := time.Now()
+		require.NoError(t, standby.Exec(ctx, "SELECT pg_promote()"))
+		require.NoError(t, standby.Exec(ctx, "ALTER SYSTEM RESET synchronous_standby_names"))
+		require.NoError(t, standby.Exec(ctx, "SELECT pg_reload_conf()"))
+		require.NoError(t, pool.Point(standby.URL))
+		eventually(t, func() bool { return w.acknowledgedSignatures() > before }, "nobody can sign after the promotion")
+		t.Logf("signatures again %v after the promotion began", time.Since(began).Round(time.Millisecond))
+		pause(rnd, 500*time.Millisecond)
+		end()
+		t.Logf("%d envelopes, %d of %d signatures before the promotion, %d requests sent again", len(w.envelopes), before, w.acknowledgedSignatures(), w.client.retried)
+		assert.Positive(t, before, "some were under way")
+		w.check("/all")
+	})
+}
+
+// acknowledgedSignatures is how many signatures clients were told are made.
+func (w *scenario) acknowledgedSignatures() (n int) {
+	w.mu.Lock()
+	of := append([]*envelope(nil), w.envelopes...)
+	w.mu.Unlock()
+	for _, e := range of {
+		n += e.signed()
+	}
+	return n
+}
