@@ -34,6 +34,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 // WithRetries sets how often a request is repeated that was lost, was one too
 // many for the rate limit or met a server that was not ready: 4 times unless set.
+// With 0, POSTs have an Idempotency-Key only if the call names one.
 func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 0) } }
 
 // WithUserAgent sets the User-Agent; the audit trail keeps it.
@@ -71,7 +72,7 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 func (c *Client) Address() string { return c.transport.base }
 
 // Do sends a request of the caller's own to the service, with the client's token,
-// repeats and errors, and an Idempotency-Key if it is a POST without one. It is for
+// repeats and errors, and with an Idempotency-Key if it is a POST. It is for
 // what no method says, such as a form with a file. The caller closes the answer's body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.transport.base)

@@ -159,6 +159,16 @@ func TestRepeatsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, len(f.seen()), 6, "net/http may repeat each once by itself, where a connection was idle before")
 	require.GreaterOrEqual(t, len(f.seen()), 3)
 
+	f = newFakeService(t, answer{status: 503, body: problemJSON("unavailable")})
+	_, err = f.client(t, WithRetries(0)).Create(t.Context(), EnvelopeRequest{TenantID: "acme"})
+	require.Error(t, err)
+	require.Len(t, f.seen(), 1)
+	require.Empty(t, f.seen()[0].key, "what is not repeated needs no key")
+	_, err = f.client(t, WithRetries(0)).API.CreateAnEnvelopeWithResponse(t.Context(), &api.CreateAnEnvelopeParams{IdempotencyKey: Ptr("mine")}, EnvelopeRequest{TenantID: "acme"})
+	require.Error(t, err)
+	require.Equal(t, "mine", f.seen()[1].key)
+
+	f = newFakeService(t, answer{lose: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	_, err = f.client(t, WithRetries(1000)).Envelope(ctx, uuid.New())

@@ -44,7 +44,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.userAgent != "" {
 		req.Header.Set("User-Agent", t.userAgent)
 	}
-	if req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" {
+	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" { // without repeats nothing would use it
 		req.Header.Set(keyHeader, rand.Text())
 	}
 	renewed := false

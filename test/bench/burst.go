@@ -7,6 +7,11 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 )
 
 // The sizes of the bursts.
@@ -34,7 +39,8 @@ func (w *benchEnv) measureBurst(ctx context.Context) error {
 	before := w.mails.count()
 	start := now()
 	err = atOnce(ctx, burst, func(ctx context.Context, i int) error {
-		return w.client.post(ctx, "/v1/envelopes/"+drafts[i].ID+"/send", anyMap{}, nil)
+		_, err := w.client.Send(ctx, drafts[i].ID, "")
+		return err
 	})
 	if err != nil {
 		return err
@@ -73,11 +79,11 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	good, err := other.endpoint(ctx, healthy.url)
+	good, err := other.endpoint(ctx, healthy.url, api.WebhookEventNameEnvelopeCompleted)
 	if err != nil {
 		return err
 	}
-	bad, err := w.client.endpoint(ctx, dead.url)
+	bad, err := w.client.endpoint(ctx, dead.url, api.WebhookEventNameEnvelopeCompleted)
 	if err != nil {
 		return err
 	}
@@ -98,11 +104,11 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var waiting struct{ Total int }
-	if err := w.client.do(ctx, "GET", "/v1/console/webhook-deliveries?status=pending&pageSize=1", "", nil, &waiting); err != nil {
+	waiting, err := w.client.API.ListDeliveriesWithResponse(ctx, &api.ListDeliveriesParams{Status: countersign.Ptr(api.DeliveryStatusPending), PageSize: countersign.Ptr(1)})
+	if err != nil {
 		return err
 	}
-	report("backlog: a dead endpoint                %d deliveries made and told in %.0f s; %d tried, %d pending", backlog, took.Seconds(), dead.calls.Load(), waiting.Total)
+	report("backlog: a dead endpoint                %d deliveries made and told in %.0f s; %d tried, %d pending", backlog, took.Seconds(), dead.calls.Load(), waiting.JSON200.Total)
 	report("a healthy endpoint's delivery, p50      %s before, %s with the backlog: %.2f times", ms(median(quiet)), ms(median(busy)), float64(median(busy))/float64(median(quiet)))
 	return nil
 }
@@ -159,18 +165,21 @@ func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
 }
 
 // endpoint registers a webhook and returns its id.
-func (c *client) endpoint(ctx context.Context, url string) (string, error) {
-	var out struct{ ID string }
-	err := c.post(ctx, "/v1/webhooks", anyMap{"url": url, "events": []string{"envelope.completed"}}, &out)
-	return out.ID, err
+func (c *client) endpoint(ctx context.Context, url string, event api.WebhookEventName) (uuid.UUID, error) {
+	res, err := c.API.RegisterAWebhookWithResponse(ctx, nil, api.WebhookRequest{URL: url, Events: []api.WebhookEventName{event}})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return res.JSON201.ID, nil
 }
 
-func (c *client) ping(ctx context.Context, id string) error {
-	return c.post(ctx, "/v1/console/webhooks/"+id+"/ping", anyMap{}, nil)
+func (c *client) ping(ctx context.Context, id uuid.UUID) error {
+	_, err := c.API.PingAWebhookWithResponse(ctx, id, nil)
+	return err
 }
 
 // pings times deliveries from the call that causes them to their arrival.
-func (c *client) pings(ctx context.Context, id string, at *endpoint) ([]time.Duration, error) {
+func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.Duration, error) {
 	var out []time.Duration
 	for range pings {
 		start := now()

@@ -5,56 +5,79 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
+// client is an application, with the Go client, and the signers of its envelopes, who have none.
 type client struct {
-	base, token string
-	http        *http.Client
-	observe     func(method, path string, took time.Duration) // nil: nobody does
+	*countersign.Client
+
+	http    *http.Client
+	observe func(method, path string, took time.Duration) // nil: nobody does
 }
 
-func login(ctx context.Context, base, id, secret string) (*client, error) {
-	c := &client{base: base, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * parallel}}}
-	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
-	var out struct {
-		AccessToken string `json:"access_token"`
-	}
-	err := c.do(ctx, http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), &out)
-	c.token = out.AccessToken
+// login makes a client that sends each request once and without an Idempotency-Key, as it is measured.
+func login(base, id, secret string) (*client, error) {
+	c := &client{}
+	c.http = &http.Client{Transport: &timed{c, &http.Transport{MaxIdleConnsPerHost: 2 * parallel}}}
+	var err error
+	c.Client, err = countersign.New(base, id, secret, countersign.WithHTTPClient(c.http), countersign.WithRetries(0))
 	return c, err
 }
 
+// timed tells a client's observer what its requests took.
+type timed struct {
+	c    *client
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper. A request is over when its answer was read.
+func (t *timed) RoundTrip(req *http.Request) (*http.Response, error) {
+	start := now()
+	res, err := t.next.RoundTrip(req)
+	if err != nil || t.c.observe == nil {
+		return res, err
+	}
+	b, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(b))
+	t.c.observe(req.Method, req.URL.Path, now().Sub(start))
+	return res, nil
+}
+
+// do makes a request that the Go client has no method for, or a signer's.
 func (c *client) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.Address()+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	if c.token != "" && !strings.HasPrefix(path, "/v1/signing/") {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	send := c.Do
+	if strings.HasPrefix(path, "/v1/signing/") {
+		send = c.http.Do
 	}
-	start := now()
-	res, err := c.http.Do(req)
+	res, err := send(req)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %.40s: %w", method, path, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
 		return err
-	}
-	if c.observe != nil {
-		c.observe(method, path, now().Sub(start))
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
 		return fmt.Errorf("%s %.40s: %d %s", method, path, res.StatusCode, b)
@@ -73,19 +96,10 @@ func (c *client) post(ctx context.Context, path string, in, out any) error {
 	return c.do(ctx, http.MethodPost, path, "application/json", b, out)
 }
 
-type envelope struct {
-	ID      string
-	Status  string
-	Signers []struct {
-		ID         string
-		SigningURL string `json:"signingUrl"`
-	}
-	Fields   []struct{ ID, SignerID, Type string }
-	AuditLog []struct{ Event string }
-}
+type envelope = countersign.Envelope
 
 // invited counts the invitations that went out.
-func (e *envelope) invited() (n int) {
+func invited(e *envelope) (n int) {
 	for _, ev := range e.AuditLog {
 		if ev.Event == "invitation.sent" {
 			n++
@@ -102,23 +116,25 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, c.post(ctx, "/v1/envelopes/"+e.ID+"/send", anyMap{}, e)
+	return c.Send(ctx, e.ID, "")
 }
 
 // draft makes an envelope that is ready to be sent.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
-	var signers, fields []anyMap
+	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench"), Fields: &[]countersign.FieldRequest{}}
 	for i := range n {
-		signers = append(signers, anyMap{"name": "Signer", "email": fmt.Sprintf("signer%d@example.com", i), "authMethod": "none"})
-		fields = append(fields,
-			anyMap{"signerId": fmt.Sprint(i), "type": "signature", "page": 1, "x": 72, "y": 100 + 60*i, "w": 150, "h": 50},
-			anyMap{"signerId": fmt.Sprint(i), "type": "text", "page": 1, "x": 300, "y": 100 + 60*i, "w": 150, "h": 20})
+		signer, y := strconv.Itoa(i), float64(100+60*i)
+		in.Signers = append(in.Signers, countersign.SignerRequest{
+			Name: "Signer", Email: "signer" + signer + "@example.com", AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone),
+		})
+		*in.Fields = append(*in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, y, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, y, 150, 20))
 	}
-	e := &envelope{}
-	if err := c.post(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "subject": "Bench", "signers": signers, "fields": fields}, e); err != nil {
+	e, err := c.Create(ctx, in)
+	if err != nil {
 		return nil, err
 	}
-	return e, c.do(ctx, http.MethodPost, "/v1/envelopes/"+e.ID+"/document", "application/octet-stream", onePage, nil)
+	_, err = c.Upload(ctx, e.ID, bytes.NewReader(onePage))
+	return e, err
 }
 
 func (c *client) consent(ctx context.Context, e *envelope, i int) error {
@@ -130,7 +146,7 @@ func (c *client) sign(ctx context.Context, e *envelope, i int) error {
 	for _, f := range e.Fields {
 		switch {
 		case f.SignerID != e.Signers[i].ID:
-		case f.Type == "signature":
+		case f.Type == api.FieldTypeSignature:
 			fields = append(fields, anyMap{"fieldId": f.ID, "signatureImageBase64": signaturePNG})
 		default:
 			fields = append(fields, anyMap{"fieldId": f.ID, "textValue": "Value"})
@@ -140,7 +156,7 @@ func (c *client) sign(ctx context.Context, e *envelope, i int) error {
 }
 
 func token(e *envelope, i int) string {
-	url := e.Signers[i].SigningURL
+	url := *e.Signers[i].SigningURL
 	return url[strings.LastIndex(url, "/")+1:]
 }
 

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 )
 
 // How long the mix runs, and how many clients it has.
@@ -105,7 +108,7 @@ func (w *benchEnv) whole(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.client.do(ctx, "GET", "/v1/envelopes?tenantId=bench&pageSize=20", "", nil, nil); err != nil {
+	if _, err := w.client.API.ListEnvelopesWithResponse(ctx, &api.ListEnvelopesParams{TenantID: "bench", PageSize: countersign.Ptr(20)}); err != nil {
 		return err
 	}
 	return w.await(ctx, e)

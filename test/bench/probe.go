@@ -85,7 +85,7 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 	case mailed = <-came:
 	}
 	out.total = mailed.Sub(start)
-	out.stages, err = readStages(ctx, c, e.ID, start, mailed)
+	out.stages, err = readStages(ctx, c, e.ID.String(), start, mailed)
 	return out, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"mime/multipart"
 	"syscall"
 	"time"
+
+	"countersign/clients/go/api"
 )
 
 // The sizes of measureSend.
@@ -163,14 +165,15 @@ func (c *client) sendUpload(ctx context.Context, file []byte) error {
 	if err := c.upload(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "subject": "For Ada", "signers": signers, "fields": fields}, file, e); err != nil {
 		return err
 	}
-	return c.post(ctx, "/v1/envelopes/"+e.ID+"/send", anyMap{}, e)
+	_, err := c.Send(ctx, e.ID, "")
+	return err
 }
 
 func (c *client) sendTemplate(ctx context.Context, id string) error {
 	signers, _ := benchRoles(2, false)
 	e := &envelope{}
 	err := c.post(ctx, "/v1/envelopes", anyMap{"tenantId": "bench", "templateId": id, "send": true, "variables": anyMap{"name": "Ada"}, "signers": signers}, e)
-	if err == nil && e.Status != "sent" {
+	if err == nil && e.Status != api.EnvelopeStatusSent {
 		err = fmt.Errorf("envelope %s is %s", e.ID, e.Status)
 	}
 	return err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
+
+	"countersign/clients/go/api"
 )
 
 // measureSign times sign calls over HTTP and bare transactions of the same
@@ -20,7 +22,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	if err := w.client.post(ctx, "/v1/webhooks", anyMap{"url": "https://example.com/", "events": []string{"envelope.expired"}}, nil); err != nil {
+	if _, err := w.client.endpoint(ctx, "https://example.com/", api.WebhookEventNameEnvelopeExpired); err != nil {
 		return err
 	}
 	var calls, bare []time.Duration
@@ -35,7 +37,7 @@ func (w *benchEnv) measureSign(ctx context.Context) error {
 			}
 		}
 		// What sending set off is over before either is timed: both invitations are out.
-		for e.invited() < 2 {
+		for invited(e) < 2 {
 			if err := w.get(ctx, e, firstLook); err != nil {
 				return err
 			}

@@ -11,6 +11,8 @@ import (
 	"go.temporal.io/sdk/log"
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"countersign/clients/go/api"
 )
 
 // atOnce runs do n times, a few at a time, and returns the first error.
@@ -67,7 +69,7 @@ func (w *benchEnv) complete(ctx context.Context, _ int) error {
 }
 
 func (w *benchEnv) await(ctx context.Context, e *envelope) error {
-	for pause := firstLook; e.Status != "completed"; pause = min(pause*3/2, lastLook) {
+	for pause := firstLook; e.Status != api.EnvelopeStatusCompleted; pause = min(pause*3/2, lastLook) {
 		if err := w.get(ctx, e, pause); err != nil {
 			return err
 		}
@@ -88,11 +90,13 @@ func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) er
 		return context.Cause(ctx)
 	case <-time.After(pause):
 	}
-	// The signers' links are in the answer to send alone, so they are kept.
-	signers := e.Signers
-	err := w.client.do(ctx, "GET", "/v1/envelopes/"+e.ID, "", nil, e)
-	e.Signers = signers
-	return err
+	newer, err := w.client.Envelope(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	newer.Signers = e.Signers // their links are in the answer to send alone
+	*e = *newer
+	return nil
 }
 
 const bareQueue = "bench"
@@ -169,7 +173,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 		return err
 	}
 	// People take their time: both invitations are out before anyone signs.
-	for e.invited() < 2 {
+	for invited(e) < 2 {
 		if err := w.get(ctx, e, firstLook); err != nil {
 			return err
 		}
@@ -190,7 +194,7 @@ func (w *benchEnv) measureActions(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	id := "envelope/" + e.ID // temporal.EnvelopeWorkflowID
+	id := "envelope/" + e.ID.String() // temporal.EnvelopeWorkflowID
 	if err := c.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
 		return err
 	}

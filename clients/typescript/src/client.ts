@@ -23,7 +23,7 @@ type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer 
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Made for every POST unless given. */
+  /** Made for every POST unless given, or unless nothing is repeated (retries: 0). */
   idempotencyKey?: string;
 }
 

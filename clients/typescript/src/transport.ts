@@ -7,7 +7,10 @@ export interface Options {
   clientSecret?: string;
   /** Instead of client id and secret: a token, or what gets one, as in a browser, which must not know the secret. */
   token?: string | (() => Promise<string>);
-  /** How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. */
+  /**
+   * How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. With 0, POSTs
+   * have an Idempotency-Key only if the call names one.
+   */
   retries?: number;
   fetch?: typeof fetch;
 }
@@ -57,7 +60,7 @@ export class Transport {
     const url = new URL(this.address + request.path);
     for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     const headers = new Headers(request.headers);
-    if (request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
+    if (this.retries > 0 && request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     const streams = request.body instanceof ReadableStream; // it is read once, and so sent once
     let renewed = false;
     for (let attempt = 0; ; attempt++) {

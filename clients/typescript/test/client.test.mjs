@@ -84,6 +84,10 @@ test("repeats are bounded, and end with the signal", async () => {
   const s = service("lost");
   await assert.rejects(s.client({ retries: 2 }).envelope("e1"));
   assert.equal(s.calls.length, 3);
+  const once = service([503, problem("unavailable")]);
+  await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }));
+  await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }, { idempotencyKey: "mine" }));
+  assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // what is not repeated needs no key
   await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
 });
 
