@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/clients/go/api"
 )
 
 // TestDevSurvivesARestart: what was there before Ctrl-C is there after it, and
@@ -21,9 +21,7 @@ func TestDevSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, p := dev(t, dir)
-	c := s.login(t)
-	e := c.create(t, http.StatusCreated, contract(), testkit.OnePage())
-	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", nil)
+	id := s.app(t).send(t, agreement("Ada Lovelace", "ada@example.com"))
 	token := s.signingLink(t, "ada@example.com")
 	before := time.Now()
 	p.stop(t)
@@ -37,8 +35,7 @@ func TestDevSurvivesARestart(t *testing.T) {
 	again, p := dev(t, dir)
 	assert.Equal(t, s.ClientID, again.ClientID, "the demo application is the same")
 	assert.Equal(t, s.ClientSecret, again.ClientSecret)
-	c.base = again.BaseURL
-	got := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+e.str("id"), nil)
+	got := (&client{base: again.BaseURL, token: s.tokens[0]}).call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id.String(), nil)
 	assert.Equal(t, "sent", got.str("status"), "also the access token is still good")
 	again.sign(t, token, "")
 	again.awaitMail(t, "ada@example.com", func(m message) bool { return len(m.Attachments) == 1 })
@@ -94,8 +91,10 @@ func TestTwoSideBySide(t *testing.T) {
 	dir := t.TempDir()
 	a, _ := dev(t, dir)
 	b, _ := dev(t, t.TempDir())
-	a.login(t)
-	b.login(t)
+	for _, s := range []*service{a, b} {
+		_, err := s.app(t).API.TellWhoIsSignedInWithResponse(t.Context())
+		require.NoError(t, err)
+	}
 	out, err := run(t, nil, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
 	require.Error(t, err)
 	assert.Contains(t, out, "another countersign is running on "+dir)
@@ -105,9 +104,11 @@ func TestTwoSideBySide(t *testing.T) {
 	var second service
 	require.NoError(t, json.Unmarshal([]byte(made), &second))
 	second.BaseURL = a.BaseURL
-	c := second.login(t)
-	c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes?tenantId=t1", nil)
-	c.call(t, http.StatusForbidden, http.MethodGet, "/v1/envelopes?tenantId=t2", nil)
+	c := second.app(t)
+	_, err = c.API.ListEnvelopesWithResponse(t.Context(), &api.ListEnvelopesParams{TenantID: "t1"})
+	require.NoError(t, err)
+	_, err = c.API.ListEnvelopesWithResponse(t.Context(), &api.ListEnvelopesParams{TenantID: "t2"})
+	refused(t, http.StatusForbidden, err)
 
 	out, err = run(t, nil, "version")
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -19,39 +21,36 @@ import (
 func TestSeveralDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=1000")
-	c := s.login(t)
-	e := c.create(t, http.StatusCreated, contract(), testkit.OnePage())
-	at := "/v1/envelopes/" + e.str("id")
-	second := c.multipart(t, http.StatusCreated, "/v1/console/envelopes/"+e.str("id")+"/documents", nil, testkit.OnePage())
-	assert.InDelta(t, 2, second["document_order"], 0)
-	c.call(t, http.StatusCreated, http.MethodPost, at+"/fields", object{
-		"documentId": second.str("id"), "signerId": e.list("signers")[0].str("id"), "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50,
-	})
-	c.call(t, http.StatusOK, http.MethodPost, at+"/send", nil)
+	c := s.app(t)
+	e := c.draft(t, agreement("Ada Lovelace", "ada@example.com"), testkit.OnePage())
+	second, err := c.Upload(t.Context(), e.ID, bytes.NewReader(testkit.OnePage()))
+	require.NoError(t, err)
+	assert.Equal(t, 2, c.envelope(t, e.ID).Documents[1].DocumentOrder)
+	field := countersign.NewField(api.FieldTypeSignature, e.Signers[0].ID.String(), 1, 72, 300, 160, 50)
+	field.DocumentID = &second.DocumentID
+	_, err = c.AddFields(t.Context(), e.ID, field)
+	require.NoError(t, err)
+	_, err = c.Send(t.Context(), e.ID, "")
+	require.NoError(t, err)
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
-	var done object
-	eventually(t, "completed", func() bool {
-		done = c.call(t, http.StatusOK, http.MethodGet, at, nil)
-		return done.str("status") == "completed"
-	})
+	done := c.completed(t, e.ID)
 
 	var hashes string
 	var sealed [][]byte
-	for _, d := range done.list("documents") {
-		if d.str("kind") != "sealed" {
+	for _, d := range done.Documents {
+		if d.Kind != api.DocumentKindSealed {
 			continue
 		}
-		status, b := c.do(t, http.MethodGet, at+"/document?kind=sealed&documentId="+d.str("id"), "", nil)
-		require.Equal(t, http.StatusOK, status)
+		b := c.download(t, e.ID, countersign.DownloadOptions{Kind: countersign.Ptr(countersign.Sealed), DocumentID: &d.ID})
 		sum := sha256.Sum256(b)
-		assert.Equal(t, hex.EncodeToString(sum[:]), d.str("sha256"))
+		assert.Equal(t, hex.EncodeToString(sum[:]), d.Sha256)
 		assert.True(t, bytes.HasPrefix(b, testkit.OnePage()))
-		hashes += d.str("sha256")
+		hashes += d.Sha256
 		sealed = append(sealed, b)
 	}
 	require.Len(t, sealed, 2)
 	final := sha256.Sum256([]byte(hashes))
-	assert.Equal(t, hex.EncodeToString(final[:]), done.str("documentHashFinal"))
+	assert.Equal(t, hex.EncodeToString(final[:]), *done.DocumentHashFinal)
 
 	m := s.awaitMail(t, "ada@example.com", func(m message) bool { return strings.Contains(m.Text, "/download/") })
 	assert.Empty(t, m.Attachments)
@@ -63,7 +62,7 @@ func TestSeveralDocuments(t *testing.T) {
 			continue
 		}
 		info := portal.call(t, http.StatusOK, http.MethodGet, "/v1/download/"+token, nil)
-		assert.Equal(t, e.str("id"), info.str("envelopeId"))
+		assert.Equal(t, e.ID.String(), info.str("envelopeId"))
 		assert.Equal(t, true, info["available"])
 		status, b := portal.do(t, http.MethodGet, "/v1/download/"+token+"/document", "", nil)
 		require.Equal(t, http.StatusOK, status)

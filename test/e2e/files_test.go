@@ -17,12 +17,9 @@ import (
 func TestFilesSweep(t *testing.T) {
 	t.Parallel()
 	s := production(t)
-	c := s.login(t)
-	one := contract()
-	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com"}}
-	id := s.sendNew(t, c, one)
+	id := s.app(t).send(t, agreement("Ada", "ada@example.com"))
 	root := strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://")
-	left := filepath.Join(root, "envelopes", id, "original", uuid.NewString()+".pdf")
+	left := filepath.Join(root, "envelopes", id.String(), "original", uuid.NewString()+".pdf")
 	require.NoError(t, os.WriteFile(left, []byte("%PDF-"), 0o600))
 	past := time.Now().Add(-25 * time.Hour)
 	require.NoError(t, filepath.WalkDir(filepath.Join(root, "envelopes"), func(path string, d os.DirEntry, err error) error {

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
@@ -40,10 +39,8 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	s := production(t, "COUNTERSIGN_TSA_URL="+front.URL)
-	c := s.login(t)
-	one := contract()
-	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
-	id := s.sendNew(t, c, one)
+	c := s.app(t)
+	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
 	within(t, "the seal is under way", asked)
 	well.Store(true)
@@ -51,14 +48,12 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	s.worker.stop(t)
 	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
 	s.worker = start(t, s.env, "worker")
-	eventually(t, "another worker has sealed it", func() bool {
-		return c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).str("status") == "completed"
-	})
+	c.completed(t, id) // by another worker
 
 	tc, err := sdkclient.Dial(sdkclient.Options{HostPort: s.setting("COUNTERSIGN_TEMPORAL_ADDRESS"), Namespace: s.setting("COUNTERSIGN_TEMPORAL_NAMESPACE")})
 	require.NoError(t, err)
 	defer tc.Close()
-	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(uuid.MustParse(id)), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := tc.GetWorkflowHistory(t.Context(), temporal.EnvelopeWorkflowID(id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	seal, failure := int64(0), ""
 	for it.HasNext() {
 		ev, err := it.Next()

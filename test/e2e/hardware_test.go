@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,18 +40,12 @@ func TestHardwareKey(t *testing.T) {
 
 	uri := "pkcs11:token=The%20seal;object=2026;type=private?module-path=" + found[0]
 	s := production(t, "COUNTERSIGN_SEAL_KEY="+uri+"&pin-source="+pin, "COUNTERSIGN_SEAL_CERT="+cert)
-	c := s.login(t)
-	one := contract()
-	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
-	id := s.sendNew(t, c, one)
+	c := s.app(t)
+	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
-	eventually(t, "sealed", func() bool {
-		return c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).str("status") == "completed"
-	})
-	status, b := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
-	require.Equal(t, http.StatusOK, status)
+	c.completed(t, id)
 	file := filepath.Join(dir, "sealed.pdf")
-	require.NoError(t, os.WriteFile(file, b, 0o600))
+	require.NoError(t, os.WriteFile(file, c.sealed(t, id), 0o600))
 	verified, err := run(t, nil, "verify", file, "--sealer", cert)
 	require.NoError(t, err, verified)
 	assert.Contains(t, verified, "On a token")

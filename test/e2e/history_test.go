@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +10,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	sdkclient "go.temporal.io/sdk/client"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -20,14 +21,13 @@ func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	t.Parallel()
 	tmp := testkit.Temporal(t)
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)
-	c := s.login(t)
+	c := s.app(t)
 	h := listenHook(t)
-	c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": h.server.URL, "events": []string{"envelope.completed"}, "secret": hookSecret})
-	data := contract()
-	data["subject"] = "Secret merger"
-	data["signers"] = []object{{"name": "Ada Lovelace", "email": "ada@example.com", "phone": "+4915123456789"}}
-	e := c.create(t, http.StatusCreated, data, testkit.OnePage())
-	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", object{"message": "Between us"})
+	c.subscribe(t, h.server.URL, hookSecret, api.WebhookEventNameEnvelopeCompleted)
+	in := agreement("Ada Lovelace", "ada@example.com")
+	in.Subject, in.Signers[0].AuthMethod, in.Signers[0].Phone = countersign.Ptr("Secret merger"), nil, countersign.Ptr("+4915123456789")
+	_, err := c.Send(t.Context(), c.draft(t, in, testkit.OnePage()).ID, "Between us")
+	require.NoError(t, err)
 	token := s.signingLink(t, "ada@example.com")
 	s.sign(t, token, "ada@example.com")
 	eventually(t, "webhook", func() bool { return h.count("envelope.completed") == 1 })

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -64,8 +66,11 @@ func listenHook(t *testing.T) *hook {
 		m := hmac.New(sha256.New, []byte(hookSecret))
 		m.Write(b)
 		assert.Equal(t, "sha256="+hex.EncodeToString(m.Sum(nil)), r.Header.Get("X-Service-Signature"))
+		read, err := countersign.Verify(b, r.Header, hookSecret)
+		assert.NoError(t, err)
 		var o object
 		assert.NoError(t, json.Unmarshal(b, &o))
+		assert.Equal(t, o.str("event"), string(read.Event))
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.bodies = append(h.bodies, o)
@@ -88,45 +93,49 @@ func (h *hook) count(event string) (n int) {
 
 func mainJob(t *testing.T, s *service) {
 	t.Helper()
-	c := s.login(t)
+	c := s.app(t)
 	h := listenHook(t)
-	events := []string{
+	registered := c.subscribe(t, h.server.URL, hookSecret,
 		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
-		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
-	}
-	registered := c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": h.server.URL, "events": events, "secret": hookSecret})
-	assert.NotContains(t, registered, "secret")
+		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed")
 
 	pdf := testkit.OnePage()
-	envelope := c.create(t, http.StatusCreated, object{
-		"tenantId": "acme", "subject": "Vertrag für Łukasz",
-		"signers": []object{
-			{"name": "Ada Lovelace", "email": "ada@example.com", "authMethod": "none"},
-			{"name": "Łukasz Nowak", "email": "lukasz@example.com"},
-			{"name": "Cleo", "email": "cleo@example.com", "phone": "+49 1512 3456789", "authMethod": "sms_otp", "routingOrder": 2},
+	initials := countersign.NewField(api.FieldTypeInitial, "2", 1, 72, 842-400-40, 60, 40)
+	initials.Origin = countersign.Ptr(api.FieldRequestOriginBottomLeft)
+	envelope := c.draft(t, countersign.EnvelopeRequest{
+		TenantID: "acme", Subject: countersign.Ptr("Vertrag für Łukasz"),
+		Signers: []countersign.SignerRequest{
+			person("Ada Lovelace", "ada@example.com"),
+			{Name: "Łukasz Nowak", Email: "lukasz@example.com"},
+			{
+				Name: "Cleo", Email: "cleo@example.com", Phone: countersign.Ptr("+49 1512 3456789"),
+				AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodSmsOtp), RoutingOrder: countersign.Ptr(2),
+			},
 		},
-		"fields": []object{
-			{"signerId": "0", "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 50},
-			{"signerId": "lukasz@example.com", "type": "signature", "page": 1, "x": 300, "y": 300, "w": 160, "h": 50},
-			{"signerId": "1", "type": "text", "page": 1, "x": 300, "y": 360, "w": 160, "h": 20},
-			{"signerId": "2", "type": "initial", "page": 1, "x": 72, "y": 842 - 400 - 40, "w": 60, "h": 40, "origin": "bottom-left"},
-			{"signerId": "2", "type": "date", "page": 1, "x": 150, "y": 400, "w": 100, "h": 20},
-			{"signerId": "2", "type": "checkbox", "page": 1, "x": 300, "y": 400, "w": 16, "h": 16},
+		Fields: &[]countersign.FieldRequest{
+			countersign.NewField(api.FieldTypeSignature, "0", 1, 72, 300, 160, 50),
+			countersign.NewField(api.FieldTypeSignature, "lukasz@example.com", 1, 300, 300, 160, 50),
+			countersign.NewField(api.FieldTypeText, "1", 1, 300, 360, 160, 20),
+			initials,
+			countersign.NewField(api.FieldTypeDate, "2", 1, 150, 400, 100, 20),
+			countersign.NewField(api.FieldTypeCheckbox, "2", 1, 300, 400, 16, 16),
 		},
 	}, pdf)
-	id := envelope.str("id")
-	assert.Equal(t, "draft", envelope.str("status"))
-	assert.InDelta(t, 400, envelope.list("fields")[3]["y"], 0.001, "bottom-left is normalised")
+	id := envelope.ID
+	assert.Equal(t, api.EnvelopeStatusDraft, envelope.Status)
+	assert.InDelta(t, 400, envelope.Fields[3].Y, 0.001, "bottom-left is normalised")
 	sum := sha256.Sum256(pdf)
-	assert.Equal(t, hex.EncodeToString(sum[:]), envelope.str("documentHashOriginal"))
-	c.call(t, http.StatusConflict, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", nil)
+	assert.Equal(t, hex.EncodeToString(sum[:]), *envelope.DocumentHashOriginal)
+	_, err := c.Download(t.Context(), id, countersign.Sealed)
+	refused(t, http.StatusConflict, err)
 
-	sent := c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+id+"/send", object{"message": "Please sign,\nthank you."})
-	assert.Equal(t, "sent", sent.str("status"))
-	signers := sent.list("signers")
-	assert.Contains(t, signers[0].str("signingUrl"), s.BaseURL+"/sign/")
-	assert.Empty(t, signers[2].str("signingUrl"), "its group is not open")
-	c.call(t, http.StatusBadRequest, http.MethodPost, "/v1/envelopes/"+id+"/send", nil)
+	sent, err := c.Send(t.Context(), id, "Please sign,\nthank you.")
+	require.NoError(t, err)
+	assert.Equal(t, api.EnvelopeStatusSent, sent.Status)
+	assert.Contains(t, *sent.Signers[0].SigningURL, s.BaseURL+"/sign/")
+	assert.Nil(t, sent.Signers[2].SigningURL, "its group is not open")
+	_, err = c.Send(t.Context(), id, "")
+	refused(t, http.StatusBadRequest, err)
 
 	ada := s.signingLink(t, "ada@example.com")
 	invitation := s.awaitMail(t, "ada@example.com", func(m message) bool { return strings.Contains(m.Text, "/sign/") })
@@ -146,8 +155,8 @@ func mainJob(t *testing.T, s *service) {
 	// A mail is recorded after it went out, and not once everybody has signed.
 	eventually(t, "the invitations are recorded", func() bool {
 		n := 0
-		for _, ev := range c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).list("auditLog") {
-			if ev.str("event") == "invitation.sent" {
+		for _, ev := range c.envelope(t, id).AuditLog {
+			if ev.Event == "invitation.sent" {
 				n++
 			}
 		}
@@ -156,20 +165,16 @@ func mainJob(t *testing.T, s *service) {
 	done := s.sign(t, cleo, "+4915123456789")
 	assert.Equal(t, "in_progress", done.str("envelopeStatus"))
 
-	var full object
-	eventually(t, "completed", func() bool {
-		full = c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil)
-		return full.str("status") == "completed"
-	})
-	status, sealed := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
-	require.Equal(t, http.StatusOK, status)
+	full := c.completed(t, id)
+	sealed := c.sealed(t, id)
 	checkSealed(t, full, pdf, sealed)
 	status, report := (&client{base: s.BaseURL}).do(t, http.MethodPost, "/v1/verify", "application/pdf", bytes.NewReader(sealed))
 	require.Equal(t, http.StatusOK, status, "%s", report)
 	var verified object
 	require.NoError(t, json.Unmarshal(report, &verified))
 	assert.Equal(t, "valid", verified.str("verdict"), "the service trusts its own seals: %s", report)
-	c.call(t, http.StatusBadRequest, http.MethodPost, "/v1/envelopes/"+id+"/void", nil)
+	_, err = c.Void(t.Context(), id, "")
+	refused(t, http.StatusBadRequest, err)
 
 	for _, to := range []string{"ada@example.com", "lukasz@example.com", "cleo@example.com"} {
 		m := s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
@@ -185,15 +190,17 @@ func mainJob(t *testing.T, s *service) {
 	for _, b := range h.bodies {
 		if b.str("event") == "envelope.completed" {
 			data := object(b["data"].(map[string]any))
-			assert.Equal(t, id, b.str("envelopeId"))
-			assert.Equal(t, id, data.str("envelopeId"))
+			assert.Equal(t, id.String(), b.str("envelopeId"))
+			assert.Equal(t, id.String(), data.str("envelopeId"))
 			assert.Equal(t, data.str("completedAt"), b.str("completedAt"))
 			assert.Equal(t, data.str("documentUrl"), b.str("documentUrl"))
 			assert.Len(t, data.list("signers"), 3)
 		}
 	}
-	c.call(t, http.StatusNoContent, http.MethodDelete, "/v1/webhooks/"+registered.str("id"), nil)
-	c.call(t, http.StatusNotFound, http.MethodDelete, "/v1/webhooks/"+registered.str("id"), nil)
+	_, err = c.API.DeleteAWebhookWithResponse(t.Context(), registered)
+	require.NoError(t, err)
+	_, err = c.API.DeleteAWebhookWithResponse(t.Context(), registered)
+	refused(t, http.StatusNotFound, err)
 }
 
 func fetch(t *testing.T, url string) []byte {
@@ -209,16 +216,16 @@ func fetch(t *testing.T, url string) []byte {
 }
 
 // checkSealed asks tools that are not ours.
-func checkSealed(t *testing.T, envelope object, original, sealed []byte) {
+func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed []byte) {
 	t.Helper()
 	require.True(t, bytes.HasPrefix(sealed, original), "the original's bytes are untouched")
 	sum := sha256.Sum256(sealed)
-	assert.Equal(t, hex.EncodeToString(sum[:]), envelope.str("documentHashFinal"))
+	assert.Equal(t, hex.EncodeToString(sum[:]), *envelope.DocumentHashFinal)
 	audit := map[string]int{}
-	for _, ev := range envelope.list("auditLog") {
-		audit[ev.str("event")]++
-		if ev.str("event") == "document.sealed" {
-			assert.Equal(t, envelope.str("documentHashFinal"), object(ev["detail"].(map[string]any)).str("sha256"))
+	for _, ev := range envelope.AuditLog {
+		audit[ev.Event]++
+		if ev.Event == "document.sealed" {
+			assert.Equal(t, *envelope.DocumentHashFinal, (*ev.Detail)["sha256"])
 		}
 	}
 	for event, n := range map[string]int{
@@ -236,7 +243,7 @@ func checkSealed(t *testing.T, envelope object, original, sealed []byte) {
 	assert.Contains(t, sig, "ETSI.CAdES.detached")
 	tool(t, "qpdf", "--check", file)
 	text := tool(t, "pdftotext", "-layout", file, "-")
-	for _, want := range []string{"Zoë Łukasz", "2026-11-21", "Ada Lovelace", "Łukasz Nowak", envelope.str("id")} {
+	for _, want := range []string{"Zoë Łukasz", "2026-11-21", "Ada Lovelace", "Łukasz Nowak", envelope.ID.String()} {
 		assert.Contains(t, text, want)
 	}
 	report, _ := run(t, nil, "verify", file) // exit code 1: nobody is trusted

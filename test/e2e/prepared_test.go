@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
 	"countersign/internal/testkit"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestPreparedDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir())
-	c := s.login(t)
+	c := s.app(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	require.NoError(t, os.WriteFile(at("script.pdf"), testkit.TaggedPages(2, 1), 0o600))
@@ -36,29 +37,26 @@ func TestPreparedDocuments(t *testing.T) {
 			t.Parallel()
 			file, err := os.ReadFile(at(name))
 			require.NoError(t, err)
-			options := object{"tags": "detect", "form": "import"}
+			options := countersign.UploadOptions{Tags: countersign.Ptr(countersign.DetectTags), Form: countersign.Ptr(countersign.ImportForm)}
 			if password != "" {
-				options["password"] = password
+				options.XDocumentPassword = &password
 			}
-			person := strings.TrimSuffix(name, ".pdf") + "@example.com"
-			e := c.create(t, http.StatusCreated, object{
-				"tenantId": "acme", "signers": []object{{"name": "Ada", "email": person, "authMethod": "none"}}, "documentOptions": options,
-			}, file)
-			path := "/v1/envelopes/" + e.str("id")
-			e = c.call(t, http.StatusOK, http.MethodGet, path, nil)
-			require.Len(t, e.list("fields"), 2+2+13, "tags, widgets, and the tags of the other file")
-			c.call(t, http.StatusOK, http.MethodPost, path+"/send", nil)
-			link := s.signingLink(t, person)
+			email := strings.TrimSuffix(name, ".pdf") + "@example.com"
+			e, err := c.Create(t.Context(), countersign.EnvelopeRequest{TenantID: "acme", Signers: []countersign.SignerRequest{person("Ada", email)}})
+			require.NoError(t, err)
+			_, err = c.UploadWith(t.Context(), e.ID, bytes.NewReader(file), options)
+			require.NoError(t, err)
+			require.Len(t, c.envelope(t, e.ID).Fields, 2+2+13, "tags, widgets, and the tags of the other file")
+			_, err = c.Send(t.Context(), e.ID, "")
+			require.NoError(t, err)
+			link := s.signingLink(t, email)
 			reader := &client{base: s.BaseURL}
 			shown := reader.call(t, http.StatusOK, http.MethodGet, "/v1/signing/"+link, nil)
-			_, prepared := c.do(t, http.MethodGet, path+"/document?kind=prepared", "", nil)
+			prepared := c.download(t, e.ID, countersign.DownloadOptions{Kind: countersign.Ptr(countersign.Prepared)})
 			s.sign(t, link, "")
 			require.Len(t, shown.list("documents"), 1)
-			eventually(t, "completed", func() bool {
-				e = c.call(t, http.StatusOK, http.MethodGet, path, nil)
-				return e.str("status") == "completed"
-			})
-			_, sealed := c.do(t, http.MethodGet, path+"/document?kind=sealed", "", nil)
+			c.completed(t, e.ID)
+			sealed := c.sealed(t, e.ID)
 			require.True(t, bytes.HasPrefix(sealed, prepared))
 			text := exec.CommandContext(t.Context(), "pdftotext", "-", "-")
 			text.Stdin = bytes.NewReader(sealed)
@@ -86,7 +84,7 @@ func TestPreparedDocuments(t *testing.T) {
 				changed[place] ^= 1
 				require.NotContains(t, verify(changed), `"verdict":"valid"`, "byte %d", place)
 			}
-			status, again := c.do(t, http.MethodPost, "/v1/verify", "application/pdf", io.LimitReader(bytes.NewReader(sealed), int64(len(sealed)-9)))
+			status, again := reader.do(t, http.MethodPost, "/v1/verify", "application/pdf", io.LimitReader(bytes.NewReader(sealed), int64(len(sealed)-9)))
 			require.NotContains(t, string(again), `"verdict":"valid"`, status)
 		})
 	}

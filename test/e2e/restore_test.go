@@ -2,16 +2,18 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -21,27 +23,18 @@ import (
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := production(t)
-	c := s.login(t)
-	two := object{
-		"tenantId": "acme", "subject": "Begun before the fire",
-		"signers": []object{
-			{"name": "Ada", "email": "ada@example.com", "authMethod": "none"},
-			{"name": "Bob", "email": "bob@example.com", "authMethod": "none", "routingOrder": 2},
-		},
-		"fields": []object{
-			{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 300, "w": 160, "h": 20},
-			{"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 400, "w": 160, "h": 20},
-		},
-	}
-	begun := s.sendNew(t, c, two)
+	c := s.app(t)
+	two := agreement("Ada", "ada@example.com")
+	two.Subject = countersign.Ptr("Begun before the fire")
+	two.Signers = append(two.Signers, person("Bob", "bob@example.com"))
+	two.Signers[1].RoutingOrder = countersign.Ptr(2)
+	*two.Fields = append(*two.Fields, countersign.NewField(api.FieldTypeText, "1", 1, 72, 400, 160, 20))
+	begun := c.send(t, two)
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
 	bob := s.signingLink(t, "bob@example.com")
-	one := contract()
-	one["signers"] = []object{{"name": "Cleo", "email": "cleo@example.com", "authMethod": "none"}}
-	untouched := s.sendNew(t, c, one)
+	untouched := c.send(t, agreement("Cleo", "cleo@example.com"))
 	cleo := s.signingLink(t, "cleo@example.com")
-	one["signers"] = []object{{"name": "Dan", "email": "dan@example.com", "authMethod": "none"}}
-	done := s.sendNew(t, c, one)
+	done := c.send(t, agreement("Dan", "dan@example.com"))
 	s.sign(t, s.signingLink(t, "dan@example.com"), "")
 	s.awaitMail(t, "dan@example.com", func(m message) bool { return len(m.Attachments) == 1 })
 
@@ -71,16 +64,12 @@ func TestRestore(t *testing.T) {
 
 	s.sign(t, bob, "")
 	s.sign(t, cleo, "")
-	c = s.login(t)
-	for _, id := range []string{begun, untouched, done} {
-		eventually(t, "completed "+id, func() bool {
-			return c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil).str("status") == "completed"
-		})
+	c = s.app(t)
+	for _, id := range []uuid.UUID{begun, untouched, done} {
+		c.completed(t, id)
 	}
-	status, sealed := c.do(t, http.MethodGet, "/v1/envelopes/"+begun+"/document?kind=sealed", "", nil)
-	require.Equal(t, http.StatusOK, status)
 	file := filepath.Join(t.TempDir(), "sealed.pdf")
-	require.NoError(t, os.WriteFile(file, sealed, 0o600))
+	require.NoError(t, os.WriteFile(file, c.sealed(t, begun), 0o600))
 	assert.Equal(t, 2, strings.Count(tool(t, "pdftotext", "-l", "1", file, "-"), "Zoë Łukasz"), "also what was signed before the back-up")
 	for _, to := range []string{"ada@example.com", "bob@example.com", "cleo@example.com"} {
 		s.awaitMail(t, to, func(m message) bool { return len(m.Attachments) == 1 })
@@ -89,13 +78,6 @@ func TestRestore(t *testing.T) {
 		assert.Len(t, s.messages(t, to), n, "an invitation and a copy, nothing twice: %s", to)
 	}
 	eventually(t, "nothing is unfinished", func() bool { return s.reconcile(t, "--dry-run") == counts{} })
-}
-
-func (s *service) sendNew(t *testing.T, c *client, data object) (id string) {
-	t.Helper()
-	id = c.create(t, http.StatusCreated, data, testkit.OnePage()).str("id")
-	c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+id+"/send", nil)
-	return id
 }
 
 // setting is a setting of the service's processes; the last one counts.

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -24,7 +26,7 @@ import (
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	s := production(t)
-	c := s.login(t)
+	c := s.app(t)
 
 	// A worker with a delivery under way.
 	var attempts atomic.Int32
@@ -35,8 +37,8 @@ func TestGracefulShutdown(t *testing.T) {
 		<-release
 	}))
 	t.Cleanup(endpoint.Close)
-	c.call(t, http.StatusCreated, http.MethodPost, "/v1/webhooks", object{"url": endpoint.URL, "events": []string{"envelope.created"}})
-	c.create(t, http.StatusCreated, contract(), testkit.OnePage())
+	c.subscribe(t, endpoint.URL, "", api.WebhookEventNameEnvelopeCreated)
+	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), testkit.OnePage())
 	within(t, "a delivery", posted)
 	require.NoError(t, s.worker.cmd.Process.Signal(os.Interrupt))
 	close(release)
@@ -44,8 +46,9 @@ func TestGracefulShutdown(t *testing.T) {
 	assert.True(t, s.worker.cmd.ProcessState.Success(), "%s", s.worker.out)
 	s.worker = start(t, s.env, "worker")
 	eventually(t, "the delivery is recorded", func() bool {
-		list := c.call(t, http.StatusOK, http.MethodGet, "/v1/console/webhook-deliveries?status=delivered", nil)
-		return len(list.list("data")) == 1
+		list, err := c.API.ListDeliveriesWithResponse(t.Context(), &api.ListDeliveriesParams{Status: countersign.Ptr(api.DeliveryStatusDelivered)})
+		require.NoError(t, err)
+		return len(list.JSON200.Data) == 1
 	})
 	assert.EqualValues(t, 1, attempts.Load(), "it was not begun again")
 
@@ -58,7 +61,7 @@ func TestGracefulShutdown(t *testing.T) {
 	require.NoError(t, err)
 	req.ContentLength = int64(len(body))
 	req.Header.Set("Content-Type", contentType)
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Authorization", "Bearer "+s.tokens[0])
 	req.Header.Set("Expect", "100-continue")
 	answer := make(chan *http.Response, 1)
 	go func() {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/pem"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
 
@@ -23,15 +23,12 @@ func TestTimestamps(t *testing.T) {
 	tsa := testkit.NewTSA(t)
 	tsa.Down.Store(true)
 	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true", "COUNTERSIGN_TSA_ANCHOR=true", "COUNTERSIGN_ENCRYPT_FILES=true")
-	c := s.login(t)
-	one := contract()
-	one["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none"}}
-	id := s.sendNew(t, c, one)
+	c := s.app(t)
+	id := c.send(t, agreement("Ada", "ada@example.com"))
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
 	final := func() (hash string) {
-		e := c.call(t, http.StatusOK, http.MethodGet, "/v1/envelopes/"+id, nil)
-		if e.str("status") == "completed" {
-			hash = e.str("documentHashFinal")
+		if e := c.envelope(t, id); e.Status == api.EnvelopeStatusCompleted {
+			hash = *e.DocumentHashFinal
 		}
 		return hash
 	}
@@ -47,16 +44,14 @@ func TestTimestamps(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Equal(t, "0 document(s) renewed, 0 with problems\n", out)
 	stamped := final()
-	out, err = run(t, s.env, "renew", "--days", "3650", "--envelope", id)
+	out, err = run(t, s.env, "renew", "--days", "3650", "--envelope", id.String())
 	require.NoError(t, err, out)
 	assert.Contains(t, out, "time-stamped until "+tsa.NotAfter.Format("2006-01-02"))
 	assert.NotEqual(t, stamped, final())
 
-	status, b := c.do(t, http.MethodGet, "/v1/envelopes/"+id+"/document?kind=sealed", "", nil)
-	require.Equal(t, http.StatusOK, status)
 	dir := t.TempDir()
 	file, root := filepath.Join(dir, "sealed.pdf"), filepath.Join(dir, "tsa.pem")
-	require.NoError(t, os.WriteFile(file, b, 0o600))
+	require.NoError(t, os.WriteFile(file, c.sealed(t, id), 0o600))
 	require.NoError(t, os.WriteFile(root, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: tsa.Root.Raw}), 0o600))
 	ca := filepath.Join(filepath.Dir(s.setting("COUNTERSIGN_SEAL_CERT")), "seal.ca.pem")
 	out, err = run(t, nil, "verify", file, "--trust", ca, "--tsa-trust", root)
@@ -69,7 +64,7 @@ func TestTimestamps(t *testing.T) {
 		return strings.Contains(out, "1 anchor(s), the last of 20")
 	})
 	assert.Contains(t, out, "by CN=Test time-stamp authority, which is trusted")
-	out, err = run(t, s.env, "audit", "verify", "--envelope", id, "--trust", ca)
+	out, err = run(t, s.env, "audit", "verify", "--envelope", id.String(), "--trust", ca)
 	require.Error(t, err, out)
 	assert.Contains(t, out, "✗ anchor 1  its time-stamp is of CN=Test time-stamp authority, which is not trusted")
 	out, err = run(t, s.env, "doctor")
