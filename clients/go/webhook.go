@@ -19,7 +19,7 @@ import (
 )
 
 // Event is what a webhook is told. Of a test by the console ("ping") only Event,
-// ID and CreatedAt are set.
+// ID and CreatedAt are set; of bulk.completed also Data.BulkSendID and Data.Counts.
 type Event = api.Notice
 
 // Tolerance is how old a delivery may be, and how far ahead its clock.

@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 )
 
 // checkEvents reads events page by page and as a stream.
@@ -53,5 +57,26 @@ func checkEvents(t *testing.T, s *target) {
 	}
 	require.Contains(t, got.String(), "event: envelope.voided\n")
 	require.Contains(t, got.String(), id)
-	s.check(t, req, res, []byte(got.String()))
+	s.check(t, &answer{request: req, response: res, raw: []byte(got.String())}, false)
+
+	// The Go client reads the same pages, and the stream.
+	names = nil
+	for ev, err := range s.api.ReadEvents(t.Context(), countersign.EventOptions{}) {
+		require.NoError(t, err)
+		if ev.EnvelopeID.String() == id {
+			names = append(names, string(ev.Event.Event))
+		}
+	}
+	require.Equal(t, []string{"envelope.created", "envelope.sent", "envelope.voided"}, names)
+	after, err := uuid.Parse(cursor)
+	require.NoError(t, err)
+	for ev, err := range s.api.Follow(ctx, countersign.EventOptions{After: after, Name: api.WebhookEventNameEnvelopeVoided}) {
+		require.NoError(t, err)
+		if ev.EnvelopeID.String() == id {
+			break
+		}
+	}
+	s.mu.Lock()
+	s.byApps["GET /v1/events/stream"] = true
+	s.mu.Unlock()
 }

@@ -500,6 +500,7 @@ func checkAdministration(t *testing.T, s *target, c *client, user, email string)
 	c.post(t, at+"/users/"+user+"/password", object{"newPassword": password}).want(t, 204)
 	name := c.get(t, at+"/app").want(t, 200).str("name")
 	require.Equal(t, name, c.call(t, http.MethodPatch, at+"/app", object{"name": name}).want(t, 200).str("name"))
+	require.NotEmpty(t, c.get(t, at+"/client-secrets").want(t, 200).list)
 	if os.Getenv("BASE_URL") != "" {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -36,6 +37,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
 	"countersign/internal/testkit"
 )
 
@@ -52,9 +54,11 @@ type target struct {
 	doc          *openapi3.T
 	router       routers.Router
 	token        string
+	api          *countersign.Client // of the app
 
-	mu   sync.Mutex
-	seen map[string]map[int]bool // the statuses that each operation answered
+	mu     sync.Mutex
+	seen   map[string]map[int]bool // the statuses that each operation answered
+	byApps map[string]bool         // the operations that the Go client had done
 }
 
 // targets runs the suite against the service that the environment names, or
@@ -129,7 +133,7 @@ func (s *target) prepare(t *testing.T) {
 		openapi3filter.RegisterBodyDecoder("application/problem+json", openapi3filter.JSONBodyDecoder)
 		openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
 	})
-	s.doc, s.seen = doc, make(map[string]map[int]bool)
+	s.doc, s.seen, s.byApps = doc, make(map[string]map[int]bool), make(map[string]bool)
 	s.router, err = gorillamux.NewRouter(doc)
 	require.NoError(t, err)
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {s.ClientID}, "client_secret": {s.ClientSecret}}
@@ -137,21 +141,29 @@ func (s *target) prepare(t *testing.T) {
 	require.Equal(t, "Bearer", a.str("token_type"))
 	require.EqualValues(t, 3600, a.body["expires_in"])
 	s.token = a.str("access_token")
+	// What is asked is asked once, with the keys that the suite gives.
+	s.api, err = countersign.New(s.BaseURL, s.ClientID, s.ClientSecret, countersign.WithRetries(0), countersign.WithHTTPClient(&http.Client{Transport: recorder{}}))
+	require.NoError(t, err)
 }
 
 var decoders sync.Once
 
-// client calls the service with one credential.
+// client calls the service with one credential, or as the app, which uses the Go client.
 type client struct {
 	s     *target
+	app   bool
 	token string
 	key   string // Idempotency-Key
 	head  map[string]string
 }
 
-func (s *target) app() *client { return &client{s: s, token: s.token} }
+func (s *target) app() *client { return &client{s: s, app: true} }
 
 type answer struct {
+	request  *http.Request
+	response *http.Response
+	sent     []byte
+
 	status int
 	header http.Header
 	raw    []byte
@@ -183,7 +195,8 @@ func (a *answer) item(name string, i int) object { return a.body[name].([]any)[i
 
 func (c *client) send(t *testing.T, method, path, contentType string, body []byte) *answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, c.s.BaseURL+path, bytes.NewReader(body))
+	a := &answer{sent: body}
+	req, err := http.NewRequestWithContext(context.WithValue(t.Context(), answerKey{}, a), method, c.s.BaseURL+path, bytes.NewReader(body))
 	require.NoError(t, err)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
@@ -197,26 +210,60 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 	for k, v := range c.head {
 		req.Header.Set(k, v)
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	require.NoError(t, err)
-	defer func() { _ = res.Body.Close() }()
-	a := &answer{status: res.StatusCode, header: res.Header}
-	a.raw, err = io.ReadAll(res.Body)
-	require.NoError(t, err)
+	var res *http.Response
+	if c.app {
+		res, err = c.s.api.Do(req)
+	} else {
+		res, err = recorder{}.RoundTrip(req)
+	}
+	var refused *countersign.Error
+	if !errors.As(err, &refused) {
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+	}
 	_ = json.Unmarshal(a.raw, &a.body)
 	_ = json.Unmarshal(a.raw, &a.list)
 	for _, h := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
-		require.NotEmpty(t, res.Header.Get(h), "%s of %s %s", h, method, path)
+		require.NotEmpty(t, a.header.Get(h), "%s of %s %s", h, method, path)
 	}
 	if c.s.router != nil {
-		c.s.check(t, req, res, a.raw)
+		c.s.check(t, a, c.app)
+	}
+	if refused != nil && c.head["Accept"] == "" {
+		require.Equal(t, []any{a.status, a.body["error"], a.body["message"]}, []any{refused.Status, refused.Code, refused.Message}, "what the client says of a refusal")
+		for name := range refused.Fields {
+			require.Contains(t, a.body["errors"], name)
+		}
 	}
 	return a
 }
 
-// check holds an answer against the contract that the service serves.
-func (s *target) check(t *testing.T, req *http.Request, res *http.Response, body []byte) {
+type answerKey struct{}
+
+// recorder keeps each answer for the request's sender, who finds it where the request's context says.
+type recorder struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(req)
+	a, ok := req.Context().Value(answerKey{}).(*answer)
+	if err != nil || !ok {
+		return res, err
+	}
+	a.raw, err = io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	a.request, a.response, a.status, a.header = req, res, res.StatusCode, res.Header
+	res.Body = io.NopCloser(bytes.NewReader(a.raw))
+	return res, nil
+}
+
+// check holds an answer against the contract that the service serves. The Go client's types have to
+// read all of what an app was answered.
+func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	t.Helper()
+	req, res, body := a.request, a.response, a.raw
 	known := req.Clone(t.Context())
 	known.URL, known.Host, known.Body = &url.URL{Path: req.URL.Path, RawQuery: req.URL.RawQuery}, "", http.NoBody
 	route, params, err := s.router.FindRoute(known)
@@ -236,6 +283,15 @@ func (s *target) check(t *testing.T, req *http.Request, res *http.Response, body
 		Status:                 res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(body)), Options: opts,
 	})
 	require.NoError(t, err, "%s %s: %s", req.Method, route.Path, body)
+	if byApp && res.StatusCode < http.StatusMultipleChoices && len(*route.Operation.Security) > 0 {
+		requireRead(t, route.Operation.OperationID, a)
+		if req.Header.Get("Content-Type") == "application/json" {
+			requireSaid(t, route.Operation.OperationID, a.sent)
+		}
+		s.mu.Lock()
+		s.byApps[name] = true
+		s.mu.Unlock()
+	}
 }
 
 // complete reports the operations of the contract that did not answer with what
@@ -250,10 +306,22 @@ func (s *target) complete() (missing []string) {
 					missing = append(missing, method+" "+path+" "+status)
 				}
 			}
+			if takesTheAppsToken(op) && !s.byApps[method+" "+path] {
+				missing = append(missing, method+" "+path+" by the Go client")
+			}
 		}
 	}
 	slices.Sort(missing)
 	return missing
+}
+
+func takesTheAppsToken(op *openapi3.Operation) bool {
+	for _, r := range *op.Security {
+		if _, ok := r["bearer"]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *client) call(t *testing.T, method, path string, body any) *answer {

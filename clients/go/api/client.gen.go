@@ -2552,7 +2552,12 @@ type Notice struct {
 	CompletedAt *time.Time `json:"completedAt"`
 	CreatedAt   time.Time  `json:"createdAt"`
 	Data        struct {
-		CompletedAt       *time.Time         `json:"completedAt,omitempty"`
+		// BulkSendID Of bulk.completed.
+		BulkSendID  *openapi_types.UUID `json:"bulkSendId,omitempty"`
+		CompletedAt *time.Time          `json:"completedAt,omitempty"`
+
+		// Counts Of bulk.completed.
+		Counts            *BulkCounts        `json:"counts,omitempty"`
 		DocumentHashFinal *string            `json:"documentHashFinal,omitempty"`
 		DocumentURL       string             `json:"documentUrl"`
 		EnvelopeID        openapi_types.UUID `json:"envelopeId"`
