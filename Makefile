@@ -204,7 +204,7 @@ bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 e
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale
 
 .PHONY: bench-web
-bench-web: build ## Measure the pages (script size, largest contentful paint)
+bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint)
 	$(GO) test ./test/browser -run TestFigures -v -count=1
 
 .PHONY: bench-prepare

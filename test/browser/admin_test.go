@@ -100,8 +100,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.button("Save")
 	b.see("Saved.")
 	var app struct{ ID, Contact string }
-	_, err := svc.do(http.MethodGet, svc.base+"/v1/console/app", "", nil, &app)
-	require.NoError(t, err)
+	svc.json(t, http.MethodGet, "/v1/console/app", nil, &app)
 	require.Equal(t, "ops@demo.example", app.Contact)
 	b.checked("console-application")
 

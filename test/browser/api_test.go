@@ -3,9 +3,7 @@ package browser_test
 import (
 	"bytes"
 	"encoding/json"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -38,24 +36,12 @@ func (s *service) create(t *testing.T, subject string, signers, fields []object,
 // createFor is create for a tenant.
 func (s *service) createFor(t *testing.T, tenant, subject string, signers, fields []object, files ...[]byte) envelope {
 	t.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	data, err := json.Marshal(object{"tenantId": tenant, "subject": subject, "signers": signers})
-	require.NoError(t, err)
-	require.NoError(t, w.WriteField("data", string(data)))
-	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="lease.pdf"`}, "Content-Type": {"application/pdf"}})
-	require.NoError(t, err)
-	_, err = part.Write(files[0])
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
 	var e envelope
-	_, err = s.do(http.MethodPost, s.base+"/v1/envelopes", w.FormDataContentType(), &body, &e)
-	require.NoError(t, err)
+	require.NoError(t, s.app.call(&e, "create", object{"tenantId": tenant, "subject": subject, "signers": signers}, pdfFile{files[0]}))
 	ids := []string{e.Documents[0].ID}
 	for _, f := range files[1:] {
 		var added struct{ DocumentID string }
-		_, err := s.do(http.MethodPost, s.base+"/v1/envelopes/"+e.ID+"/document", "application/octet-stream", bytes.NewReader(f), &added)
-		require.NoError(t, err)
+		require.NoError(t, s.app.call(&added, "upload", e.ID, pdfFile{f}))
 		ids = append(ids, added.DocumentID)
 	}
 	for _, f := range fields {
@@ -65,22 +51,28 @@ func (s *service) createFor(t *testing.T, tenant, subject string, signers, field
 		}
 		s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", f, nil)
 	}
-	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/send", object{"message": "Please sign by Friday.\nThe keys are ready."}, &e)
+	require.NoError(t, s.app.call(&e, "sendEnvelope", e.ID, "Please sign by Friday.\nThe keys are ready."))
 	return e
 }
 
+// json makes a call as an application.
 func (s *service) json(t *testing.T, method, path string, body, out any) {
+	t.Helper()
+	require.NoError(t, s.api(method, path, body, out))
+}
+
+// signerPosts makes a call as a signer.
+func (s *service) signerPosts(t *testing.T, path string, body object) {
 	t.Helper()
 	raw, err := json.Marshal(body)
 	require.NoError(t, err)
-	_, err = s.do(method, s.base+path, "application/json", bytes.NewReader(raw), out)
+	_, err = s.do(http.MethodPost, s.base+path, "application/json", bytes.NewReader(raw), nil)
 	require.NoError(t, err)
 }
 
 func (s *service) envelope(t *testing.T, id string) (e envelope) {
 	t.Helper()
-	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id, "", nil, &e)
-	require.NoError(t, err)
+	require.NoError(t, s.app.call(&e, "envelope", id))
 	return e
 }
 
@@ -111,10 +103,9 @@ func (s *service) mail(t *testing.T, to string, parts ...string) (text string, l
 func (s *service) completed(t *testing.T, id string) []byte {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.envelope(t, id).Status == "completed" }, patience, 200*time.Millisecond, "not sealed")
-	var file []byte
-	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id+"/document?kind=sealed", "", nil, &file)
-	require.NoError(t, err)
-	return file
+	var file pdfFile
+	require.NoError(t, s.app.call(&file, "download", id, "sealed"))
+	return file.Base64
 }
 
 // leaseFields are all kinds of fields, for signer "0" of the lease.

@@ -2,11 +2,8 @@ package browser_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -27,27 +24,15 @@ type placedField struct {
 func (s *service) fields(t *testing.T, id string) []placedField {
 	t.Helper()
 	var e struct{ Fields []placedField }
-	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id, "", nil, &e)
-	require.NoError(t, err)
+	require.NoError(t, s.app.call(&e, "envelope", id))
 	return e.Fields
 }
 
 // draft makes an envelope of a file that is not sent.
 func (s *service) draft(t *testing.T, subject string, signers []object, file []byte) envelope {
 	t.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	data, err := json.Marshal(object{"tenantId": "harbour", "subject": subject, "signers": signers})
-	require.NoError(t, err)
-	require.NoError(t, w.WriteField("data", string(data)))
-	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="lease.pdf"`}, "Content-Type": {"application/pdf"}})
-	require.NoError(t, err)
-	_, err = part.Write(file)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
 	var e envelope
-	_, err = s.do(http.MethodPost, s.base+"/v1/envelopes", w.FormDataContentType(), &body, &e)
-	require.NoError(t, err)
+	require.NoError(t, s.app.call(&e, "create", object{"tenantId": "harbour", "subject": subject, "signers": signers}, pdfFile{file}))
 	return e
 }
 

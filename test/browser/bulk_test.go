@@ -44,8 +44,7 @@ func TestConsoleBulkSends(t *testing.T) {
 	b.until(`document.querySelector(".head .badge")?.textContent === "cancelled"`)
 	b.see("3 of 3 rows are done.")
 	var kept struct{ Counts struct{ Sent, Cancelled int } }
-	_, err := svc.do(http.MethodGet, svc.base+"/v1/bulk-sends/"+id, "", nil, &kept)
-	require.NoError(t, err)
+	svc.json(t, http.MethodGet, "/v1/bulk-sends/"+id, nil, &kept)
 	require.Equal(t, []int{1, 2}, []int{kept.Counts.Sent, kept.Counts.Cancelled})
 	eval[bool](b, `(URL.createObjectURL = (blob) => { blob.text().then((text) => { window.table = text; }); return "#"; }, true)`)
 	b.button("Download rows as CSV")

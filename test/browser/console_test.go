@@ -1,8 +1,7 @@
 package browser_test
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,10 +15,9 @@ import (
 // consoleUser signs a new console user in.
 func consoleUser(b *tab, name, role string) {
 	b.t.Helper()
-	body, err := json.Marshal(object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role})
-	require.NoError(b.t, err)
-	status, err := svc.do(http.MethodPost, svc.base+"/v1/console/users", "application/json", bytes.NewReader(body), nil)
-	if status != http.StatusConflict { // a test that is repeated by -count has its user already
+	err := svc.api(http.MethodPost, "/v1/console/users", object{"email": name + "@staff.example", "name": "Sam Staff", "password": "a long password", "role": role}, nil)
+	var refused *callError
+	if !errors.As(err, &refused) || refused.Status != http.StatusConflict { // a test that is repeated by -count has its user already
 		require.NoError(b.t, err)
 	}
 	b.visit(svc.base + "/console")
@@ -116,8 +114,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	failed := func() (deliveries []string) {
 		for _, id := range own {
 			var list struct{ Data []struct{ ID string } }
-			_, err := svc.do(http.MethodGet, svc.base+"/v1/console/webhook-deliveries?status=failed&webhookId="+hook.ID+"&envelopeId="+id, "", nil, &list)
-			require.NoError(t, err)
+			svc.json(t, http.MethodGet, "/v1/console/webhook-deliveries?status=failed&webhookId="+hook.ID+"&envelopeId="+id, nil, &list)
 			for _, d := range list.Data {
 				deliveries = append(deliveries, d.ID)
 			}
@@ -222,8 +219,7 @@ func TestConsoleAccount(t *testing.T) {
 			SenderName, FieldOrigin, Language, ReplyTo, NotifyEmail string
 		}
 	}
-	_, err := svc.do(http.MethodGet, svc.base+"/v1/console/settings?tenantId=quayside", "", nil, &kept)
-	require.NoError(t, err)
+	svc.json(t, http.MethodGet, "/v1/console/settings?tenantId=quayside", nil, &kept)
 	require.Equal(t, 45, *kept.Own.DefaultExpiryDays)
 	require.Nil(t, kept.Own.RetentionDays)
 	require.Equal(t, "Quayside Ltd", kept.Own.SenderName)

@@ -101,8 +101,7 @@ func TestEventSource(t *testing.T) {
 		if page.NextCursor != "" {
 			path += "&cursor=" + page.NextCursor
 		}
-		_, err := svc.do(http.MethodGet, svc.base+path, "", nil, &page)
-		require.NoError(t, err)
+		svc.json(t, http.MethodGet, path, nil, &page)
 		for _, e := range page.Data {
 			if e.EnvelopeID == first {
 				p.cursor = e.ID
@@ -132,8 +131,7 @@ func TestEventSource(t *testing.T) {
 	got := eval[[]string](b, "ids")
 	var want []string
 	for cursor, more := p.cursor, true; more && len(want) < len(got); cursor, more = page.NextCursor, page.HasMore {
-		_, err := svc.do(http.MethodGet, svc.base+"/v1/events?limit=500&cursor="+cursor, "", nil, &page)
-		require.NoError(t, err)
+		svc.json(t, http.MethodGet, "/v1/events?limit=500&cursor="+cursor, nil, &page)
 		for _, e := range page.Data {
 			if e.Event == "envelope.created" || e.Event == "envelope.voided" {
 				want = append(want, e.ID+" "+e.Event+" "+e.EnvelopeID)

@@ -75,6 +75,7 @@ type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
 
 	cmd *exec.Cmd
+	app *application
 }
 
 func startService(dir string) (*service, error) {
@@ -110,10 +111,19 @@ func startService(dir string) (*service, error) {
 		text, _ := os.ReadFile(s.log)
 		return nil, fmt.Errorf("%w; the service said:\n%s", err, text)
 	}
+	if s.app, err = startApplication(s); err != nil {
+		s.stop()
+		return nil, err
+	}
 	return s, nil
 }
 
 func (s *service) stop() {
+	if s.app != nil {
+		if err := s.app.stop(); err != nil {
+			log.Print(err)
+		}
+	}
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	done := make(chan struct{})
 	go func() { _ = s.cmd.Wait(); close(done) }()
@@ -160,7 +170,7 @@ func (s *service) login(demo string) error {
 	return nil
 }
 
-// do makes a request and decodes a JSON answer into out, which may be nil.
+// do makes a request as nobody, as signers do, and decodes a JSON answer into out, which may be nil.
 func (s *service) do(method, address, contentType string, body io.Reader, out any) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -170,9 +180,6 @@ func (s *service) do(method, address, contentType string, body io.Reader, out an
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
-	}
-	if s.bearer != "" {
-		req.Header.Set("Authorization", "Bearer "+s.bearer)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -26,8 +26,8 @@ func (s *service) signs(t *testing.T, at string) {
 	var c struct{ Fields []struct{ ID string } }
 	_, err := s.do(http.MethodGet, s.base+at, "", nil, &c)
 	require.NoError(t, err)
-	s.json(t, http.MethodPost, at+"/consent", object{}, nil)
-	s.json(t, http.MethodPost, at+"/sign", object{"fields": []object{{"fieldId": c.Fields[0].ID, "textValue": "Grace"}}}, nil)
+	s.signerPosts(t, at+"/consent", object{})
+	s.signerPosts(t, at+"/sign", object{"fields": []object{{"fieldId": c.Fields[0].ID, "textValue": "Grace"}}})
 }
 
 // choose gives a file to the page's file input.

@@ -36,7 +36,7 @@ func (s *service) signByAPI(t *testing.T, link, text string) {
 			fields = append(fields, object{"fieldId": f.ID, "textValue": text})
 		}
 	}
-	s.json(t, http.MethodPost, signingPath(link)+"/sign", object{"fields": fields}, nil)
+	s.signerPosts(t, signingPath(link)+"/sign", object{"fields": fields})
 }
 
 // invited waits for the mail that brings a signer's link.

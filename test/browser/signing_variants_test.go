@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"image/png"
 	"math"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestTooManyCodes(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.see("First, confirm that it is you")
 	for range 5 {
-		svc.json(t, http.MethodPost, at+"/otp/request", object{}, nil)
+		svc.signerPosts(t, at+"/otp/request", object{})
 	}
 	b.button("Send the code")
 	b.see("Too many codes were asked for. Please wait")
@@ -223,7 +222,7 @@ func TestReceiptWaits(t *testing.T) {
 			b.checked("receipt-waits-" + outcome)
 			second := "/v1/signing/" + e.Signers[1].SigningURL[strings.LastIndex(e.Signers[1].SigningURL, "/")+1:]
 			if outcome == "decline" {
-				svc.json(t, http.MethodPost, second+"/decline", object{}, nil)
+				svc.signerPosts(t, second+"/decline", object{})
 			} else {
 				svc.signs(t, second)
 			}
