@@ -40,16 +40,19 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, Anchors and Random are needed.
+// Activities does the work. All fields but SMS, SealSlots, Anchors and Random are needed.
 type Activities struct {
-	Store    *store.Store
-	Blobs    blob.Store
-	Tokens   *credential.Tokens
-	Mail     Mailer
-	SMS      notify.SMS // nil: no text messages
-	Sealer   Sealer
-	Webhooks Deliverer
-	Anchors  Anchorer // nil: the audit trail is not anchored
+	Store  *store.Store
+	Blobs  blob.Store
+	Tokens *credential.Tokens
+	Mail   Mailer
+	SMS    notify.SMS // nil: no text messages
+	Sealer Sealer
+	// SealSlots has room for as many envelopes as are sealed at the same time;
+	// nil: for any number.
+	SealSlots chan struct{}
+	Webhooks  Deliverer
+	Anchors   Anchorer // nil: the audit trail is not anchored
 	// BaseURL and SigningURL begin the links in mails.
 	BaseURL, SigningURL string
 	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.

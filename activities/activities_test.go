@@ -39,6 +39,8 @@ type fakeMailer struct {
 	after error // the mail is taken, and yet an error comes back
 	// refuse is an address that is refused for good.
 	refuse string
+	// later is an address that is not taken yet.
+	later string
 	// meanwhile happens while the mail goes out; nil: nothing.
 	meanwhile func()
 }
@@ -51,6 +53,9 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 	defer p.mu.Unlock()
 	if p.fail != nil {
 		return p.fail
+	}
+	if p.later != "" && m.To.Email == p.later {
+		return errors.New("451 later")
 	}
 	if p.refuse != "" && m.To.Email == p.refuse {
 		return &notify.PermanentError{Err: errors.New("550 no such user")}

@@ -38,6 +38,10 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	if err != nil {
 		return err
 	}
+	return a.invite(ctx, in, e, v)
+}
+
+func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envelope, v mailSettings) error {
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
@@ -102,8 +106,13 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
+	return a.sendCopies(ctx, ctx, e, v)
+}
+
+// sendCopies begins no mail after the end of begin.
+func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	attach := a.attachmentsFit(e)
-	return a.mailEach(ctx, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.mailEach(ctx, begin, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		return a.completedMail(e, s, v, attach)
 	})
 }
@@ -169,7 +178,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			asked = append(asked, s)
 		}
 	}
-	return a.mailEach(ctx, e, mailed(asked, invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return a.mailEach(ctx, ctx, e, mailed(asked, invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
 		own.Language, own.RecipientName = v.languageOf(s), invitee(s).Name
 		content, err := own.Render()
@@ -193,8 +202,9 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 }
 
 // mailEach mails every person once, also where several signers share an address.
-// One that cannot be reached does not keep the others from theirs.
-func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []addressee, kind models.MailKind, v mailSettings,
+// One that cannot be reached does not keep the others from theirs. No mail is begun
+// after the end of begin, which is an error then.
+func (a *Activities) mailEach(ctx, begin context.Context, e *models.Envelope, to []addressee, kind models.MailKind, v mailSettings,
 	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
 ) error {
 	seen := make(map[string]bool, len(to))
@@ -205,6 +215,9 @@ func (a *Activities) mailEach(ctx context.Context, e *models.Envelope, to []addr
 			continue
 		}
 		seen[key] = true
+		if begin.Err() != nil {
+			return errors.Join(failed, begin.Err())
+		}
 		content, files, err := write(s)
 		if err != nil {
 			return fmt.Errorf("write %s mail: %w", kind, err)

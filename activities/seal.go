@@ -24,27 +24,41 @@ import (
 // counts; what another left behind is removed. It returns the state that the
 // envelope ends in: completed, or voided by an operator who was first.
 func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
+	e, err := a.seal(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	return e.Status, nil
+}
+
+// seal returns the envelope as it is when it has ended.
+func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, error) {
+	release, err := a.takeSealSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
-		return "", nonRetryable(err)
+		return nil, nonRetryable(err)
 	}
 	switch e.Status { //nolint:exhaustive // all others are wrong
 	case models.StatusSealing:
 	case models.StatusCompleted, models.StatusVoided:
-		return e.Status, nil
+		return e, nil
 	default:
-		return "", nonRetryable(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
+		return nil, nonRetryable(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
 	}
 	done, err := a.sealAll(ctx, e)
 	if err != nil {
-		return "", a.sealingFailed(ctx, e, err)
+		return nil, a.sealingFailed(ctx, e, err)
 	}
 	failpoint.Inject("seal.completed")
 	if err := a.removeUnrecorded(ctx, done); err != nil {
-		return "", err
+		return nil, err
 	}
 	failpoint.Inject("seal.swept")
-	return done.Status, nil
+	return done, nil
 }
 
 // sealAll seals the documents and records the files.

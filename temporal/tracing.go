@@ -115,13 +115,23 @@ type scheduleTracer struct {
 
 // ExecuteActivity implements interceptor.WorkflowOutboundInterceptor.
 func (s *scheduleTracer) ExecuteActivity(ctx workflow.Context, activityType string, args ...any) workflow.Future {
+	s.inject(ctx, activityType)
+	return s.Next.ExecuteActivity(ctx, activityType, args...)
+}
+
+// ExecuteLocalActivity implements interceptor.WorkflowOutboundInterceptor.
+func (s *scheduleTracer) ExecuteLocalActivity(ctx workflow.Context, activityType string, args ...any) workflow.Future {
+	s.inject(ctx, activityType)
+	return s.Next.ExecuteLocalActivity(ctx, activityType, args...)
+}
+
+func (s *scheduleTracer) inject(ctx workflow.Context, activityType string) {
 	if carried, _ := ctx.Value(traceKey{}).(string); carried != "" {
 		if !workflow.IsReplaying(ctx) {
 			carried = s.scheduled(workflow.GetInfo(ctx), activityType, carried)
 		}
 		injectTrace(interceptor.WorkflowHeader(ctx), carried)
 	}
-	return s.Next.ExecuteActivity(ctx, activityType, args...)
 }
 
 // scheduled notes the moment at which a workflow asks for an activity.

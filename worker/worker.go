@@ -35,6 +35,10 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
+// finishing is how many activities of the sealing queue a process takes for each that it seals:
+// the others send copies, which waits for the mail server.
+const finishing = 16
+
 // bulkBatches is how many batches of bulk sends a process works on at a time: what they
 // leave of the processor and of the connections to the database is for everything else.
 const bulkBatches = 2
@@ -65,15 +69,20 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	}
 	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
 		WorkflowTaskPollerBehavior: autoscalingPollers(), ActivityTaskPollerBehavior: autoscalingPollers(),
-		MaxConcurrentActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
+		MaxConcurrentActivityExecutionSize: 100, MaxConcurrentLocalActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
 		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
+	if a.SealSlots == nil {
+		a.SealSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	}
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
-		MaxConcurrentActivityExecutionSize: runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+		ActivityTaskPollerBehavior:         autoscalingPollers(),
+		MaxConcurrentActivityExecutionSize: finishing * runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
 		DeploymentOptions: d.options(),
 		Interceptors:      alive(sealGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
+	sealing.RegisterActivity(a.Finish)
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/activities"
@@ -73,6 +72,7 @@ type envelope struct {
 
 	plan          temporal.Plan
 	outcome       models.Status // how it ended; "" while it has not
+	copied        bool          // the sealed documents were sent
 	step          string
 	group         int       // the routing group that is awaited
 	groupOpenedAt time.Time // when it began to be
@@ -181,11 +181,15 @@ func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
 		}
 		w.group = group
 	}
+	var ids []uuid.UUID
 	for _, id := range append(w.awaited(), w.reachedCopies()...) {
 		if !w.invited[id] {
 			w.invited[id] = true
-			w.invite(id)
+			ids = append(ids, id)
 		}
+	}
+	if len(ids) > 0 {
+		w.invite(ids)
 	}
 }
 
@@ -208,26 +212,6 @@ func (w *envelope) takeSchedule(ctx workflow.Context) error {
 		w.timer = nil
 	}
 	return nil
-}
-
-func (w *envelope) invite(id uuid.UUID) {
-	ctx, opts := temporal.WithTrace(w.mails, w.trace), activityOptions("Invite signer "+id.String(), time.Minute)
-	in := activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id}
-	first := executeFirst(ctx, opts, acts.Invite, in)
-	w.inviting++
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		defer func() { w.inviting-- }()
-		err := first.Get(ctx, nil)
-		if retryable(err) {
-			w.shownStuck = true
-			if err = keepTrying(ctx, stuckInvitation, opts, acts.Invite, in); err == nil {
-				w.shownStuck = false
-			}
-		}
-		if err != nil && !sdktemporal.IsCanceledError(err) {
-			workflow.GetLogger(ctx).Warn("signer not invited", "signer", id, "error", err)
-		}
-	})
 }
 
 // expire asks for the envelope to be closed. Whoever was first has won: if all
@@ -290,43 +274,18 @@ func (w *envelope) oneIntervalOn(ctx workflow.Context) *time.Time {
 	return &at
 }
 
-// seal makes the sealed documents. It tries for as long as it takes, unless an
-// operator voids an envelope that cannot be sealed.
-func (w *envelope) seal(ctx workflow.Context) error {
-	opts := activityOptions("Seal the documents", time.Hour)
-	opts.TaskQueue = temporal.QueueSeal
-	work, cancel := workflow.WithCancel(temporal.WithTrace(ctx, w.trace))
-	defer cancel()
-	sealing := execute(work, opts, acts.Seal, w.EnvelopeInput)
-	for !sealing.IsReady() {
-		if err := w.showSealing(ctx); err != nil {
-			return err
-		}
-		sel := w.addSignals(ctx)
-		sel.AddFuture(sealing, func(workflow.Future) {})
-		sel.Select(ctx)
-		takeReady(ctx, sel)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if w.stuck && w.outcome == models.StatusVoided && !sealing.IsReady() {
-			return nil
-		}
-	}
-	// Completed, or voided by an operator, whose signal is on its way. Whatever else
-	// was told came too late.
-	return sealing.Get(ctx, &w.outcome)
-}
-
-// sendCopies sends the sealed documents to the signers.
+// sendCopies sends the sealed documents to the signers, if they were not sent with the
+// sealing.
 func (w *envelope) sendCopies(ctx workflow.Context) error {
 	w.enter(ctx, stepCopies)
 	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
 		return err
 	}
-	step := temporal.WithTrace(ctx, w.trace)
-	if err := runReportingStuck(step, stuckCopies, activityOptions("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
-		return err
+	if !w.copied {
+		step := temporal.WithTrace(ctx, w.trace)
+		if err := runReportingStuck(step, stuckCopies, activityOptions("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
+			return err
+		}
 	}
 	w.end(ctx, "Completed: sealed, and everyone has a copy.")
 	return nil

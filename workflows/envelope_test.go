@@ -68,6 +68,8 @@ type fakeEnv struct {
 	begin time.Time
 
 	mailDown bool
+	missed   uuid.UUID           // is not reached at the first try
+	finished activities.Finished // what sealing and sending at once comes to; without a status it fails
 }
 
 // newFakeEnv has a plan with a signer for each routing group given.
@@ -96,6 +98,27 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 		}
 		env.note("invite " + env.name(in.SignerID))
 		return nil
+	}).Maybe()
+	env.env.OnActivity(acts.InviteGroup, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.GroupInput) ([]uuid.UUID, error) {
+		if env.mailDown {
+			return in.SignerIDs, nil
+		}
+		var again []uuid.UUID
+		for _, id := range in.SignerIDs {
+			if id == env.missed {
+				again = append(again, id)
+				continue
+			}
+			env.note("invite " + env.name(id))
+		}
+		return again, nil
+	}).Maybe()
+	env.env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Finished, error) {
+		if env.finished.Status == "" {
+			return env.finished, errors.New("no worker")
+		}
+		env.note("finish")
+		return env.finished, nil
 	}).Maybe()
 	env.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
 		if env.mailDown {

@@ -25,6 +25,13 @@ func localOptions(summary string) workflow.LocalActivityOptions {
 	}
 }
 
+// onceOptions are those of a local activity that is tried once, and for what it does not
+// come to has an activity that can be retried and watched follow. Where it takes seconds
+// the SDK keeps the workflow task, in which it runs, alive.
+func onceOptions(summary string, limit time.Duration) workflow.LocalActivityOptions {
+	return workflow.LocalActivityOptions{StartToCloseTimeout: limit, RetryPolicy: &sdktemporal.RetryPolicy{MaximumAttempts: 1}, Summary: summary}
+}
+
 // retryForever never gives up: a signature that was given must not be lost because
 // a server is down for a night. longest bounds the delay between two attempts.
 func retryForever(longest time.Duration) *sdktemporal.RetryPolicy {

@@ -63,6 +63,7 @@ func TestStuckIsShown(t *testing.T) {
 			env.RegisterActivity(acts)
 			plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
+			env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(activities.Finished{}, errors.New("no worker"))
 			env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.StatusCompleted, nil)
 			tries := 0
 			env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
@@ -91,6 +92,7 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
 	tries := 0
+	env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(activities.Finished{}, errors.New("no key"))
 	env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
 		if tries++; tries < 9 {
 			return "", errors.New("no key")

@@ -58,11 +58,11 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	for it.HasNext() {
 		ev, err := it.Next()
 		require.NoError(t, err)
-		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
+		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Finish" {
 			seal = ev.EventId
 		}
-		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal {
-			failure = a.GetLastFailure().GetMessage()
+		if a := ev.GetActivityTaskFailedEventAttributes(); a != nil && a.ScheduledEventId == seal {
+			failure = a.GetFailure().GetMessage()
 		}
 	}
 	assert.Equal(t, "handed back: the worker stops", failure)
