@@ -90,6 +90,12 @@ func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) erro
 	if err != nil {
 		return err
 	}
+	if m == readWrite {
+		if err := s.writers.enter(ctx); err != nil {
+			return err
+		}
+		defer s.writers.leave()
+	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err

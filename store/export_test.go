@@ -1,6 +1,10 @@
 package store
 
-import "countersign/models"
+import (
+	"context"
+
+	"countersign/models"
+)
 
 // ColumnsOf are the columns that are loaded and saved of the tables of an
 // envelope, with the model of each.
@@ -16,4 +20,17 @@ func ColumnsOf() map[any][]string {
 		&models.Event{}:          namesOf(eventColumns(&models.Event{})),
 		&models.WebhookEvent{}:   namesOf(webhookEventColumns(&models.WebhookEvent{})),
 	}
+}
+
+// Enter waits for a turn to write.
+func (s *Store) Enter(ctx context.Context) error { return s.writers.enter(ctx) }
+
+// Leave ends it.
+func (s *Store) Leave() { s.writers.leave() }
+
+// WritersWaiting is how many wait for their turn.
+func (s *Store) WritersWaiting() int {
+	s.writers.mu.Lock()
+	defer s.writers.mu.Unlock()
+	return len(s.writers.waiting)
 }

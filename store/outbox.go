@@ -53,7 +53,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]
 	now := s.now()
 	var rows []models.OutboxRow
 	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
-		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}).Scan(&rows).Error
+		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("claim outbox rows: %w", err)
 	}

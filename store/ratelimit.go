@@ -22,7 +22,7 @@ func (s *Store) ReserveQuota(ctx context.Context, key string, start time.Time, l
 	var row struct{ Used int }
 	err = s.db.WithContext(ctx).Raw(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET used = rate_windows.used + excluded.used RETURNING used`,
-		key, start, n, start.Add(2*length)).Scan(&row).Error
+		key, start, n, start.Add(2*length)).Find(&row).Error
 	if err != nil {
 		return 0, 0, fmt.Errorf("count requests: %w", err)
 	}

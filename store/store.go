@@ -54,6 +54,7 @@ type Store struct {
 	db       *gorm.DB
 	replica  *replica // nil: none
 	postgres bool
+	writers  *writeLine // of SQLite; nil: the database has them wait
 	baseURL  string
 	vault    *vault.Vault
 	index    *vault.Index // of addresses
@@ -98,7 +99,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		s.db, err = openPostgres(cfg, gc)
 	case "sqlite":
-		s.db, err = openSQLite(cfg, gc)
+		s.writers = &writeLine{}
+		s.db, err = openSQLite(cfg, gc, s.writers)
 	default:
 		err = fmt.Errorf("database URL: unknown scheme %q; use postgres:// or sqlite://", u.Scheme)
 	}
