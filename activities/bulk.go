@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"countersign/models"
@@ -15,8 +14,6 @@ const (
 	// bulkBatch is how many rows are sent by one activity: few enough that a pause is
 	// seen soon, and that the bulk sends of several apps take turns.
 	bulkBatch = 50
-	// bulkConcurrency is how many rows of a batch are sent at the same time.
-	bulkConcurrency = 4
 	// bulkBacklog is how many envelopes may wait for their workflow to be started before
 	// no more are sent: Temporal, not the database, says how fast it goes.
 	bulkBacklog = 200
@@ -94,8 +91,8 @@ func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duratio
 	return work.Rows[:n], time.Duration(n) * time.Minute / time.Duration(work.PerMinute)
 }
 
-// sendBulkRows sends rows, several at a time. What fails for another reason than a
-// refusal ends it, for the activity to be tried again.
+// sendBulkRows sends rows, each when there is room for it. What fails for another reason
+// than a refusal ends it, for the activity to be tried again.
 func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, rows []*models.BulkRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -109,33 +106,19 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 		return err
 	}
 	batch := bulkBatchOf{BulkSend: work.BulkSend, template: of, maxDocuments: a.Store.PlanLimits(app.Plan).Documents}
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		first error
-		slots = make(chan struct{}, bulkConcurrency)
-	)
-	failed := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return first != nil || ctx.Err() != nil
-	}
 	for _, row := range rows {
-		slots <- struct{}{}
-		if failed() {
-			break
+		if err := a.awaitRoom(ctx, roomLimit); err != nil {
+			return err
 		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if err := a.sendBulkRow(ctx, batch, row); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				first = errors.Join(first, err)
-			}
-		})
+		err := a.sendBulkRow(ctx, batch, row)
+		if errors.Is(err, store.ErrBulkRowTaken) {
+			return nil // by another attempt, or it was paused or cancelled meanwhile: the next batch reads which
+		}
+		if err != nil {
+			return err
+		}
 	}
-	wg.Wait()
-	return errors.Join(first, ctx.Err())
+	return nil
 }
 
 // bulkBatchOf is what all rows of a batch are made from.
@@ -146,7 +129,8 @@ type bulkBatchOf struct {
 	maxDocuments int
 }
 
-// sendBulkRow sends a row, or notes why it cannot be sent.
+// sendBulkRow sends a row, or notes why it cannot be sent. A row that is not to be sent
+// any more is store.ErrBulkRowTaken.
 func (a *Activities) sendBulkRow(ctx context.Context, b bulkBatchOf, row *models.BulkRow) error {
 	act := a.systemContext()
 	act.Actor = b.Actor
@@ -157,9 +141,6 @@ func (a *Activities) sendBulkRow(ctx context.Context, b bulkBatchOf, row *models
 	var refused *models.Error
 	if errors.As(err, &refused) && models.IsRefusal(err) {
 		err = a.Store.FailBulkRow(ctx, b.AppID, row, refused)
-	}
-	if errors.Is(err, store.ErrBulkRowTaken) {
-		return nil // by another attempt, or it was paused or cancelled meanwhile
 	}
 	return err
 }

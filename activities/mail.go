@@ -244,6 +244,9 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	if err != nil || done {
 		return err
 	}
+	if kind == models.MailInvitation {
+		a.InvitationBegan.send()
+	}
 	err = send()
 	var refused *notify.PermanentError
 	if errors.As(err, &refused) {

@@ -96,6 +96,8 @@ type Config struct {
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
 	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
+	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next; 0: half the processors.
+	BulkInFlight int `env:"BULK_IN_FLIGHT"`
 	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
 	// WorkerBuildID is the workers' version in it; empty: the program's.
@@ -322,6 +324,9 @@ func (c *Config) check() []error {
 	}
 	if c.EmailAttachmentLimit < 0 {
 		bad("EMAIL_ATTACHMENT_LIMIT", "must be 0 or more")
+	}
+	if c.BulkInFlight < 0 || c.BulkInFlight > 100 {
+		bad("BULK_IN_FLIGHT", "must be between 0 and 100")
 	}
 	if c.DefaultExpiryDays > 3650 {
 		bad("DEFAULT_EXPIRY_DAYS", "must be 3650 or less")

@@ -49,7 +49,7 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 		"SMS_URL": "twilio", "WEBHOOK_SCHEDULE": "1s,2s", "WEBHOOK_ALLOW_PRIVATE": "perhaps", "RATE_LIMIT": "0", "UPLOAD_LIMIT": "-1",
 		"DEFAULT_EXPIRY_DAYS": "9999", "HISTORY_DAYS": "9999", "MASTER_KEY": "c2hvcnQ=", "MAIL_FROM": "nobody", "TRUSTED_PROXIES": "10.0.0.0/99", "LOG_LEVEL": "loud",
 		"REMINDER_INTERVAL": "1s", "TSA_URL": "tsa", "TEMPORAL_ADDRESS": "temporal", "TYPO": "1", "TSA_OPTIONAL": "perhaps", "SEAL_LONG_TERM": "perhaps", "TSA_ANCHOR": "perhaps", "EMAIL_ATTACHMENT_LIMIT": "-5",
-		"CONSOLE_IDLE": "5s", "CONSOLE_TOTP": "never", "CLAMD_URL": "localhost",
+		"CONSOLE_IDLE": "5s", "CONSOLE_TOTP": "never", "CLAMD_URL": "localhost", "BULK_IN_FLIGHT": "101",
 	}
 	var vars []string
 	for name, v := range bad {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -187,6 +188,7 @@ func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
+		BulkInFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2), InvitationBegan: &activities.Broadcast{},
 	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
 }
 

@@ -1,0 +1,150 @@
+package activities_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/store"
+	"countersign/temporal"
+)
+
+// template is one of an envelope with one signer.
+func (env *fakeEnv) template() *models.LoadedTemplate {
+	env.t.Helper()
+	e, _ := env.sent("of-the-template@example.com")
+	e.Signers[0].Role = "signer"
+	out, _, err := env.Store.PutTemplate(env.t.Context(), store.TemplateTarget{App: env.app.ID, Tenant: "t"},
+		func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
+			made := models.NewTemplate(env.act(), models.Template{AppID: env.app.ID, TenantID: "t", Name: "Lease", CreatedBy: "me"})
+			content := models.TemplateContent{Roles: []models.TemplateRole{{Role: "signer", RoutingOrder: 1, AuthMethod: models.AuthNone}}}
+			content.FieldsOf(e)
+			made.NewVersion(env.act(), "me", content, models.TemplateDocuments(e))
+			return made, nil
+		})
+	require.NoError(env.t, err)
+	return out
+}
+
+// bulk has a bulk send of n rows accepted.
+func (env *fakeEnv) bulk(n int) temporal.BulkInput {
+	env.t.Helper()
+	of := env.template()
+	b := &models.BulkSend{
+		ID: newID(), AppID: env.app.ID, TenantID: "t", TemplateID: of.ID, TemplateVersion: of.Version, Status: models.BulkQueued,
+		Total: n, Actor: models.AppActor(env.app.ID), CreatedBy: "me", CreatedAt: env.clock.Now(),
+	}
+	var rows []*models.BulkRow
+	for i := range n {
+		r := &models.BulkRow{ID: newID(), Row: i + 1, Status: models.BulkRowPending}
+		require.NoError(env.t, r.SetData(models.BulkRowData{Signers: []models.SignerInput{{Role: "signer", Name: "Ada", Email: fmt.Sprintf("row%d@example.com", i)}}}))
+		rows = append(rows, r)
+	}
+	require.NoError(env.t, env.Store.CreateBulkSend(env.t.Context(), b, rows))
+	return temporal.BulkInput{AppID: env.app.ID, BulkSendID: b.ID}
+}
+
+// TestABulkSendWaitsForRoom: while as many envelopes as there is room for await their
+// invitations, whoever sent them, no row is sent; when the invitation of one begins there is room.
+func TestABulkSendWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	for _, inFlight := range []int{0, 1, 3} {
+		onBoth(t, func(env *fakeEnv) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var looked atomic.Int32
+			env.BulkInFlight, env.InvitationBegan = inFlight, &activities.Broadcast{}
+			env.Now = func() time.Time { looked.Add(1); return env.clock.Now() }
+			room := max(1, inFlight)
+			for range room - 1 {
+				env.sent("other@example.com")
+			}
+			require.NoError(t, env.AwaitRoom(ctx, time.Hour), "there is room for one")
+			last, in := env.sent("last@example.com")
+			looked.Store(0)
+			var begun atomic.Bool
+			done := make(chan error, 1)
+			go func() {
+				err := env.AwaitRoom(ctx, time.Hour)
+				if err == nil && !begun.Load() {
+					err = fmt.Errorf("%d are in flight, and there was room for one more", room)
+				}
+				done <- err
+			}()
+			for looked.Load() < 3 {
+				require.NoError(t, ctx.Err(), "nobody looks for room")
+				select {
+				case err := <-done:
+					t.Fatalf("it did not wait: %v", err)
+				case <-time.After(time.Millisecond):
+				}
+			}
+			begun.Store(true)
+			require.NoError(t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: last.Signers[0].ID}))
+			require.NoError(t, <-done)
+		})
+	}
+}
+
+// TestWaitingForRoomEnds with the activity that waits.
+func TestWaitingForRoomEnds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.sent("other@example.com")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, env.AwaitRoom(ctx, time.Hour), context.Canceled)
+	})
+}
+
+// TestABulkSendIsNotHeldUpForGood: rows are sent, in their order and once, although the invitations
+// of others and of its own never begin.
+func TestABulkSendIsNotHeldUpForGood(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		const rows = 3
+		in := env.bulk(rows)
+		env.sent("never-invited@example.com")
+		step, err := env.SendBulkRows(t.Context(), in)
+		require.NoError(t, err)
+		assert.Equal(t, activities.BulkStep{Status: models.BulkCompleted, Counts: models.BulkCounts{Sent: rows}}, step)
+		sent, _, err := env.Store.BulkRows(t.Context(), in.BulkSendID, models.BulkRowSent, 1, 10)
+		require.NoError(t, err)
+		require.Len(t, sent, rows)
+		for i, r := range sent {
+			e, err := env.Store.Envelope(t.Context(), in.AppID, *r.EnvelopeID)
+			require.NoError(t, err)
+			assert.Equal(t, []string{fmt.Sprintf("row%d@example.com", i)}, []string{e.Signers[0].Email})
+		}
+		step, err = env.SendBulkRows(t.Context(), in)
+		require.NoError(t, err)
+		assert.Equal(t, models.BulkCounts{Sent: rows}, step.Counts, "none is sent again")
+	})
+}
+
+// TestAPausedBulkSendStops: rows that wait for room when it is paused are not sent.
+func TestAPausedBulkSendStops(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		in := env.bulk(3)
+		began := false
+		env.Now = func() time.Time { // it is looked for room, after the rows were read
+			if work, err := env.Store.BulkSend(t.Context(), in.AppID, in.BulkSendID); err == nil && work.Status == models.BulkRunning && !began {
+				began = true
+				_, err := env.Store.ChangeBulkSend(t.Context(), in.AppID, in.BulkSendID, models.BulkPause, nil)
+				assert.NoError(t, err)
+			}
+			return env.clock.Now()
+		}
+		step, err := env.SendBulkRows(t.Context(), in)
+		require.NoError(t, err)
+		assert.Equal(t, activities.BulkStep{Status: models.BulkPaused, Counts: models.BulkCounts{Pending: 3}}, step)
+	})
+}
