@@ -158,7 +158,7 @@ func is[T any]() any { return new(T) }
 // requireSaid wants the Go client's types to be able to say what was sent.
 func requireSaid(t *testing.T, operation string, body []byte) {
 	t.Helper()
-	require.Contains(t, requests, operation)
+	require.Contains(t, requests, operation, "the table has all requests of the Go client: add it")
 	typed := requests[operation]()
 	require.NoError(t, json.Unmarshal(body, typed), "%s: %s", operation, body)
 	again, err := json.Marshal(typed)
@@ -174,7 +174,7 @@ func requireSaid(t *testing.T, operation string, body []byte) {
 // requireRead reads an answer as the Go client does, and wants nothing of it to be lost.
 func requireRead(t *testing.T, operation string, a *answer) {
 	t.Helper()
-	require.Contains(t, readers, operation)
+	require.Contains(t, readers, operation, "the table has all operations of the Go client: add it")
 	res := *a.response
 	res.Body = io.NopCloser(bytes.NewReader(a.raw))
 	parsed, err := readers[operation](&res)
