@@ -52,7 +52,7 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 		return nil, errors.New("countersign: client id and client secret are required")
 	}
 	t := &transport{
-		base: base, clientID: clientID, clientSecret: clientSecret, retries: 4, userAgent: "countersign-go", now: time.Now, //nolint:forbidigo // the client's own clock
+		base: base, clientID: clientID, clientSecret: clientSecret, retries: 4, lock: make(chan struct{}, 1), userAgent: "countersign-go", now: time.Now, //nolint:forbidigo // the client's own clock
 		http: &http.Client{Transport: newHTTPTransport()},
 	}
 	for _, o := range options {

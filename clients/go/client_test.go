@@ -129,7 +129,7 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 		require.Equal(t, "validation_error", refused.Code)
 		require.Equal(t, []string{"is not an address"}, refused.Fields["signers[0].email"])
 		require.Equal(t, "r1", refused.RequestID)
-		require.Contains(t, err.Error(), "signers[0].email is not an address")
+		require.Contains(t, err.Error(), "No; signers[0].email: is not an address (")
 		require.Equal(t, status == 404, IsNotFound(err))
 		require.Len(t, f.seen(), 1)
 	}
@@ -208,6 +208,42 @@ func TestOneTokenForAll(t *testing.T) {
 	wg.Wait()
 	require.Len(t, f.seen(), 20)
 	require.Equal(t, 1, f.tokens)
+}
+
+func TestMessagesNameAFieldOnce(t *testing.T) {
+	t.Parallel()
+	e := &Error{Status: 400, Code: "validation_error", Message: "documents: there is none (and 1 more)", Fields: map[string][]string{"fields": {"there are none"}, "documents": {"there is none"}}}
+	require.Equal(t, "documents: there is none (and 1 more); fields: there are none (400 validation_error)", e.Error())
+}
+
+func TestATokenIsWaitedForAsLongAsTheCallerLikes(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/oauth/token" {
+			asked <- struct{}{}
+			<-release
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, envelopeJSON)
+	}))
+	t.Cleanup(site.Close)
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
+	first := make(chan error, 1)
+	go func() {
+		_, err := c.Envelope(context.WithoutCancel(t.Context()), uuid.New())
+		first <- err
+	}()
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err = c.Envelope(ctx, uuid.New())
+	require.ErrorIs(t, err, context.DeadlineExceeded, "another request gets the token, and this one waits no longer than it may")
+	close(release)
+	require.NoError(t, <-first)
 }
 
 func TestUploadsAreReadAgain(t *testing.T) {

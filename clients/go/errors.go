@@ -25,11 +25,14 @@ type Error struct {
 	RequestID  string        // under which the service's log has the rest
 }
 
-// Error tells what was refused and why, one field after the other.
+// Error tells what was refused and why, one field after the other. The message
+// often names the first field already, which is then not named again.
 func (e *Error) Error() string {
-	text := e.Message
+	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
-		text += fmt.Sprintf(" %s %s.", name, strings.Join(e.Fields[name], ", "))
+		if wrong := name + ": " + strings.Join(e.Fields[name], ", "); !strings.HasPrefix(e.Message, wrong) {
+			text += "; " + wrong
+		}
 	}
 	return fmt.Sprintf("%s (%d %s)", text, e.Status, e.Code)
 }

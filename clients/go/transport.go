@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -33,7 +32,7 @@ type transport struct {
 	http                         *http.Client
 	now                          func() time.Time
 
-	mu      sync.Mutex
+	lock    chan struct{} // is full while somebody reads or renews the token
 	token   string
 	renewAt time.Time
 }
@@ -54,7 +53,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := t.http.Do(req) //nolint:gosec // the address is the application's own choice
+		res, err := t.http.Do(req)
 		if err == nil && res.StatusCode < http.StatusMultipleChoices {
 			return res, nil
 		}
@@ -137,8 +136,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // accessToken is a token that is good for a while yet.
 func (t *transport) accessToken(ctx context.Context) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	select {
+	case t.lock <- struct{}{}:
+	case <-ctx.Done(): // while another request gets a token
+		return "", fmt.Errorf("countersign: get an access token: %w", ctx.Err())
+	}
+	defer func() { <-t.lock }()
 	if t.token != "" && t.now().Before(t.renewAt) {
 		return t.token, nil
 	}
@@ -170,7 +173,11 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 		return "", 0, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return "", 0, refusal(res, t.now())
+		refused := refusal(res, t.now())
+		if refused.Status == http.StatusNotFound {
+			refused.Code, refused.Message = "unexpected_response", "there is no service at "+t.base+": is the address right?"
+		}
+		return "", 0, refused
 	}
 	defer func() { _ = res.Body.Close() }() // read only
 	var answer struct {
@@ -185,8 +192,8 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 
 // dropToken forgets a token that was not accepted, unless it was replaced already.
 func (t *transport) dropToken(token string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock <- struct{}{}
+	defer func() { <-t.lock }()
 	if t.token == token {
 		t.token = ""
 	}

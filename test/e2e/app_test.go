@@ -54,7 +54,9 @@ func (o *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	var token struct {
 		AccessToken string `json:"access_token"`
 	}
-	assert.NoError(o.t, json.Unmarshal(b, &token))
+	if err := json.Unmarshal(b, &token); err != nil {
+		return nil, err
+	}
 	o.s.tokens = append(o.s.tokens, token.AccessToken)
 	res.Body = io.NopCloser(bytes.NewReader(b))
 	return res, nil

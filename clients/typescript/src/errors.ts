@@ -20,6 +20,11 @@ export class CountersignError extends Error {
   }
 }
 
+/** The service did not answer; cause says why. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+}
+
 /** An envelope ended in another way than was waited for. */
 export class EndedError extends Error {
   override readonly name = "EndedError";
@@ -36,8 +41,10 @@ export async function refusal(res: Response, host: string): Promise<CountersignE
   try {
     const p = (await res.json()) as { error?: string; message?: string; details?: Record<string, unknown>; errors?: Record<string, string[]> };
     if (typeof p.error === "string") {
-      const fields = Object.entries(p.errors ?? {}).map(([name, wrong]) => ` ${name} ${wrong.join(", ")}.`).sort().join("");
-      return new CountersignError((p.message ?? "") + fields, res.status, p.error, p.errors, p.details ?? null, wait, request);
+      const said = p.message ?? "";
+      // The message often names the first field already.
+      const fields = Object.entries(p.errors ?? {}).map(([name, wrong]) => `${name}: ${wrong.join(", ")}`).sort().filter((wrong) => !said.startsWith(wrong));
+      return new CountersignError([said.replace(/\.$/, ""), ...fields].join("; "), res.status, p.error, p.errors, p.details ?? null, wait, request);
     }
   } catch {
     // not JSON: told below

@@ -1,4 +1,4 @@
-import { CountersignError, refusal } from "./errors.js";
+import { ConnectionError, CountersignError, refusal } from "./errors.js";
 
 export interface Options {
   /** Of the service, such as https://sign.example.com. */
@@ -42,8 +42,8 @@ export class Transport {
   private token: Promise<{ value: string; renewAt: number }> | null = null;
 
   constructor(options: Options) {
-    const url = new URL(options.address);
-    if (url.protocol !== "https:" && url.protocol !== "http:") throw new TypeError(`${options.address} is not the address of a service, such as https://sign.example.com`);
+    const url = URL.canParse(options.address) ? new URL(options.address) : null;
+    if (url?.protocol !== "https:" && url?.protocol !== "http:") throw new TypeError(`${options.address} is not the address of a service, such as https://sign.example.com`);
     if (url.username || url.search || url.hash) throw new TypeError("the address of the service has no user, query or fragment");
     this.address = url.href.replace(/\/+$/, "");
     this.host = url.host;
@@ -86,9 +86,16 @@ export class Transport {
         }
       }
       const wait = streams ? null : this.backoff(attempt, failure, request.signal);
-      if (wait === null) throw failure;
+      if (wait === null) throw this.told(failure, request.signal);
       await sleep(wait, request.signal);
     }
+  }
+
+  /** What the caller is told of a request that failed: fetch itself says little. */
+  private told(failure: unknown, signal?: AbortSignal): unknown {
+    if (failure instanceof CountersignError || signal?.aborted) return failure;
+    const { message, cause } = failure as Error;
+    return new ConnectionError(`${this.host} does not answer: ${cause instanceof Error && cause.message ? cause.message : message}`, { cause: failure });
   }
 
   /** How long to wait before a request is sent again; null: it is not. */
@@ -103,10 +110,11 @@ export class Transport {
   }
 
   private async accessToken(signal?: AbortSignal): Promise<string> {
-    if (this.given) return this.given();
+    signal?.throwIfAborted();
+    if (this.given) return unlessAborted(this.given(), signal);
     const known = this.token;
     if (known) {
-      const token = await known.catch(() => null);
+      const token = await unlessAborted(known.catch(() => null), signal);
       if (token && Date.now() < token.renewAt) return token.value;
       if (this.token === known) this.token = null;
     }
@@ -115,8 +123,7 @@ export class Transport {
     pending.catch(() => {
       if (this.token === pending) this.token = null;
     });
-    signal?.throwIfAborted();
-    return (await pending).value;
+    return (await unlessAborted(pending, signal)).value;
   }
 
   private async requestToken(): Promise<{ value: string; renewAt: number }> {
@@ -126,6 +133,7 @@ export class Transport {
         const res = await this.fetch(`${this.address}/oauth/token`, {
           method: "POST", redirect: "manual", headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: this.credentials,
         });
+        if (res.status === 404) throw new CountersignError(`there is no service at ${this.address}: is the address right?`, 404, "unexpected_response");
         if (!res.ok) throw await refusal(res, this.host);
         const answer = (await res.json()) as { access_token?: string; expires_in?: number };
         if (!answer.access_token || !answer.expires_in) throw new CountersignError(`${this.host} gave no access token: is the address right?`, res.status, "unexpected_response");
@@ -135,10 +143,20 @@ export class Transport {
         failure = err;
       }
       const wait = this.backoff(attempt, failure);
-      if (wait === null) throw failure;
+      if (wait === null) throw this.told(failure);
       await sleep(wait);
     }
   }
+}
+
+/** What a promise becomes, unless the signal comes before. */
+function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

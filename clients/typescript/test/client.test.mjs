@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Countersign, CountersignError, EndedError } from "../dist/index.js";
+import { ConnectionError, Countersign, CountersignError, EndedError } from "../dist/index.js";
 
 const problem = (code) => ({ error: code, message: "No.", details: null, errors: { "signers[0].email": ["is not an address"] } });
 const envelope = (status) => ({ id: "0199d7a0-0000-7000-8000-000000000001", status });
@@ -89,6 +89,33 @@ test("repeats are bounded, and end with the signal", async () => {
   await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }, { idempotencyKey: "mine" }));
   assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // what is not repeated needs no key
   await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
+});
+
+test("a token is waited for as long as the caller likes", async () => {
+  let answer;
+  const fetch = (url) => String(url).endsWith("/oauth/token")
+    ? new Promise((resolve) => { answer = () => resolve(Response.json({ access_token: "t", expires_in: 3600 })); })
+    : Promise.resolve(Response.json(envelope("sent")));
+  const c = new Countersign({ address: "https://sign.example.com", clientId: "id", clientSecret: "secret", fetch });
+  const first = c.envelope("e1");
+  const enough = new AbortController();
+  setTimeout(() => enough.abort(), 10);
+  await assert.rejects(c.envelope("e1", { signal: enough.signal }), { name: "AbortError" });
+  answer();
+  assert.equal((await first).status, "sent");
+});
+
+test("what does not answer is named", async () => {
+  const lost = service("lost");
+  await assert.rejects(lost.client({ retries: 0 }).envelope("e1"), (err) => err instanceof ConnectionError && err.message === "sign.example.com does not answer: fetch failed" && err.cause instanceof TypeError);
+  const c = new Countersign({ address: "http://127.0.0.1:1", clientId: "id", clientSecret: "secret", retries: 0 });
+  await assert.rejects(c.envelope("e1"), (err) => err instanceof ConnectionError && err.message.startsWith("127.0.0.1:1 does not answer: "));
+  for (const address of [undefined, "", "sign.example.com", "ftp://sign.example.com"]) assert.throws(() => new Countersign({ address, clientId: "id", clientSecret: "secret" }), /is not the address of a service/);
+});
+
+test("a message names a field once", async () => {
+  const s = service([400, { error: "validation_error", message: "documents: there is none (and 1 more)", errors: { fields: ["there are none"], documents: ["there is none"] } }]);
+  await assert.rejects(s.client().create({ tenantId: "acme", signers: [] }), { message: "documents: there is none (and 1 more); fields: there are none" });
 });
 
 test("a token that is not accepted is replaced once", async () => {
