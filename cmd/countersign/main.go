@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -65,7 +66,7 @@ func main() {
 		kong.Name("countersign"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/operations.md."))
 	if err := k.Run(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "countersign:", err)
+		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // the Go client says it, too
 		var coded interface{ ExitCode() int }
 		if errors.As(err, &coded) {
 			os.Exit(coded.ExitCode())

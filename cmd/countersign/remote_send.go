@@ -25,7 +25,7 @@ type sendCommand struct {
 	To      []string      `help:"Signer, as \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
 	InOrder bool          `help:"Signers sign one after the other."`
 	NoCode  bool          `help:"Signers need no one-time code."`
-	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each at the bottom of the last page of the first file." placeholder:"FIELD"`
+	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each at the bottom of the last page of the first file." placeholder:"FIELD" sep:"none"`
 	Subject string        `help:"Subject; the first file's name unless given."`
 	Message string        `help:"Message in the invitation."`
 	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`

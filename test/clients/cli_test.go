@@ -107,6 +107,13 @@ func TestCommandLine(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, said, "fields[0].type")
 	var sent countersign.Envelope
+	code, _, said = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--field", "signature@1:68,505")
+	require.Equal(t, 1, code)
+	require.Contains(t, said, `--field "signature@1:68,505"`, "what was given, not the part before a comma")
+	other := &cli{home: c.home, env: []string{"COUNTERSIGN_URL=" + s.BaseURL, "COUNTERSIGN_CLIENT_ID=" + s.ClientID, "COUNTERSIGN_CLIENT_SECRET=wrong", "COUNTERSIGN_TENANT=acme"}}
+	code, _, said = other.run(t, "", "list")
+	require.Equal(t, 3, code)
+	require.Equal(t, 1, strings.Count(said, "countersign: "), said)
 	out = c.must(t, "send", pdf, "--to", "Ada <ada@example.com>", "--to", "Grace <grace@example.com>", "--no-code", "--subject", "Lease", "--json")
 	require.NoError(t, json.Unmarshal([]byte(out), &sent))
 	require.EqualValues(t, "sent", sent.Status)
