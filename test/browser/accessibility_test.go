@@ -40,14 +40,14 @@ func (b *tab) checked(name string) {
 	b.pictures(name)
 }
 
-// pictures shows a state in light and dark colours, on a wide and a narrow screen.
+// pictures shows a state in light and dark colours, on a wide screen, a tablet's and a narrow one.
 func (b *tab) pictures(name string) {
 	b.t.Helper()
 	if shots() == "" {
 		return
 	}
-	for _, width := range []int64{1280, 390} {
-		height := map[int64]int64{1280: 860, 390: 844}[width]
+	for _, width := range []int64{1280, 820, 390} {
+		height := map[int64]int64{1280: 860, 820: 1180, 390: 844}[width]
 		b.size(width, height)
 		for _, dark := range []bool{false, true} {
 			b.scheme(dark)

@@ -76,7 +76,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   const [active, setActive] = useState(draft.signers[0]?.id ?? "");
   const [sizes, setSizes] = useState<ReadonlyMap<string, Size>>(new Map());
   const [zoom, setZoom] = useState(1);
-  const [fit, setFit] = useState(1);
+  const [areaWidth, setAreaWidth] = useState(0);
   const [current, setCurrent] = useState({ documentId: draft.documents[0]?.id ?? "", page: 1 });
   const [dialog, setDialog] = useState<"preview" | "send" | "">("");
   const [tab, setTab] = useState<Tab>("place");
@@ -87,7 +87,6 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   const recipients = draft.signers;
   const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
   const types = fieldTypes.filter((t) => features.fieldTypes.includes(t));
-  const scale = fit * zoom;
 
   const sizeOf = useCallback((f: Pick<FieldContent, "documentId" | "page">): Size => sizes.get(`${f.documentId}/${f.page}`) ?? sizes.get(`${f.documentId}/1`) ?? letter, [sizes]);
   const pagesOf = (documentId: string) => documents.find((d) => d.id === documentId)?.pageCount ?? 1;
@@ -107,17 +106,20 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   }, [state]);
 
   // The width that there is decides how large pages are shown.
+  const fit = areaWidth ? Math.min((areaWidth - 32) / Math.max(...documents.map((d) => sizeOf({ documentId: d.id, page: 1 }).width), 300), 1.4) : 1;
+  const scale = fit * zoom;
   useLayoutEffect(() => {
-    const measure = () => { if (area.current) setFit(Math.min((area.current.clientWidth - 32) / Math.max(...documents.map((d) => sizeOf({ documentId: d.id, page: 1 }).width), 300), 1.4)); };
+    const measure = () => { if (area.current) setAreaWidth(area.current.clientWidth); };
     measure();
     const watch = new ResizeObserver(measure);
     watch.observe(area.current!);
     return () => watch.disconnect();
-  }, [sizes.size > 0, documents.length]);
+  }, []);
 
   useEffect(() => {
     for (const d of documents) {
-      viewer.pageSize(d.id, 1).then((s) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s))), () => undefined);
+      const known = (s: Size) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s)));
+      viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page says that it cannot be shown
       foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
     }
   }, [draft.documents]);
@@ -233,7 +235,13 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
       const [dx, dy] = arrows[k]!;
       nudge(dx, dy, e.altKey);
     } else if (k === "delete" || k === "backspace") { e.preventDefault(); remove(); }
-    else if (k === "enter" || k === " ") { e.preventDefault(); e.stopPropagation(); select([f.key], e.shiftKey || several); if (!e.shiftKey && !several) requestAnimationFrame(() => document.getElementById("pwho")?.focus()); }
+    else if (k === "enter" || k === " ") { 
+      e.preventDefault();
+      e.stopPropagation();
+      if (e.shiftKey) setSeveral(true); // Tab keeps what is selected from then on
+      if (!e.shiftKey || !selected.has(f.key)) select([f.key], e.shiftKey || several);
+      if (!e.shiftKey && !several) requestAnimationFrame(() => document.getElementById("pwho")?.focus());
+    }
     else if (mod && k === "d") { e.preventDefault(); duplicate(); }
     else if (mod && k === "a") { e.preventDefault(); select(fields.filter((o) => o.documentId === f.documentId && o.page === f.page).map((o) => o.key), false); }
   };
@@ -330,7 +338,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
           place(t, s.documentId, s.page, (e.clientX - r.left) / scale, (e.clientY - r.top) / scale, false);
         }}>
         {documents.length === 0 && <p class="quiet bempty">There is no document yet. Add a PDF on the left.</p>}
-        {documents.map((d) => Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
+        {documents.map((d) => sizes.has(`${d.id}/1`) && Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
           <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
             recipients={recipients} selected={perPage.has(`${d.id}/${page}`) ? selected : noneSelected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} several={several} viewer={viewer} events={events} />
         )))}

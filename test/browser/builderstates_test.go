@@ -1,0 +1,124 @@
+package browser_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBuilderSnaps: a field meets the lines of the page while it is moved and while it is sized, and the page shows which.
+func TestBuilderSnaps(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Lines", twoPeople(), taxForm(t))
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.until(`document.querySelectorAll(".bsuggestion").length > 0`)
+	// The box of the family name, whose lines are a point and a half outside of what is offered.
+	box := eval[rect](b, `(() => { const s = document.querySelector('.bsuggestion[title$="Family name"]'), k = document.querySelector(".bpage").getBoundingClientRect().width / 595;
+		const at = (name) => parseFloat(s.style[name]) / k; return { X: at("left") - 1.5, Y: at("top") - 1.5, W: at("width") + 3, H: at("height") + 3 }; })()`)
+	b.button("Text")
+	b.press(1, 300, 600)
+	b.saved()
+	mouse := func(kind input.DispatchMouseEventType, x, y float64, modifiers int64) {
+		p := b.onPage(1, x, y)
+		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1, Modifiers: modifiers})
+	}
+	// Its left and upper edge come within three points of the lines of the box: 80 and 10 points from its middle.
+	x, y := box.X+80+3, box.Y+10+3
+	mouse("mousePressed", 300, 600, 0)
+	mouse("mouseMoved", 290, 500, 0)
+	mouse("mouseMoved", x, y, 0)
+	b.until(`document.querySelectorAll(".bguide.v").length > 0 && document.querySelectorAll(".bguide.h").length > 0`)
+	b.pictures("builder-guides")
+	mouse("mouseReleased", x, y, 0)
+	b.saved()
+	f := svc.fields(t, e.ID)[0]
+	require.InDelta(t, box.X, f.X, 0.3, "the left edge is on the line")
+	require.InDelta(t, box.Y, f.Y, 0.3, "the upper edge is on the line")
+	// The right edge is drawn near the right line of the box.
+	mouse("mousePressed", f.X+f.W, f.Y+f.H/2, 0)
+	mouse("mouseMoved", f.X+f.W+10, f.Y+f.H/2, 0)
+	mouse("mouseMoved", box.X+box.W-3, f.Y+f.H/2, 0)
+	b.until(`document.querySelectorAll(".bguide.v").length > 0`)
+	mouse("mouseReleased", box.X+box.W-3, f.Y+f.H/2, 0)
+	b.saved()
+	require.InDelta(t, box.W, svc.fields(t, e.ID)[0].W, 0.6)
+	b.waitUntilStill()
+}
+
+// TestBuilderSelectsSeveral: several fields by mouse, by keys and by a control, and what can be done to them.
+func TestBuilderSelectsSeveral(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Several", twoPeople(), leaseDocument())
+	places := []object{}
+	for i, at := range []rect{{50, 100, 100, 20}, {120, 190, 80, 30}, {230, 220, 60, 20}} {
+		places = append(places, object{"signerId": e.Signers[0].ID, "type": "text", "name": []string{"a", "b", "c"}[i], "page": 1, "x": at.X, "y": at.Y, "w": at.W, "h": at.H})
+	}
+	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", places, nil)
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.until(`document.querySelectorAll(".bfield").length === 3`)
+	selected := func(n int) { b.until(`document.querySelectorAll(".bfield.on").length === ` + strconv.Itoa(n)) }
+	b.drags(b.onPage(1, 30, 80), b.onPage(1, 310, 260)) // a frame
+	selected(3)
+	b.checked("builder-several")
+	b.button("left")
+	b.button("down")
+	b.button("both")
+	b.saved()
+	got := svc.fields(t, e.ID)
+	for _, f := range got {
+		require.InDelta(t, 50, f.X, 0.01)
+		require.InDelta(t, got[0].W, f.W, 0.01)
+		require.InDelta(t, got[0].H, f.H, 0.01)
+	}
+	// The outer ones stay, and the gaps are equal: heights of 20, 30 and 20 points between 100 and 240.
+	require.InDelta(t, 155, got[1].Y, 0.01)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	selected(0)
+
+	// By keys: Tab goes from field to field and keeps what is selected.
+	b.tabsTo(`document.querySelectorAll(".bfield")[0]`, false)
+	selected(1)
+	b.do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierShift)))
+	b.until(`[...document.querySelectorAll("button")].find((x) => x.textContent === "Select several")?.ariaPressed === "true"`)
+	b.keys("\t")
+	selected(1)
+	b.keys("\r")
+	selected(2)
+	b.do(chromedp.KeyEvent(kb.ArrowRight, chromedp.KeyModifiers(kb.ModifierShift)))
+	b.saved()
+	moved := svc.fields(t, e.ID)
+	require.InDelta(t, 60, moved[0].X, 0.01)
+	require.InDelta(t, 60, moved[1].X, 0.01)
+	require.InDelta(t, 50, moved[2].X, 0.01)
+	b.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(kb.ModifierCtrl)))
+	selected(3)
+
+	// Each press adds or takes away, until Escape or the control ends it.
+	b.press(1, moved[0].X+20, moved[0].Y+10)
+	selected(2)
+	b.press(1, moved[0].X+20, moved[0].Y+10)
+	selected(3)
+	b.button("Duplicate")
+	b.saved()
+	require.Len(t, svc.fields(t, e.ID), 6)
+	b.button("Select several")
+	b.press(1, 500, 600)
+	selected(0)
+	b.press(1, moved[0].X+20, moved[0].Y+10)
+	selected(1)
+	b.button("Copy to all pages")
+	b.saved()
+	all := svc.fields(t, e.ID)
+	require.Len(t, all, 7)
+	require.Equal(t, 2, all[6].Page)
+	require.InDelta(t, moved[0].X, all[6].X, 0.01)
+	b.button("All fields (7)")
+	b.checked("builder-list")
+	b.waitUntilStill()
+}
