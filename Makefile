@@ -204,13 +204,8 @@ bench-scale: $(TOOLS)/testenv ## Measure lists and gets at 1,000 and 1,000,000 e
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale
 
 .PHONY: bench-web
-<<<<<<< HEAD
-bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint)
-	$(GO) test ./test/browser -run TestFigures -v -count=1
-=======
-bench-web: build ## Measure the pages (script size, largest contentful paint; the builder with 100 fields and with 500 pages)
+bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint; the builder with 100 fields and with 500 pages)
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1
->>>>>>> b5e3dc9 (test(builder): work without a network, two tabs, lost answers, snapping, figures)
 
 .PHONY: bench-prepare
 bench-prepare: $(TOOLS)/testenv ## What preparing takes: an upload of 50 pages with all options and a plain one, tags and anchors of 4,000 pages beside pdftotext
