@@ -20,7 +20,7 @@ type probeSender struct {
 
 // probeStages are the parts of a single envelope's way to its invitation, from the times
 // in its workflow's history.
-var probeStages = [4]string{"request, and wait in the outbox", "wait for a workflow worker", "workflow task, and wait to invite", "the invitation's activity"}
+var probeStages = [3]string{"request, and wait in the outbox", "wait for a workflow worker", "workflow task with the invitation"}
 
 // probeTimes is how long an envelope took, from the request to the mail, and its parts.
 type probeTimes struct {
@@ -90,10 +90,10 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 }
 
 // readStages reads how long the parts took, when an invitation has become part of the
-// history. Without mailed, its activity's end stands for the mail.
+// history. Without mailed, the end of the workflow task that invites stands for the mail.
 func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
 	for {
-		var started, taken, invited, ended time.Time
+		var started, taken, ended time.Time
 		it := c.GetWorkflowHistory(ctx, "envelope/"+id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // temporal.EnvelopeWorkflowID
 		for it.HasNext() {
 			ev, err := it.Next()
@@ -108,17 +108,17 @@ func readStages(ctx context.Context, c sdkclient.Client, id string, start, maile
 				if taken.IsZero() {
 					taken = when
 				}
-			case enums.EVENT_TYPE_ACTIVITY_TASK_STARTED: // it is written when the activity has ended
-				invited = when
-			case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
-				ended = when
+			case enums.EVENT_TYPE_MARKER_RECORDED: // of the local activity that invites
+				if ended.IsZero() {
+					ended = when
+				}
 			}
 		}
 		if !ended.IsZero() {
 			if !mailed.IsZero() {
 				ended = mailed
 			}
-			return [...]time.Duration{started.Sub(start), taken.Sub(started), invited.Sub(taken), ended.Sub(invited)}, nil
+			return [...]time.Duration{started.Sub(start), taken.Sub(started), ended.Sub(taken)}, nil
 		}
 		if err := pause(ctx, bulkLook); err != nil {
 			return stages, err
