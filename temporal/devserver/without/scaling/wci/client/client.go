@@ -1,0 +1,58 @@
+// Package client stands in for the part of Temporal that starts workers at cloud
+// providers. The service runs its workers itself: nothing is ever found here, and what
+// would need a provider is refused.
+package client
+
+import (
+	"context"
+
+	deploymentpb "go.temporal.io/api/deployment/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/auto-scaled-workers/wci/workflow/iface"
+	"go.temporal.io/server/common/namespace"
+	"go.uber.org/fx"
+)
+
+// Client is what the server calls.
+type Client interface {
+	DescribeWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion) (
+		*iface.QueryDescribeWorkerControllerInstanceResponse, []byte, error)
+	UpdateWorkerControllerInstance(ctx context.Context, ns *namespace.Namespace, version *deploymentpb.WorkerDeploymentVersion, conflictToken []byte,
+		identity string, upsert map[string]iface.ScalingGroupSpecUpdate, remove []string) (*iface.UpdateWorkerControllerInstanceResponse, error)
+	ValidateWorkerControllerInstanceSpec(ctx context.Context, ns *namespace.Namespace, version *deploymentpb.WorkerDeploymentVersion,
+		identity string, upsert map[string]iface.ScalingGroupSpecUpdate, remove []string) error
+	DeleteWorkerControllerInstance(ctx context.Context, ns *namespace.Namespace, version *deploymentpb.WorkerDeploymentVersion, identity string) error
+}
+
+// Module provides the Client.
+var Module = fx.Options(fx.Provide(func() Client { return none{} }))
+
+type none struct{}
+
+const refusal = "this server starts no workers at cloud providers"
+
+// DescribeWorkerControllerInstance implements Client.
+func (none) DescribeWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion) (
+	*iface.QueryDescribeWorkerControllerInstanceResponse, []byte, error,
+) {
+	return nil, nil, serviceerror.NewNotFound(refusal)
+}
+
+// UpdateWorkerControllerInstance implements Client.
+func (none) UpdateWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion, []byte, string,
+	map[string]iface.ScalingGroupSpecUpdate, []string,
+) (*iface.UpdateWorkerControllerInstanceResponse, error) {
+	return nil, serviceerror.NewUnimplemented(refusal)
+}
+
+// ValidateWorkerControllerInstanceSpec implements Client.
+func (none) ValidateWorkerControllerInstanceSpec(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion, string,
+	map[string]iface.ScalingGroupSpecUpdate, []string,
+) error {
+	return serviceerror.NewUnimplemented(refusal)
+}
+
+// DeleteWorkerControllerInstance implements Client. There is none, so it is gone.
+func (none) DeleteWorkerControllerInstance(context.Context, *namespace.Namespace, *deploymentpb.WorkerDeploymentVersion, string) error {
+	return nil
+}

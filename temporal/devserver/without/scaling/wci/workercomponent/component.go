@@ -1,0 +1,7 @@
+// Package workercomponent stands in for the workers that start workers: there are none.
+package workercomponent
+
+import "go.uber.org/fx"
+
+// Module provides nothing.
+var Module = fx.Options()

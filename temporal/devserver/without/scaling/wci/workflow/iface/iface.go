@@ -1,0 +1,69 @@
+// Package iface names what the server tells the part of Temporal that starts workers at
+// cloud providers.
+package iface
+
+import (
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+)
+
+// The kinds of providers, of ways to scale, and of results.
+type (
+	ComputeProviderType  string
+	ScalingAlgorithmType string
+	ValidationResult     string
+)
+
+// ValidationResultFailed is the result that carries a message.
+const ValidationResultFailed ValidationResult = "failed"
+
+// ComputeProviderSpec is a provider with its settings.
+type ComputeProviderSpec struct {
+	ProviderType  ComputeProviderType `json:"provider_type,omitempty"`
+	Config        *commonpb.Payload   `json:"config,omitempty"`
+	NexusEndpoint string              `json:"nexus_endpoint,omitempty"`
+}
+
+// ScalingAlgorithmSpec is a way to scale with its settings.
+type ScalingAlgorithmSpec struct {
+	ScalingAlgorithm ScalingAlgorithmType `json:"scaling_algorithm,omitempty"`
+	Config           *commonpb.Payload    `json:"config,omitempty"`
+}
+
+// ScalingGroupSpec is what is to run for some kinds of tasks.
+type ScalingGroupSpec struct {
+	TaskTypes []enums.TaskQueueType `json:"task_types"`
+	Compute   ComputeProviderSpec   `json:"compute"`
+	Scaling   *ScalingAlgorithmSpec `json:"scaling,omitempty"`
+}
+
+// ScalingGroupSpecUpdate changes some members of a group.
+type ScalingGroupSpecUpdate struct {
+	Spec       ScalingGroupSpec `json:"spec"`
+	UpdateMask []string         `json:"update_mask"`
+}
+
+// WorkerControllerInstanceSpec is all groups of a version by name.
+type WorkerControllerInstanceSpec struct {
+	ScalingGroupSpecs map[string]ScalingGroupSpec `json:"scaling_group_specs"`
+}
+
+// QueryDescribeWorkerControllerInstanceResponse is what a description would hold.
+type QueryDescribeWorkerControllerInstanceResponse struct {
+	Spec             *WorkerControllerInstanceSpec
+	ValidationStatus *ValidationStatus
+}
+
+// UpdateWorkerControllerInstanceResponse is what an update would return.
+type UpdateWorkerControllerInstanceResponse struct {
+	Spec *WorkerControllerInstanceSpec
+}
+
+// ValidationStatus is what came of the last look at a provider.
+type ValidationStatus struct {
+	LastValidationTime time.Time        `json:"last_validation_time"`
+	Status             ValidationResult `json:"status"`
+	ErrMessage         string           `json:"err_message,omitempty"`
+}
