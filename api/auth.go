@@ -26,6 +26,8 @@ type caller struct {
 	session uuid.UUID           // the user's
 	factor  bool                // the user has a second factor
 
+	provedAt *time.Time // when the user last signed in at the provider; nil: not told, or with a password
+
 	builder *models.BuilderSession // what the caller is held to; nil: not by a builder session
 }
 
@@ -112,10 +114,10 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if !in.User.Role.Allows(r.role) {
 		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", r.role, in.User.Role)
 	}
-	if !r.allowWithoutMFA && !in.Factor && s.ConsoleTOTP.Requires(in.User.Role) {
+	if !r.allowWithoutMFA && s.mustEnrol(in.User, in.Factor) {
 		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
 	}
-	app.user, app.session, app.factor = in.User, id, in.Factor
+	app.user, app.session, app.factor, app.provedAt = in.User, id, in.Factor && !in.User.AtProvider(), in.Session.ProvedAt
 	return app, nil
 }
 

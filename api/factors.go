@@ -20,7 +20,7 @@ func (s *Server) factor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"active": f.Active, "required": s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
+	c.JSON(http.StatusOK, gin.H{"active": f.Active, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 	return nil
 }
 
@@ -28,6 +28,9 @@ func (s *Server) factor(c *gin.Context, app caller) error {
 func (s *Server) enrol(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
+		return err
+	}
+	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
 	if err := s.reauthenticate(c, app, o); err != nil {
@@ -72,6 +75,9 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 	}
 	code := o.str("code")
 	if err := o.err(); err != nil {
+		return err
+	}
+	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
 	recovery, err := s.keyed(c).ConfirmFactor(c.Request.Context(), app.user.ID, code, app.session)

@@ -28,7 +28,7 @@ type repeatableRequest struct {
 }
 
 // repeatableRequests makes one request for every POST of the contract.
-func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRequest {
+func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]func() repeatableRequest {
 	t.Helper()
 	c, nobody := s.client(t), &client{t: t, s: s}
 	hook := "/v1/console/webhooks/" + c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.created"}}).want(201).str("id")
@@ -169,6 +169,14 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 				bad: asJSON(object{"email": "nobody@example.com", "password": password}),
 			}
 		},
+		"/v1/console/provider/begin": func() repeatableRequest {
+			return repeatableRequest{c: nobody, path: beginPath, anew: true, body: asJSON(object{}), bad: broken}
+		},
+		"/v1/console/provider/connect": own("/provider/connect", object{"password": password}, true),
+		"/v1/console/provider/complete": func() repeatableRequest {
+			browser, address := s.begin(t, object{})
+			return repeatableRequest{c: browser, path: completePath, anew: true, body: asJSON(p.authorize(address)), bad: asJSON(object{"code": "x", "state": "y"})}
+		},
 		"/v1/console/logout":              own("/logout", nil, false),
 		"/v1/console/sessions/end":        own("/sessions/end", object{"password": password}, false),
 		"/v1/console/password":            own("/password", object{"password": password, "newPassword": "another long one"}, false),
@@ -263,7 +271,7 @@ func repeatableRequests(t *testing.T, s *service) map[string]func() repeatableRe
 // changes nothing; a refusal frees the key for any body.
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	s := onSQLite(t, nil)
+	s, p, _ := withProvider(t, databases["sqlite"](t))
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -271,7 +279,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	all := repeatableRequests(t, s)
+	all := repeatableRequests(t, s, p)
 	for _, r := range s.api.Routes() {
 		if path, ok := strings.CutPrefix(r, "POST "); ok {
 			require.Contains(t, all, path, "how is a repeated POST %s answered?", path)

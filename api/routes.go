@@ -174,6 +174,10 @@ func (s *Server) routes() []route {
 		app(get, "/v1/events/stream", s.streamEvents),
 
 		anew(pub(post, "/v1/console/login", s.login)),
+		pub(get, "/v1/console/sign-in", s.signInOptions),
+		anew(pub(post, "/v1/console/provider/begin", s.beginAtProvider)),
+		anew(pub(post, "/v1/console/provider/complete", s.completeAtProvider)),
+		anew(own(post, "/provider/connect", s.connectProvider)),
 		own(post, "/logout", s.logout),
 		own(get, "/sessions", s.listSessions),
 		own(post, "/sessions/end", s.endSessions),

@@ -69,6 +69,7 @@ type Config struct {
 	ReminderInterval  time.Duration
 	ConsoleIdle       time.Duration       // ends a console session in which nothing is done; 0: 30 minutes
 	ConsoleTOTP       models.SecondFactor // who must have a second factor; empty: optional
+	Provider          *ProviderConfig     // where console users may sign in beside passwords; nil: nowhere
 	AllowPrivateHooks bool
 	// DeclineNeedsCode lets only a client that confirmed the signer's code decline.
 	DeclineNeedsCode bool

@@ -48,12 +48,19 @@ func (s *Server) login(c *gin.Context) error {
 			return err
 		}
 	}
+	return s.startSession(c, user, nil, factor.Active)
+}
+
+// startSession begins a session of a user who has shown who it is, and answers with its
+// token. provedAt is when the person signed in at the provider; nil: not told, or not there.
+func (s *Server) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
+	ctx := c.Request.Context()
 	app, err := s.Store.App(ctx, user.AppID)
 	if err != nil {
 		return err
 	}
 	act := s.actionContext(c, models.UserActor(user.ID))
-	session, err := s.keyed(c).StartConsoleSession(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime)
+	session, err := s.keyed(c).StartConsoleSession(ctx, user.ID, store.Device{IP: act.IP, UserAgent: act.UserAgent}, credential.ConsoleLifetime, provedAt)
 	if err != nil {
 		return err
 	}
@@ -61,12 +68,26 @@ func (s *Server) login(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor.Active)
+	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor, "with", signInOf(user))
 	c.JSON(http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
-		"user": viewUser(user), "app": viewApp(app), "mustEnrol": !factor.Active && s.ConsoleTOTP.Requires(user.Role),
+		"user": viewUser(user), "app": viewApp(app), "mustEnrol": s.mustEnrol(user, factor), "signIn": signInOf(user),
 	})
 	return nil
+}
+
+// mustEnrol reports whether a user lacks a second factor that is required. Of one who
+// signs in at the provider it is the provider's business.
+func (s *Server) mustEnrol(user *models.ConsoleUser, factor bool) bool {
+	return !factor && !user.AtProvider() && s.ConsoleTOTP.Requires(user.Role)
+}
+
+// signInOf says how a user signs in.
+func signInOf(user *models.ConsoleUser) string {
+	if user.AtProvider() {
+		return "provider"
+	}
+	return "password"
 }
 
 // How many wrong codes of a second factor an account may see in how long.
@@ -96,9 +117,19 @@ func (s *Server) consumeCode(c *gin.Context, user uuid.UUID, code string) error 
 }
 
 // reauthenticate reads what a person sends with a change of the own account: the
-// password again, and a code where there is a second factor.
+// password again, and a code where there is a second factor. Who signs in at the
+// provider must have done so a moment ago.
 func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, code := o.str("password"), o.optStr("code")
+	if app.user.AtProvider() {
+		if err := o.err(); err != nil {
+			return err
+		}
+		if app.provedAt == nil || s.Now().Sub(*app.provedAt) > provedLifetime {
+			return errSignInAgain
+		}
+		return nil
+	}
 	if app.factor && code == nil {
 		o.bad("code", "is required")
 	}
@@ -121,13 +152,12 @@ func wrongCredential(name, what string) error { return models.InvalidField(name,
 
 // currentUser is who the bearer token belongs to. user is null for the app itself.
 func (s *Server) currentUser(c *gin.Context, app caller) error {
-	var user *userView
-	if app.user != nil {
-		v := viewUser(app.user)
-		user = &v
+	if app.user == nil {
+		c.JSON(http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
+		return nil
 	}
 	c.JSON(http.StatusOK, gin.H{
-		"user": user, "app": viewApp(app.App), "mustEnrol": user != nil && !app.factor && s.ConsoleTOTP.Requires(user.Role),
+		"user": viewUser(app.user), "app": viewApp(app.App), "mustEnrol": s.mustEnrol(app.user, app.factor), "signIn": signInOf(app.user),
 	})
 	return nil
 }
@@ -198,6 +228,9 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 		return err
 	}
 	fresh := o.str("newPassword")
+	if err := refuseProviderAccount(app); err != nil {
+		return err
+	}
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}

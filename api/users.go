@@ -15,6 +15,7 @@ import (
 type userDetailView struct {
 	userView
 
+	SignIn       string     `json:"signIn"` // with a password, or at the provider
 	SecondFactor bool       `json:"secondFactor"`
 	SeenAt       *time.Time `json:"seenAt"` // null: signed in nowhere
 }
@@ -27,7 +28,7 @@ func (s *Server) listUsers(c *gin.Context, app caller) error {
 	out := make([]userDetailView, 0, len(users))
 	for i := range users {
 		u := &users[i]
-		out = append(out, userDetailView{viewUser(&u.ConsoleUser), u.SecondFactor, utcPtr(u.SeenAt)})
+		out = append(out, userDetailView{viewUser(&u.ConsoleUser), signInOf(&u.ConsoleUser), u.SecondFactor && !u.AtProvider(), utcPtr(u.SeenAt)})
 	}
 	c.JSON(http.StatusOK, out)
 	return nil
@@ -75,6 +76,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 }
 
 // setUserPassword sets a new password for a user who forgot it. The second factor stays.
+// A user who signed in at the provider signs in with the password from then on.
 func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

@@ -90,6 +90,17 @@ type Config struct {
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
 	// ConsoleTOTP says which console users need a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
+	// OIDCIssuer is an OpenID provider where console users sign in beside passwords; empty: none.
+	OIDCIssuer string `env:"OIDC_ISSUER"`
+	// OIDCClientID and OIDCClientSecret are whom the provider knows this service as.
+	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
+	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
+	// OIDCRoleClaim names what the provider says of a person's roles: a claim, or a path such as realm_access.roles.
+	OIDCRoleClaim string `env:"OIDC_ROLE_CLAIM"`
+	// OIDCName is what the console calls the provider; empty: its host.
+	OIDCName string `env:"OIDC_NAME"`
+	// OIDCApp is the client id of the application of those who come for the first time; empty: the only one there is.
+	OIDCApp string `env:"OIDC_APP"`
 	// DeclineNeedsCode lets only who confirmed the one-time code decline, where the signer has one.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
 	// ReadBeforeCode lets anyone who has a signing link read its documents before the one-time code is confirmed.
@@ -346,6 +357,7 @@ func (c *Config) check() []error {
 	if !c.ConsoleTOTP.Valid() {
 		bad("CONSOLE_TOTP", "must be optional, admins or required")
 	}
+	c.checkOIDC(bad)
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out
 }

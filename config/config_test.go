@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -49,7 +50,7 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 		"SMS_URL": "twilio", "WEBHOOK_SCHEDULE": "1s,2s", "WEBHOOK_ALLOW_PRIVATE": "perhaps", "RATE_LIMIT": "0", "UPLOAD_LIMIT": "-1",
 		"DEFAULT_EXPIRY_DAYS": "9999", "HISTORY_DAYS": "9999", "MASTER_KEY": "c2hvcnQ=", "MAIL_FROM": "nobody", "TRUSTED_PROXIES": "10.0.0.0/99", "LOG_LEVEL": "loud",
 		"REMINDER_INTERVAL": "1s", "TSA_URL": "tsa", "TEMPORAL_ADDRESS": "temporal", "TYPO": "1", "TSA_OPTIONAL": "perhaps", "SEAL_LONG_TERM": "perhaps", "TSA_ANCHOR": "perhaps", "EMAIL_ATTACHMENT_LIMIT": "-5",
-		"CONSOLE_IDLE": "5s", "CONSOLE_TOTP": "never", "CLAMD_URL": "localhost", "BULK_IN_FLIGHT": "101",
+		"CONSOLE_IDLE": "5s", "CONSOLE_TOTP": "never", "OIDC_APP": "acme", "OIDC_ISSUER": "http://login.example.com", "CLAMD_URL": "localhost", "BULK_IN_FLIGHT": "101",
 	}
 	var vars []string
 	for name, v := range bad {
@@ -62,6 +63,46 @@ func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	}
 	assert.NotContains(t, err.Error(), "hunter2")
 	assert.NotContains(t, err.Error(), "c2hvcnQ=")
+}
+
+// TestSignInAtAProviderIsSetWhole: a half of it is a mistake, and nothing goes over plain http.
+func TestSignInAtAProviderIsSetWhole(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{
+		"BASE_URL": "https://sign.example.com", "OIDC_ISSUER": "https://login.example.com/staff", "OIDC_CLIENT_ID": "countersign", "OIDC_CLIENT_SECRET": "hunter2", "OIDC_ROLE_CLAIM": "roles",
+	}
+	with := func(changes map[string]string) (config.Config, error) {
+		all := maps.Clone(settings)
+		maps.Copy(all, changes)
+		var vars []string
+		for name, v := range all {
+			vars = append(vars, config.Prefix+name+"="+v)
+		}
+		return load(vars...)
+	}
+	c, err := with(nil)
+	require.NoError(t, err)
+	assert.Equal(t, "login.example.com", c.ProviderName())
+	assert.NotContains(t, fmt.Sprintf("%v %+v %#v", c, c, c), "hunter2")
+	c, err = with(map[string]string{"OIDC_NAME": "Staff login", "OIDC_APP": "0b8f2a60-5f3e-4d0b-9a9c-0d5f0f6a7b11"})
+	require.NoError(t, err)
+	assert.Equal(t, "Staff login", c.ProviderName())
+	for _, base := range []string{"http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"} {
+		_, err = with(map[string]string{"BASE_URL": base, "OIDC_ISSUER": "http://localhost:9000"})
+		require.NoError(t, err, base)
+	}
+	for name, bad := range map[string][]string{
+		"OIDC_ISSUER": {"", "http://login.example.com", "http://127.0.0.1.example.com", "login.example.com", "https://login.example.com?x=1", "https://login.example.com#x", "https://a:b@login.example.com", "file:///etc/passwd"},
+		"OIDC_CLIENT_ID": {""}, "OIDC_CLIENT_SECRET": {""}, "OIDC_ROLE_CLAIM": {""}, "OIDC_APP": {"acme"}, "OIDC_NAME": {strings.Repeat("x", 61)},
+	} {
+		for _, v := range bad {
+			_, err := with(map[string]string{name: v})
+			require.ErrorContains(t, err, config.Prefix+name, "%s", v)
+			assert.NotContains(t, err.Error(), "hunter2")
+		}
+	}
+	_, err = with(map[string]string{"BASE_URL": "http://sign.example.com"})
+	require.ErrorContains(t, err, "COUNTERSIGN_OIDC_ISSUER: needs a COUNTERSIGN_BASE_URL that begins with https://")
 }
 
 func TestTimestampsNeedAnAuthority(t *testing.T) {

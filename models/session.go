@@ -14,7 +14,27 @@ type ConsoleSession struct {
 	CreatedAt time.Time
 	SeenAt    time.Time // when the person last did something, to a minute
 	ExpiresAt time.Time
+	ProvedAt  *time.Time // when the person last signed in at the provider, as that tells; nil: not told, or a password was given
 }
+
+// ConsoleChallenge is what was asked of somebody who signs in. Its answer counts once.
+type ConsoleChallenge struct {
+	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of what comes back
+	Kind      ChallengeKind
+	Holder    []byte     // SHA-256 of what only the asked browser or session has
+	UserID    *uuid.UUID // nil: not known yet
+	Data      []byte     // sealed
+	ExpiresAt time.Time
+}
+
+// ChallengeKind says what a challenge is for.
+type ChallengeKind string
+
+// The kinds.
+const (
+	ChallengeProviderSignIn ChallengeKind = "provider-sign-in"
+	ChallengeProviderLink   ChallengeKind = "provider-link" // of an account that has a password
+)
 
 // ConsoleFactor is a console user's second factor: one-time passwords (RFC 6238).
 type ConsoleFactor struct {

@@ -41,7 +41,12 @@ type ConsoleUser struct {
 	Role         Role
 	CreatedAt    time.Time
 	DisabledAt   *time.Time
+	// OIDCSubject is whom the provider knows the user as, see store.ProviderIdentity; nil: the user signs in with a password.
+	OIDCSubject []byte `gorm:"column:oidc_subject"`
 }
+
+// AtProvider reports whether the user signs in at the OpenID provider, and with no password.
+func (u *ConsoleUser) AtProvider() bool { return u.OIDCSubject != nil }
 
 // UserActor names a console user as an event's actor.
 func UserActor(id uuid.UUID) string { return "user:" + id.String() }

@@ -23,7 +23,7 @@ func TestASessionEndsThoughItsUserIsBusy(t *testing.T) {
 		user, err := s.CreateUser(ctx, app.ID, "ada@example.com", "Ada", "correct horse", models.RoleViewer)
 		require.NoError(t, err)
 		const lifetime, idle = 8 * time.Hour, time.Hour
-		session, err := s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime)
+		session, err := s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime, nil)
 		require.NoError(t, err)
 		for range 15 {
 			clock.Add(lifetime / 16)
@@ -45,7 +45,7 @@ func TestASessionEndsThoughItsUserIsBusy(t *testing.T) {
 		assert.Empty(t, rows)
 
 		// One that nobody uses ends sooner.
-		session, err = s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime)
+		session, err = s.StartConsoleSession(ctx, user.ID, store.Device{IP: "192.0.2.7"}, lifetime, nil)
 		require.NoError(t, err)
 		clock.Add(idle - time.Minute)
 		_, err = s.ConsoleSession(ctx, session.ID, idle, false)

@@ -113,3 +113,21 @@ func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
 	}
 	return a, decrypt(s, a)
 }
+
+// SignInApp is the app of whoever signs in at the provider for the first time: that with
+// the client id, or the only one where that is zero. It returns models.ErrNotFound if
+// there is none, or more than one.
+func (s *Store) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
+	var found []models.App
+	q := s.db.WithContext(ctx).Limit(2)
+	if client != uuid.Nil {
+		q = q.Where("client_id = ?", client)
+	}
+	if err := q.Find(&found).Error; err != nil {
+		return nil, fmt.Errorf("load app of sign-in: %w", err)
+	}
+	if len(found) != 1 {
+		return nil, models.ErrNotFound
+	}
+	return &found[0], decrypt(s, &found[0])
+}

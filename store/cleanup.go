@@ -19,6 +19,7 @@ const (
 	ExpiredKeys             ExpiredRows = "idempotency keys"
 	ExpiredRateWindows      ExpiredRows = "rate windows"
 	ExpiredConsoleSessions  ExpiredRows = "console sessions"
+	ExpiredChallenges       ExpiredRows = "challenges"
 	ExpiredEmbeddedSessions ExpiredRows = "embedded sessions"
 	ExpiredBuilderSessions  ExpiredRows = "builder sessions"
 	ExpiredDeliveries       ExpiredRows = "deliveries" // with their attempts
@@ -29,7 +30,7 @@ const (
 // AllExpiredRows are in the order of their removal: an event stays as long as a
 // delivery refers to it.
 var AllExpiredRows = []ExpiredRows{
-	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
+	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredChallenges, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
 }
 
 // CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
@@ -54,6 +55,8 @@ func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error
 		n, err = removeBatch(db, "rate_windows", "key, starts_at", now)
 	case ExpiredConsoleSessions:
 		n, err = removeBatch(db, "console_sessions", "id", now)
+	case ExpiredChallenges:
+		n, err = removeBatch(db, "console_challenges", "id", now)
 	case ExpiredEmbeddedSessions:
 		n, err = removeBatch(db, "embedded_sessions", "id", now.Add(-embeddedSessionsKept))
 	case ExpiredBuilderSessions:

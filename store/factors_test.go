@@ -61,7 +61,7 @@ func TestSecondFactors(t *testing.T) {
 		// Confirming ends the other sessions of the user, and no one else's.
 		var sessions []uuid.UUID
 		for _, u := range []uuid.UUID{ada.ID, ada.ID, bob.ID} {
-			v, err := s.StartConsoleSession(ctx, u, store.Device{}, time.Hour)
+			v, err := s.StartConsoleSession(ctx, u, store.Device{}, time.Hour, nil)
 			require.NoError(t, err)
 			sessions = append(sessions, v.ID)
 		}
@@ -100,7 +100,7 @@ func TestSecondFactors(t *testing.T) {
 
 		// Removing it ends the sessions, and leaves the other's.
 		kept := sessionsOf(t, s, ada.ID)[0]
-		another, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		another, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
 		require.NoError(t, s.RemoveFactor(ctx, ada.ID, kept))
 		assert.NotContains(t, sessionsOf(t, s, ada.ID), another.ID)
@@ -121,7 +121,7 @@ func TestConsoleSessions(t *testing.T) {
 		_, ada, bob := newUsers(t, s)
 		start := func(u uuid.UUID) uuid.UUID {
 			clock.Add(time.Second)
-			v, err := s.StartConsoleSession(ctx, u, store.Device{IP: "192.0.2.7", UserAgent: "Test/1"}, 8*time.Hour)
+			v, err := s.StartConsoleSession(ctx, u, store.Device{IP: "192.0.2.7", UserAgent: "Test/1"}, 8*time.Hour, nil)
 			require.NoError(t, err)
 			return v.ID
 		}

@@ -71,7 +71,7 @@ func TestAStatementThatFails(t *testing.T) {
 			require.NoError(t, err)
 			secret, recovery := confirmFactor(t, s, clock, ada)
 			enrolled := must(s.EnrolFactor(ctx, bob))
-			session := must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour))
+			session := must(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil))
 			require.NoError(t, must2(s.AddSecret(ctx, app, time.Hour)))
 			secrets := must(s.ClientSecrets(ctx, app))
 			require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
@@ -117,7 +117,7 @@ func TestAStatementThatFails(t *testing.T) {
 				const over = -time.Minute
 				_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: newID().String(), Fingerprint: []byte("f")}, over)
 				require.NoError(t, err)
-				require.NoError(t, must2(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over)))
+				require.NoError(t, must2(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over, nil)))
 				_, _, err = s.ReserveQuota(ctx, "old", clock.Now().Add(-time.Hour), time.Minute, 1, 9)
 				require.NoError(t, err)
 				require.NoError(t, must2(f.draft(models.EnvelopeInput{})))
@@ -149,7 +149,7 @@ func TestAStatementThatFails(t *testing.T) {
 				{"disable a user", "UPDATE", "console_users", func() error { return s.DisableUser(ctx, ada.AppID, ada.ID) }},
 				{"set a password", "UPDATE", "console_users", password},
 				{"set a password", "DELETE", "console_sessions", password},
-				{"sign in", "INSERT", "console_sessions", func() error { return must2(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)) }},
+				{"sign in", "INSERT", "console_sessions", func() error { return must2(s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)) }},
 				{"be seen", "UPDATE", "console_sessions", func() error { return must2(s.ConsoleSession(ctx, session.ID, time.Hour, true)) }},
 				{"end a session", "DELETE", "console_sessions", func() error { return s.EndConsoleSession(ctx, ada.ID, session.ID) }},
 				{"end sessions", "DELETE", "console_sessions", func() error { return s.EndConsoleSessions(ctx, ada.ID, uuid.Nil) }},

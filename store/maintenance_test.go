@@ -131,7 +131,7 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 		r := store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}
 		_, _, err := s.ClaimKey(ctx, r, time.Hour)
 		require.NoError(t, err)
-		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
 		require.NoError(t, s.RememberCaller(ctx, "caller", clock.Now().Add(time.Hour)))
 		rows := func() (out []int) {

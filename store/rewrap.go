@@ -35,6 +35,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		{"webhooks", "previous_secret", labelWebhookSecret},
 		{"console_factors", "secret", labelConsoleFactor},
 		{"console_sessions", "device", labelConsoleDevice},
+		{"console_challenges", "data", labelConsoleChallenge},
 	} {
 		err := eachPage(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
 			return s.rewrapSecrets(ctx, c.table, c.column, c.label, after)

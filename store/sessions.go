@@ -34,15 +34,16 @@ type ActiveSession struct {
 	Factor  bool // the user has a second factor
 }
 
-// StartConsoleSession begins a session of a console user.
-func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration) (*models.ConsoleSession, error) {
+// StartConsoleSession begins a session of a console user. provedAt is when the person
+// signed in at the provider; nil: not told, or with a password.
+func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
 	}
 	now := s.now()
 	session := &models.ConsoleSession{
-		ID: s.newID(), UserID: user, Device: s.vault.Encrypt(device, labelConsoleDevice), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lifetime),
+		ID: s.newID(), UserID: user, Device: s.vault.Encrypt(device, labelConsoleDevice), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lifetime), ProvedAt: provedAt,
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(session).Error; err != nil {

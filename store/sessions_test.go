@@ -50,7 +50,7 @@ func TestRewrapOfSignIns(t *testing.T) {
 			secret, err := first.EnrolFactor(t.Context(), user)
 			require.NoError(t, err)
 			on := store.Device{IP: "192.0.2.7", UserAgent: "Test/1"}
-			session, err := first.StartConsoleSession(t.Context(), user.ID, on, time.Hour)
+			session, err := first.StartConsoleSession(t.Context(), user.ID, on, time.Hour, nil)
 			require.NoError(t, err)
 
 			_, err = open(2, 1).Rewrap(t.Context())

@@ -83,6 +83,8 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 		if c.Role != nil {
 			if !c.Role.Valid() {
 				p.Add("role", "must be viewer, support, sender or admin")
+			} else if u.AtProvider() && *c.Role != u.Role {
+				return models.Refuse(models.KindConflict, "provider_account", "This user signs in at the provider, which says the role.")
 			}
 			u.Role = *c.Role
 		}
@@ -143,7 +145,8 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 }
 
 // Login returns the console user that the credentials belong to, or
-// models.ErrNotFound, without telling which part was wrong.
+// models.ErrNotFound, without telling which part was wrong, or that the user signs
+// in at the provider.
 func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
@@ -151,7 +154,7 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 		email = ""
 	}
 	var found []models.ConsoleUser
-	err := s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL", s.userKeys(email)).Limit(1).Find(&found).Error
+	err := s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)).Limit(1).Find(&found).Error
 	if err != nil {
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
@@ -206,7 +209,7 @@ func (s *Store) UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.Conso
 }
 
 // SetPassword changes a console user's password and ends all sessions but the
-// one to keep.
+// one to keep. A user who signed in at the provider signs in with the password from then on.
 func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)
@@ -218,7 +221,7 @@ func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password
 		return err
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("password_hash", hash).Error; err != nil {
+		if err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Updates(map[string]any{"password_hash": hash, "oidc_subject": nil}).Error; err != nil {
 			return err
 		}
 		return endSessions(tx, u.ID, keep)

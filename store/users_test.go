@@ -183,12 +183,12 @@ func TestConsoleUsersAreChanged(t *testing.T) {
 
 		// A new password is this user's alone, and ends the other sessions.
 		for range 2 {
-			_, err = s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour)
+			_, err = s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour, nil)
 			require.NoError(t, err)
 		}
-		keep, err := s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour)
+		keep, err := s.StartConsoleSession(ctx, bob.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
-		adas, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		adas, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
 		require.Equal(t, "validation_error newPassword", refusalOf(t, s.SetPassword(ctx, bob, "short", keep.ID)))
 		require.NoError(t, s.SetPassword(ctx, bob, "another good one", keep.ID))
@@ -249,10 +249,10 @@ func TestWhatAdministratorsSeeOfUsers(t *testing.T) {
 		_, err := s.EnrolFactor(ctx, bob)
 		require.NoError(t, err)
 		confirmFactor(t, s, clock, ada)
-		first, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		first, err := s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
 		clock.Add(10 * time.Minute)
-		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour)
+		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
 		require.NoError(t, err)
 		seen := clock.Now()
 		details := func() map[string]store.UserDetail {

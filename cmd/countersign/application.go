@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 
@@ -22,6 +23,7 @@ import (
 	"countersign/internal/clamd"
 	"countersign/internal/credential"
 	"countersign/internal/metrics"
+	"countersign/internal/openid"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
@@ -158,9 +160,13 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	for _, w := range a.cfg.Warnings() {
 		a.log.Warn(w)
 	}
+	provider, err := signInProvider(a.cfg)
+	if err != nil {
+		return nil, err
+	}
 	return api.New(api.Config{
-		Scanner: scanner,
-		Store:   a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
+		Scanner: scanner, Provider: provider,
+		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: limits,
 		RateLimit: a.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(a.cfg.DatabaseURL), "postgres"),
@@ -169,6 +175,25 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		Development: a.cfg.WebhookAllowPrivate, TrustedProxies: a.cfg.TrustedProxies, Trust: others,
 		Stopping: ctx.Done(), Version: version, Observe: a.metrics.Request, FileMissing: a.metrics.FileMissing, Tracer: a.tracer, Log: a.log, Now: now, NewID: newID,
 	})
+}
+
+// signInProvider is where console users sign in beside passwords; nil: nowhere.
+func signInProvider(cfg config.Config) (*api.ProviderConfig, error) {
+	if cfg.OIDCIssuer == "" {
+		return nil, nil //nolint:nilnil // there is none, and none is needed
+	}
+	p := &api.ProviderConfig{Name: cfg.ProviderName(), Client: openid.New(openid.Config{
+		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: string(cfg.OIDCClientSecret), RoleClaim: cfg.OIDCRoleClaim,
+		RedirectURL: cfg.BaseURL + "/console/signed-in", Now: now,
+	})}
+	if cfg.OIDCApp != "" {
+		app, err := uuid.Parse(cfg.OIDCApp)
+		if err != nil {
+			return nil, fmt.Errorf("OIDC_APP: %w", err)
+		}
+		p.App = app
+	}
+	return p, nil
 }
 
 // newWorkers puts the Temporal workers together. The seal makes a trial signature

@@ -73,6 +73,7 @@ func run(m *testing.M) (int, error) {
 // service is a development instance of the program, in a directory of its own.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
+	provider                                             string // where one signs in to the console beside passwords; a test starts it
 
 	cmd *exec.Cmd
 	app *application
@@ -91,7 +92,11 @@ func startService(dir string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{root: root, base: "http://127.0.0.1:" + port, log: filepath.Join(dir, "log")}
+	providerPort, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &service{root: root, base: "http://127.0.0.1:" + port, log: filepath.Join(dir, "log"), provider: "http://localhost:" + providerPort}
 	out, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -102,7 +107,8 @@ func startService(dir string) (*service, error) {
 	s.cmd = exec.CommandContext(context.Background(), program, "dev", "--listen", "127.0.0.1:"+port, "--data-dir", data)
 	s.cmd.Stdout, s.cmd.Stderr = out, out
 	// Every sealed copy comes by the download portal, webhooks give up soon, and all tests come from one address.
-	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000")
+	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000",
+		"COUNTERSIGN_OIDC_ISSUER="+s.provider, "COUNTERSIGN_OIDC_CLIENT_ID=console", "COUNTERSIGN_OIDC_CLIENT_SECRET="+providerSecret, "COUNTERSIGN_OIDC_ROLE_CLAIM=roles", "COUNTERSIGN_OIDC_NAME=Staff login")
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service (make build first): %w", err)
 	}

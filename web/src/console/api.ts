@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
+import type { Returned } from "./provider";
 
 /** The roles in order: each may do what those before it may. */
 export const roles = ["viewer", "support", "sender", "admin"] as const;
@@ -10,7 +11,12 @@ export interface Identity {
   app: { id: string; name: string; plan: string; tenants: string[] };
   /** A second factor is required and missing. */
   mustEnrol: boolean;
+  /** With the password, or at an OpenID provider alone; null: an application's own token. */
+  signIn: SignIn | null;
 }
+export type SignIn = "password" | "provider";
+/** How one may sign in here beside the password. */
+export interface SignInOptions { provider: { name: string } | null }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[] }
 /** Somebody who was to sign until another person took the place. */
@@ -29,7 +35,7 @@ export interface Envelope {
   sealingProblem?: { code: string; message: string; since: string };
   signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
-export interface User { id: string; email: string; name: string; role: Role; createdAt: string; secondFactor: boolean; seenAt: string | null }
+export interface User { id: string; email: string; name: string; role: Role; createdAt: string; signIn: SignIn; secondFactor: boolean; seenAt: string | null }
 export interface Webhook {
   id: string; url: string; events: string[]; active: boolean; createdAt: string; signedWith: string; failingSince: string | null; lastError: string;
   disabledAt: string | null; disabledReason: string; previousSecretUntil: string | null;
@@ -50,6 +56,15 @@ export class Client {
   async login(email: string, password: string, code?: string): Promise<Identity> {
     const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, code } });
     sessionStorage.setItem(tokenKey, answer.access_token);
+    return answer;
+  }
+
+  /** Signs in with what the provider sent back. A session that was open ends. */
+  async complete(returned: Returned): Promise<Identity> {
+    const before = this.token;
+    const answer = await request<Identity & { access_token: string }>("/v1/console/provider/complete", { body: returned });
+    sessionStorage.setItem(tokenKey, answer.access_token);
+    if (before) void request("/v1/console/logout", { method: "POST", bearer: before, keepalive: true }).catch(() => undefined);
     return answer;
   }
 

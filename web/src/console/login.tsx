@@ -1,16 +1,19 @@
-import { useState } from "preact/hooks";
-import { ApiError } from "../ui/http";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, request } from "../ui/http";
 import { Title } from "../ui/parts";
-import { errorText, type Client, type Identity } from "./api";
+import { errorText, type Client, type Identity, type SignInOptions } from "./api";
 import { ErrorNotice } from "./parts";
+import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
 
-export function Login({ client, ended, onIn }: { client: Client; ended: boolean; onIn: (w: Identity) => void }) {
+export function Login({ client, ended, told, onIn }: { client: Client; ended: boolean; told: string; onIn: (w: Identity) => void }) {
   usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null); // null: none is asked for
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState(told);
+  const [provider, setProvider] = useState<SignInOptions["provider"]>(null);
+  useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then((o) => setProvider(o.provider), () => undefined); }, []);
   const [busy, setBusy] = useState(false);
   const enter = async (e: SubmitEvent) => {
     e.preventDefault();
@@ -35,6 +38,12 @@ export function Login({ client, ended, onIn }: { client: Client; ended: boolean;
         {code !== null && <Code value={code} onInput={setCode} focus />}
         <ErrorNotice text={problem} />
         <button aria-disabled={busy}>Sign in</button>
+        {provider && (
+          <>
+            <p class="or quiet small"><span>or</span></p>
+            <button type="button" class="plain" onClick={() => { signInAtProvider().catch((x: unknown) => setProblem(errorText(x))); }}>{`Sign in with ${provider.name}`}</button>
+          </>
+        )}
       </form>
     </main>
   );

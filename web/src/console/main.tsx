@@ -2,7 +2,7 @@ import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import "../ui/base.css";
 import "./console.css";
-import { background, Client, hasRole, type Identity } from "./api";
+import { background, Client, errorText, hasRole, type Identity } from "./api";
 import { Builder } from "../builder/Builder";
 import { fieldTypes } from "../builder/model";
 import { Application } from "./application";
@@ -13,6 +13,9 @@ import { EnvelopePage } from "./envelope";
 import { Envelopes } from "./envelopes";
 import { Login } from "./login";
 import { Account, MustEnrol } from "./ownaccount";
+import { ErrorNotice } from "./parts";
+import { AtProvider } from "./proof";
+import { takeReturned } from "./provider";
 import { useRoute } from "./route";
 import { SettingsPage } from "./settings";
 import { Usage } from "./usage";
@@ -29,8 +32,18 @@ function Console() {
   const { section, id } = useRoute();
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
+  const [told, setTold] = useState(""); // why a sign-in at the provider failed
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
+    const returned = takeReturned();
+    if (returned && "error" in returned) setTold(returned.error);
+    else if (returned) {
+      void client.complete(returned).then((w) => { setWho(w); setEnded(false); }, async (e: unknown) => {
+        setTold(errorText(e));
+        if (client.token) await client.call<Identity>("me").then(setWho, () => undefined);
+      }).finally(() => setAsked(true));
+      return;
+    }
     if (!client.token) setAsked(true);
     else void client.call<Identity>("me").then(setWho, () => undefined).finally(() => setAsked(true));
   }, []);
@@ -40,7 +53,7 @@ function Console() {
     return () => clearInterval(timer);
   }, [who]);
   if (!asked) return null;
-  if (!who) return <Login client={client} ended={ended} onIn={setWho} />;
+  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(""); setWho(w); }} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
   if (section === "build" && id && hasRole(who, "sender")) {
     const back = () => { location.hash = `#/envelopes/${id}`; };
@@ -48,7 +61,7 @@ function Console() {
   }
   const current = section === "deliveries" ? "webhooks" : section;
   return (
-    <div class="console">
+    <AtProvider.Provider value={who.signIn === "provider"}><div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
         <nav aria-label="Sections">{Object.entries(hasRole(who, "admin") ? { ...sections, ...administration } : sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
@@ -56,6 +69,7 @@ function Console() {
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
       <main key={`${section}/${id}`}>
+        <ErrorNotice text={told} />
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
         {section === "bulk" && !id && <BulkSends client={client} />}
@@ -69,7 +83,7 @@ function Console() {
         {section === "application" && hasRole(who, "admin") && <Application client={client} who={who} />}
         {section === "settings" && <SettingsPage client={client} who={who} />}
       </main>
-    </div>
+    </div></AtProvider.Provider>
   );
 }
 

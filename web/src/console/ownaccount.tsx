@@ -1,9 +1,10 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, formatTime, errorText, type Client } from "./api";
+import { useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code } from "./login";
 import { ErrorNotice, Table } from "./parts";
-import { Owner, Prove, type Proof } from "./proof";
+import { AtProvider, Owner, Prove, type Proof } from "./proof";
+import { goToProvider } from "./provider";
 import { usePageTitle } from "./route";
 
 interface Factor { active: boolean; required: boolean; recoveryCodes: number }
@@ -115,10 +116,26 @@ function Password({ client, email, factor, onChange }: { client: Client; email: 
   );
 }
 
+/** Lets a person who has a password sign in at the provider instead. */
+function Connect({ client, email, factor, name }: { client: Client; email: string; factor: boolean; name: string }) {
+  const [asking, setAsking] = useState(false);
+  const work = async (p: Proof) => goToProvider((await client.call<{ url: string }>("provider/connect", { body: p })).url);
+  return (
+    <section class="card stack later">
+      <h2>{`Sign in with ${name}`}</h2>
+      <p>Once connected, you sign in there and no longer with your password, and it says which role you have.</p>
+      <p><button type="button" class="plain small" onClick={() => setAsking(true)}>Connect</button></p>
+      {asking && <Prove email={email} title={`Connect with ${name}`} text="Your password first. Then sign in there: that is the account this one is connected with. You are signed out everywhere." label="Go on" factor={factor} work={work} onClose={() => setAsking(false)} />}
+    </section>
+  );
+}
+
 export function Account({ client, email }: { client: Client; email: string }) {
   usePageTitle("Your account");
   const factor = useLoad<Factor>(client, "totp");
   const sessions = useLoad<Session[]>(client, "sessions");
+  const provider = useContext(AtProvider);
+  const options = useLoad<SignInOptions>(client, provider ? null : "sign-in");
   const [ending, setEnding] = useState<Session | "others" | null>(null);
   const end = async (p: Proof) => {
     await client.call("sessions/end", { body: { ...p, ...(ending === "others" || !ending ? {} : { sessionId: ending.id }) } });
@@ -130,10 +147,11 @@ export function Account({ client, email }: { client: Client; email: string }) {
     <>
       <Title>Your account</Title>
       <ErrorNotice text={factor.problem || sessions.problem} />
-      <div class="columns">
+      {provider ? <section class="card"><h2>How you sign in</h2><p>At your organisation's provider. Password and second factor are changed there.</p></section> : (<div class="columns">
         <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} onChange={changed} />}</section>
         <section class="card stack"><h2>Password</h2><Password client={client} email={email} factor={active} onChange={sessions.reload} /></section>
-      </div>
+      </div>)}
+      {options.data?.provider && <Connect client={client} email={email} factor={active} name={options.data.provider.name} />}
       <h2 class="later">Where you are signed in</h2>
       {sessions.data && (
         <Table label="Sessions" head={["Device", "Address", "Since", "Last used", "End"]}>

@@ -1,9 +1,11 @@
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useState } from "preact/hooks";
+import { ApiError } from "../ui/http";
 import { Dialog } from "../ui/parts";
 import { errorText } from "./api";
 import { Code } from "./login";
 import { ErrorNotice } from "./parts";
+import { signInAtProvider } from "./provider";
 
 /** What shows again who asks: the password, and a code where there is a second factor. */
 export interface Proof { password: string; code?: string }
@@ -11,19 +13,44 @@ export interface Proof { password: string; code?: string }
 /** Tells password managers whose password a form asks for. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
+/** Whether the person signs in at an OpenID provider, and proves there who it is. */
+export const AtProvider = createContext(false);
+
 /** Asks for a proof before a change of the account. */
 export function Prove({ email, title, text, label, factor, children, work, onClose }: { email: string; title: string; text: string; label: string; factor: boolean; children?: ComponentChildren; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const [problem, setProblem] = useState("");
+  const [again, setAgain] = useState(false);
+  const provider = useContext(AtProvider);
+  const failed = (x: unknown) => {
+    if (x instanceof ApiError && x.code === "sign_in_again") setAgain(true);
+    else setProblem(errorText(x));
+  };
+  if (again) {
+    return (
+      <Dialog label={title} onClose={onClose}>
+        <div class="stack">
+          <h2>{title}</h2>
+          <p>Before this, show at the provider once more that it is you. Then come back and choose it again.</p>
+          <ErrorNotice text={problem} />
+          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" onClick={() => { signInAtProvider(true).catch(failed); }}>Sign in again</button></div>
+        </div>
+      </Dialog>
+    );
+  }
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(factor ? { password, code } : { password }).then(onClose, (x: unknown) => setProblem(errorText(x))); }}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(provider ? { password: "-" } : factor ? { password, code } : { password }).then(onClose, failed); }}>
         <h2>{title}</h2>
         <p>{text}</p>
         {children}
-        <Owner email={email} />
-        <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+        {!provider && (
+          <>
+            <Owner email={email} />
+            <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
+          </>
+        )}
         {factor && <Code id="proofcode" value={code} onInput={setCode} />}
         <ErrorNotice text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>

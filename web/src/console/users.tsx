@@ -25,7 +25,7 @@ export function Users({ client, who }: { client: Client; who: Identity }) {
             <tr key={u.id}>
               <td><strong><bdi>{u.name}</bdi></strong><br /><span class="quiet small"><bdi>{u.email}</bdi></span></td>
               <td><Badge>{u.role}</Badge></td>
-              <td>{u.secondFactor ? <span class="badge good">on</span> : <span class="badge">off</span>}</td>
+              <td>{u.signIn === "provider" ? <span class="quiet">at the provider</span> : u.secondFactor ? <span class="badge good">on</span> : <span class="badge">off</span>}</td>
               <td>{u.seenAt ? formatTime(u.seenAt) : "not signed in"}</td>
               <td>{formatTime(u.createdAt)}</td>
               <td>{u.id === who.user?.id ? <a href="#/account">your account</a> : (
@@ -59,16 +59,15 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
   switch (what) {
     case "role":
       return (
-        <FormDialog title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", { name, role }, `${name} is ${role} now.`)}>
+        <FormDialog title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", user.signIn === "provider" ? { name } : { name, role }, `${name} is ${role} now.`)}>
           <div><label for="uname">Name</label><input id="uname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-          <RoleChoice id="urole" value={role} onChoose={setRole} />
-          <p class="quiet small">It holds from the next click on.</p>
+          {user.signIn === "provider" ? <p class="quiet small">The provider says the role, at each sign-in: {role}.</p> : <><RoleChoice id="urole" value={role} onChoose={setRole} /><p class="quiet small">It holds from the next click on.</p></>}
         </FormDialog>
       );
     case "password":
       return (
         <FormDialog title={`A new password for ${user.name}`} label="Set it" onClose={onClose} work={call("/password", "POST", { newPassword: password }, `${user.name} has a new password and is signed out.`)}>
-          <p>Make sure who asks. Tell the password by another way than mail, and let it be changed after signing in. The second factor stays.</p>
+          <p>Make sure who asks. Tell the password by another way than mail, and let it be changed after signing in. {user.signIn === "provider" ? `From then on ${user.name} signs in with it, and no longer at the provider.` : "The second factor stays."}</p>
           <div><label for="upass">New password</label><input id="upass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         </FormDialog>
       );

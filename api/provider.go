@@ -1,0 +1,275 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/openid"
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+)
+
+const (
+	// providerLifetime is how long somebody may take at the provider.
+	providerLifetime = 10 * time.Minute
+	// provedLifetime is for how long a sign-in at the provider stands for the password that
+	// is asked for again before a change of the account.
+	provedLifetime = 5 * time.Minute
+
+	maxProviderText = 4096 // bytes of code and state
+	maxUserName     = 255  // characters
+)
+
+// ProviderConfig is a sign-in at an OpenID provider beside passwords.
+type ProviderConfig struct {
+	Client *openid.Client
+	Name   string    // as the console shows it
+	App    uuid.UUID // client id of the application of those who come for the first time; zero: the only one there is
+}
+
+var (
+	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in took too long, was used already, or was begun in another browser. Begin again.")
+	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "What the provider answered cannot be accepted. Begin again; if that does not help, tell whoever runs this service.")
+	errProviderUnreachable = models.Refuse(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not answer as it should. Try again in a minute; if that does not help, tell whoever runs this service.")
+	errRoleMissing         = models.Refuse(models.KindForbidden, "role_missing", "The provider gives you none of the roles viewer, support, sender and admin. Ask whoever gives roles there, then sign in again.")
+	errSignInAgain         = models.Refuse(models.KindForbidden, "sign_in_again", "Before this, sign in at the provider again.")
+	errProviderAccount     = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider: password and second factor are its business.")
+	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "It is not settled whose console this is. Tell whoever runs this service to set OIDC_APP.")
+)
+
+// signInOptions tells how one may sign in.
+func (s *Server) signInOptions(c *gin.Context) error {
+	var provider any
+	if s.Provider != nil {
+		provider = gin.H{"name": s.Provider.Name}
+	}
+	c.JSON(http.StatusOK, gin.H{"provider": provider})
+	return nil
+}
+
+// providerCookie is the name of the cookie that a sign-in at the provider is bound to.
+func (s *Server) providerCookie() string {
+	if strings.HasPrefix(s.BaseURL, "https://") {
+		return "__Host-countersign-sign-in"
+	}
+	return "countersign-sign-in"
+}
+
+func (s *Server) setProviderCookie(c *gin.Context, value string, maxAge int) {
+	http.SetCookie(c.Writer, &http.Cookie{
+		Name: s.providerCookie(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: maxAge,
+	})
+}
+
+// beginAtProvider begins a sign-in at the provider. again has the provider ask the person anew.
+func (s *Server) beginAtProvider(c *gin.Context) error {
+	o, err := readObject(c, maxJSON, true)
+	if err != nil {
+		return err
+	}
+	again := o.flag("again", false)
+	if err := o.err(); err != nil {
+		return err
+	}
+	return s.toProvider(c, models.ChallengeProviderSignIn, nil, again)
+}
+
+// connectProvider begins the sign-in by which a person who has a password connects the
+// account with the provider.
+func (s *Server) connectProvider(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := refuseProviderAccount(app); err != nil {
+		return err
+	}
+	if err := s.reauthenticate(c, app, o); err != nil {
+		return err
+	}
+	return s.toProvider(c, models.ChallengeProviderLink, &app.user.ID, false)
+}
+
+// toProvider answers with the address that the browser has to go to, and binds what
+// comes back to this browser.
+func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, again bool) error {
+	if s.Provider == nil {
+		return models.ErrNotFound
+	}
+	ctx := c.Request.Context()
+	request, err := s.Provider.Client.Begin(ctx, again)
+	if err != nil {
+		return s.refuseSignIn(c, err)
+	}
+	data, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("begin sign-in: %w", err)
+	}
+	browser := rand.Text()
+	if err := s.Store.CreateChallenge(ctx, store.Challenge{Kind: kind, Answer: request.State, Holder: browser, User: user, Data: data}, providerLifetime); err != nil {
+		return err
+	}
+	s.setProviderCookie(c, browser, int(providerLifetime.Seconds()))
+	c.JSON(http.StatusOK, gin.H{"url": request.URL})
+	return nil
+}
+
+// completeAtProvider signs in whom the provider sent back. Wrong tries are counted by
+// the caller's address.
+func (s *Server) completeAtProvider(c *gin.Context) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	code, state, issuer := o.str("code"), o.str("state"), o.optStr("iss")
+	for name, v := range map[string]string{"code": code, "state": state} {
+		if len(v) > maxProviderText {
+			o.bad(name, "must have at most %d bytes", maxProviderText)
+		}
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if s.Provider == nil {
+		return models.ErrNotFound
+	}
+	tries := "provider-address:" + callerNetwork(c)
+	start := s.Now().UTC().Truncate(rateWindow)
+	if err := s.countAttempt(c, tries, maxWrongPerAddress); err != nil {
+		return err
+	}
+	user, person, err := s.fromProvider(c, code, state, issuer)
+	if err != nil {
+		return s.refuseSignIn(c, err)
+	}
+	if _, _, err := s.Store.ReserveQuota(c.Request.Context(), tries, start, rateWindow, -1, maxWrongPerAddress); err != nil {
+		return err
+	}
+	return s.startSession(c, user, person.ProvedAt, false)
+}
+
+// fromProvider finds the user whom the provider vouches for in answer to a sign-in that
+// began in this browser.
+func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string) (*models.ConsoleUser, openid.Person, error) {
+	ctx := c.Request.Context()
+	none := openid.Person{}
+	browser, err := c.Cookie(s.providerCookie())
+	if err != nil || browser == "" {
+		return nil, none, errSignInExpired
+	}
+	challenge := store.Challenge{Kind: models.ChallengeProviderSignIn, Answer: state, Holder: browser}
+	err = s.Store.TakeChallenge(ctx, &challenge)
+	if isNotFound(err) {
+		challenge.Kind = models.ChallengeProviderLink
+		err = s.Store.TakeChallenge(ctx, &challenge)
+	}
+	if isNotFound(err) {
+		return nil, none, errSignInExpired
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	s.setProviderCookie(c, "", -1)
+	var request openid.Request
+	if err := json.Unmarshal(challenge.Data, &request); err != nil {
+		return nil, none, fmt.Errorf("read sign-in: %w", err)
+	}
+	if issuer != nil && *issuer != s.Provider.Client.Issuer() { // RFC 9207
+		return nil, none, &openid.Refusal{Reason: "answer of another issuer"}
+	}
+	person, err := s.Provider.Client.Finish(ctx, request, code)
+	if err != nil {
+		return nil, none, err
+	}
+	user, err := s.userOf(c, challenge, person)
+	return user, person, err
+}
+
+// userOf finds, makes or connects the user whom the provider vouches for.
+func (s *Server) userOf(c *gin.Context, challenge store.Challenge, person openid.Person) (*models.ConsoleUser, error) {
+	role := highestRole(person.Roles)
+	if !role.Valid() {
+		return nil, errRoleMissing
+	}
+	ctx := c.Request.Context()
+	app, err := s.Store.SignInApp(ctx, s.Provider.App)
+	if isNotFound(err) {
+		return nil, errNoApplication
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := store.ProviderIdentity{
+		App: app.ID, Issuer: s.Provider.Client.Issuer(), Subject: person.Subject, Email: person.Email, EmailVerified: person.EmailVerified,
+		Name: firstCharacters(plaintext.Visible(person.Name), maxUserName), Role: role,
+	}
+	if challenge.User != nil {
+		u, err := s.Store.LinkProvider(ctx, *challenge.User, id)
+		if err == nil {
+			s.logSecurityEvent(c, "console user connected with the provider", "user", u.ID, "role", u.Role)
+		}
+		return u, err
+	}
+	u, created, err := s.Store.UserOfProvider(ctx, id)
+	if created {
+		s.logSecurityEvent(c, "console user created", "user", u.ID, "role", u.Role, "by", "provider")
+	}
+	return u, err
+}
+
+// highestRole returns the highest of the roles that the provider gives, "" where it
+// gives none that there is.
+func highestRole(given []string) models.Role {
+	for _, r := range slices.Backward(models.Roles) {
+		if slices.Contains(given, string(r)) {
+			return r
+		}
+	}
+	return ""
+}
+
+func firstCharacters(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// refuseSignIn logs why somebody did not get in, without whom and without what was
+// answered, and says what to do.
+func (s *Server) refuseSignIn(c *gin.Context, err error) error {
+	var (
+		refusal *openid.Refusal
+		told    *models.Error
+	)
+	switch {
+	case errors.As(err, &refusal):
+		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)
+		return errSignInRefused
+	case errors.Is(err, openid.ErrUnreachable):
+		s.logSecurityEvent(c, "the sign-in provider does not answer", "error", err.Error())
+		return errProviderUnreachable
+	case errors.As(err, &told):
+		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", told.Code)
+	}
+	return err
+}
+
+// refuseProviderAccount refuses what concerns passwords to a user who signs in at the provider.
+func refuseProviderAccount(app caller) error {
+	if app.user.AtProvider() {
+		return errProviderAccount
+	}
+	return nil
+}

@@ -1,0 +1,628 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/openid"
+	"countersign/models"
+)
+
+const (
+	providerClient = "countersign"
+	providerSecret = "a secret of the provider's & its client's"
+)
+
+// fakeProvider is an OpenID provider that can be made to say what none would. It keeps
+// to the rules for codes: each counts once, for who holds the verifier (RFC 7636).
+type fakeProvider struct {
+	*httptest.Server
+
+	t   *testing.T
+	key *ecdsa.PrivateKey
+	now func() time.Time
+
+	mu       sync.Mutex
+	codes    map[string]url.Values // what was asked for
+	asked    []string              // paths, in order
+	claims   object                // beside those that every token has
+	userinfo object                // nil: there is no such endpoint
+	sign     func(jwt.MapClaims) string
+	discover func(object)
+	down     bool
+}
+
+func newFakeProvider(t *testing.T, now func() time.Time) *fakeProvider {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	p := &fakeProvider{t: t, key: key, now: now, codes: map[string]url.Values{}}
+	p.sign = func(c jwt.MapClaims) string { return signed(t, jwt.SigningMethodES256, p.key, c) }
+	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
+	t.Cleanup(p.Close)
+	p.is("ada", "ada@example.com", "viewer")
+	return p
+}
+
+func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, c)
+	token.Header["kid"] = "one"
+	s, err := token.SignedString(key)
+	require.NoError(t, err)
+	return s
+}
+
+// is says who is at the browser.
+func (p *fakeProvider) is(subject, email string, roles ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims = object{"sub": subject, "email": email, "email_verified": true, "name": "Ada Byron", "roles": roles}
+}
+
+func (p *fakeProvider) set(name string, v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims[name] = v
+}
+
+func (p *fakeProvider) change(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+func (p *fakeProvider) serve(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r.URL.Path)
+	if p.down {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	answer := func(status int, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	switch r.URL.Path {
+	case "/.well-known/openid-configuration":
+		o := object{
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+			"id_token_signing_alg_values_supported": []string{"ES256", "none", "HS256"},
+		}
+		if p.userinfo != nil {
+			o["userinfo_endpoint"] = p.URL + "/me"
+		}
+		if p.discover != nil {
+			p.discover(o)
+		}
+		answer(200, o)
+	case "/keys":
+		text := func(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+		raw, err := p.key.PublicKey.Bytes()
+		if err != nil {
+			answer(500, object{})
+			return
+		}
+		answer(200, object{"keys": []object{{"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256", "use": "sig", "x": text(raw[1:33]), "y": text(raw[33:])}}})
+	case "/me":
+		answer(200, p.userinfo)
+	case "/token":
+		_ = r.ParseForm()
+		id, secret, _ := r.BasicAuth()
+		secret, _ = url.QueryUnescape(secret)
+		asked, known := p.codes[r.PostForm.Get("code")]
+		delete(p.codes, r.PostForm.Get("code"))
+		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
+		if id != providerClient || secret != providerSecret || !known || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) ||
+			asked.Get("code_challenge_method") != "S256" || r.PostForm.Get("redirect_uri") != asked.Get("redirect_uri") {
+			answer(400, object{"error": "invalid_grant", "error_description": "ada@example.com"})
+			return
+		}
+		now := p.now().Unix()
+		c := jwt.MapClaims{"iss": p.URL, "aud": providerClient, "iat": now, "exp": now + 60, "nonce": asked.Get("nonce")}
+		for k, v := range p.claims {
+			if c[k] = v; v == nil {
+				delete(c, k)
+			}
+		}
+		answer(200, object{"access_token": "an access token", "token_type": "Bearer", "id_token": p.sign(c)})
+	}
+}
+
+// authorize is the person's yes at the provider. It returns what the browser is sent back with.
+func (p *fakeProvider) authorize(address string) object {
+	p.t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(p.t, err)
+	require.Equal(p.t, p.URL+"/authorize", "http://"+u.Host+u.Path)
+	q := u.Query()
+	require.Equal(p.t, "https://sign.example.com/console/signed-in", q.Get("redirect_uri"))
+	require.Equal(p.t, "code", q.Get("response_type"))
+	require.Equal(p.t, providerClient, q.Get("client_id"))
+	require.GreaterOrEqual(p.t, len(q.Get("nonce")), 22)
+	code := uuid.NewString()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.codes[code] = q
+	return object{"code": code, "state": q.Get("state")}
+}
+
+// withProvider is a service where one signs in at a provider.
+func withProvider(t *testing.T, db string) (*service, *fakeProvider, *bytes.Buffer) {
+	t.Helper()
+	var p *fakeProvider
+	log := &bytes.Buffer{}
+	s := start(t, db, func(cfg *api.Config) {
+		p = newFakeProvider(t, cfg.Now)
+		cfg.Provider = &api.ProviderConfig{Name: "Staff login", Client: openid.New(openid.Config{
+			Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret, RedirectURL: cfg.BaseURL + "/console/signed-in", RoleClaim: "roles", Now: cfg.Now,
+		})}
+		cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil))
+	})
+	return s, p, log
+}
+
+const (
+	beginPath    = "/v1/console/provider/begin"
+	completePath = "/v1/console/provider/complete"
+	connectPath  = "/v1/console/provider/connect"
+)
+
+// begin begins a sign-in and returns the browser, which has the cookie, and the address.
+func (s *service) begin(t *testing.T, body any) (*client, string) {
+	t.Helper()
+	a := (&client{t: t, s: s}).post(beginPath, body).want(200)
+	return (&client{t: t, s: s}).with("Cookie", cookieOf(t, a)), a.str("url")
+}
+
+// cookieOf returns the cookie that an answer sets, as a browser sends it back.
+func cookieOf(t *testing.T, a *answer) string {
+	t.Helper()
+	c, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
+	require.NoError(t, err)
+	require.Equal(t, "__Host-countersign-sign-in", c.Name)
+	require.True(t, c.Secure && c.HttpOnly && c.Domain == "" && c.Path == "/" && c.SameSite == http.SameSiteLaxMode, "%s", c)
+	require.Equal(t, 600, c.MaxAge)
+	return c.Name + "=" + c.Value
+}
+
+// atProvider signs whoever is at the provider in.
+func (s *service) atProvider(t *testing.T, p *fakeProvider) *answer {
+	t.Helper()
+	browser, address := s.begin(t, object{})
+	return browser.post(completePath, p.authorize(address))
+}
+
+func (s *service) withToken(t *testing.T, a *answer) *client {
+	t.Helper()
+	return &client{t: t, s: s, token: a.want(200).str("access_token")}
+}
+
+func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fakeProvider)) {
+	t.Helper()
+	for name, db := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p, _ := withProvider(t, db(t))
+			test(t, s, p)
+		})
+	}
+}
+
+// TestSignInAtTheProvider: whoever has a role gets in, as the same user each time and
+// with the role of that time.
+func TestSignInAtTheProvider(t *testing.T) {
+	t.Parallel()
+	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
+		nobody := &client{t: t, s: s}
+		require.Equal(t, object{"provider": object{"name": "Staff login"}}, nobody.get("/v1/console/sign-in").want(200).body)
+		require.Empty(t, p.asked, "the provider is not asked before somebody comes")
+
+		a := s.atProvider(t, p).want(200)
+		require.Equal(t, "provider", a.str("signIn"))
+		require.Equal(t, []string{""}, slices.Compact([]string{strings.SplitN(strings.SplitN(a.header.Get("Set-Cookie"), "=", 2)[1], ";", 2)[0]}), "the cookie ends")
+		ada := s.withToken(t, a)
+		user := ada.me().want(200).body["user"].(object)
+		require.Equal(t, "ada@example.com", user["email"])
+		require.Equal(t, "Ada Byron", user["name"])
+		require.Equal(t, "viewer", user["role"])
+		ada.get("/v1/console/users").refused(403, "role_forbidden")
+
+		p.is("ada", "new@example.com", "something", "support", "viewer", "sender")
+		again := s.withToken(t, s.atProvider(t, p))
+		require.Equal(t, user["id"], again.me().body["user"].(object)["id"], "the subject counts, not the address")
+		require.Equal(t, "sender", again.me().body["user"].(object)["role"], "the highest")
+		p.is("ada", "ada@example.com", "admin")
+		s.withToken(t, s.atProvider(t, p)).get("/v1/console/users").want(200)
+		p.is("ada", "ada@example.com")
+		s.atProvider(t, p).refused(403, "role_missing")
+
+		// Another person of the same address is another person.
+		p.is("eve", "ada@example.com", "admin")
+		s.atProvider(t, p).refused(409, "account_exists")
+		ada.post("/v1/console/logout", nil).want(204)
+		ada.me().refused(401, "unauthorized")
+	})
+}
+
+// TestAnswersOfAProviderThatAreRefused: each would let in somebody whom the provider did
+// not vouch for, here, now, and to this service.
+func TestAnswersOfAProviderThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s, p, log := withProvider(t, databases["sqlite"](t))
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	honest := p.sign
+	for name, attack := range map[string]func(){
+		"nonce of another sign-in":   func() { p.claims["nonce"] = "another nonce, which is as long as one" },
+		"no nonce":                   func() { p.claims["nonce"] = nil },
+		"another audience":           func() { p.claims["aud"] = "another-client" },
+		"several, for another party": func() { p.claims["aud"], p.claims["azp"] = []string{providerClient, "another"}, "another" },
+		"several, for nobody":        func() { p.claims["aud"] = []string{providerClient, "another"} },
+		"another issuer":             func() { p.claims["iss"] = "https://login.example.com" },
+		"expired":                    func() { p.claims["exp"] = s.clock.now().Add(-time.Minute).Unix() },
+		"of the future":              func() { p.claims["iat"] = s.clock.now().Add(time.Hour).Unix() },
+		"no subject":                 func() { p.claims["sub"] = nil },
+		"a subject that is too long": func() { p.claims["sub"] = strings.Repeat("x", 256) },
+		"unsigned": func() {
+			p.sign = func(c jwt.MapClaims) string {
+				return signed(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, c)
+			}
+		},
+		"another key": func() {
+			p.sign = func(c jwt.MapClaims) string { return signed(t, jwt.SigningMethodES256, stranger, c) }
+		},
+		"the client's secret as key": func() {
+			p.sign = func(c jwt.MapClaims) string { return signed(t, jwt.SigningMethodHS256, []byte(providerSecret), c) }
+		},
+		"no token": func() { p.sign = func(jwt.MapClaims) string { return "" } },
+		"claims that are changed": func() {
+			p.sign = func(c jwt.MapClaims) string {
+				parts := strings.Split(honest(c), ".")
+				c["roles"] = []string{"admin", "sender"}
+				return parts[0] + "." + strings.Split(honest(c), ".")[1] + "." + parts[2]
+			}
+		},
+	} {
+		p.is("ada", "ada@example.com", "admin")
+		p.change(func() { p.sign = honest; attack() })
+		a := s.atProvider(t, p)
+		require.Equal(t, 401, a.status, "%s: %s", name, a.raw)
+		require.Equal(t, "sign_in_refused", a.body["error"], name)
+	}
+	p.change(func() { p.sign = honest })
+	for name, attack := range map[string]func(){
+		"not verified":   func() { p.claims["email_verified"] = false },
+		"not said":       func() { p.claims["email_verified"] = nil },
+		"no truth value": func() { p.claims["email_verified"] = "true" },
+		"no address":     func() { p.claims["email"] = nil },
+		"not an address": func() { p.claims["email"] = "ada@example.com, eve@example.com" },
+	} {
+		p.is("ada", "ada@example.com", "admin")
+		p.change(attack)
+		require.Equal(t, "email_unverified", s.atProvider(t, p).want(403).body["error"], name)
+	}
+	for name, roles := range map[string]any{
+		"none": nil, "of another service": []string{"owner"}, "in capitals": "ADMIN", "part of a text": "admin viewer", "a number": 4, "in an object": object{"admin": true}, "empty": []string{},
+	} {
+		p.is("ada", "ada@example.com")
+		p.set("roles", roles)
+		require.Equal(t, "role_missing", s.atProvider(t, p).want(403).body["error"], name)
+	}
+	users, err := s.store.Users(t.Context(), s.app.ID)
+	require.NoError(t, err)
+	require.Empty(t, users)
+
+	p.is("ada", "ada@example.com", "viewer")
+	s.withToken(t, s.atProvider(t, p)).me().want(200)
+	for _, secret := range []string{"ada@example.com", "an access token", providerSecret, "eyJ", "Ada Byron"} {
+		require.NotContains(t, log.String(), secret)
+	}
+	require.Contains(t, log.String(), "sign-in at the provider refused")
+	require.Contains(t, log.String(), "console user signed in")
+}
+
+// TestASignInBelongsToItsBrowser: what comes back counts once, soon, and where it began.
+func TestASignInBelongsToItsBrowser(t *testing.T) {
+	t.Parallel()
+	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
+		browser, address := s.begin(t, object{})
+		other, another := s.begin(t, object{})
+		back := p.authorize(address)
+		(&client{t: t, s: s}).post(completePath, back).refused(401, "sign_in_expired")
+		other.post(completePath, back).refused(401, "sign_in_expired")
+		browser.with("Cookie", "__Host-countersign-sign-in=").post(completePath, back).refused(401, "sign_in_expired")
+		browser.post(completePath, object{"code": back["code"], "state": "made up"}).refused(401, "sign_in_expired")
+		a := browser.post(completePath, back).want(200)
+		require.NotContains(t, string(a.raw), back["code"])
+
+		// Neither again, nor with another code, which the provider would take.
+		browser.post(completePath, back).refused(401, "sign_in_expired")
+		browser.post(completePath, object{"code": p.authorize(address)["code"], "state": back["state"]}).refused(401, "sign_in_expired")
+
+		// A code of another sign-in, which its verifier does not belong to (RFC 7636).
+		stolen := p.authorize(address)["code"]
+		other.post(completePath, object{"code": stolen, "state": p.authorize(another)["state"]}).refused(401, "sign_in_refused")
+
+		// A code that the provider has taken already.
+		browser, address = s.begin(t, object{})
+		back = p.authorize(address)
+		p.change(func() { clear(p.codes) })
+		browser.post(completePath, back).refused(401, "sign_in_refused")
+
+		// The answer of another provider (RFC 9207).
+		browser, address = s.begin(t, object{})
+		back = p.authorize(address)
+		back["iss"] = "https://login.example.com"
+		browser.post(completePath, back).refused(401, "sign_in_refused")
+		browser, address = s.begin(t, object{})
+		back = p.authorize(address)
+		back["iss"] = p.URL
+		browser.post(completePath, back).want(200)
+
+		browser, address = s.begin(t, object{})
+		back = p.authorize(address)
+		s.clock.advance(10*time.Minute + time.Second)
+		browser.post(completePath, back).refused(401, "sign_in_expired")
+		require.NoError(t, s.store.DeleteExpired(t.Context()))
+
+		// Of many requests with the same answer one wins.
+		browser, address = s.begin(t, object{})
+		back = p.authorize(address)
+		var wg sync.WaitGroup
+		results := make([]int, 8)
+		for i := range results {
+			wg.Go(func() { results[i] = browser.post(completePath, back).status })
+		}
+		wg.Wait()
+		slices.Sort(results)
+		require.Equal(t, []int{200, 401, 401, 401, 401, 401, 401, 401}, results)
+	})
+}
+
+// TestNobodyIsTakenOver: an account that has a password is connected by its owner, and
+// by nobody who has its address at the provider.
+func TestNobodyIsTakenOver(t *testing.T) {
+	t.Parallel()
+	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
+		ada := s.person(t, models.RoleAdmin)
+		email := ada.email()
+		id := ada.me().body["user"].(object)["id"].(string)
+		p.is("eve", strings.ToUpper(email), "admin")
+		s.atProvider(t, p).refused(409, "account_exists")
+		ada.me().want(200)
+
+		// The owner connects it, with the password.
+		ada.post(connectPath, object{"password": "something else"}).refused(400, "validation_error")
+		a := ada.post(connectPath, object{"password": password}).want(200)
+		p.is("ada", "other@example.com", "sender")
+		browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
+		connected := s.withToken(t, browser.post(completePath, p.authorize(a.str("url"))))
+		require.Equal(t, id, connected.me().body["user"].(object)["id"])
+		require.Equal(t, "sender", connected.me().body["user"].(object)["role"])
+		ada.me().refused(401, "unauthorized")
+		nobody := &client{t: t, s: s}
+		login := object{"email": email, "password": password}
+		nobody.post("/v1/console/login", login).refused(401, "invalid_credentials")
+		require.Equal(t, id, s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)["id"])
+		connected.post(connectPath, object{"password": password}).refused(409, "provider_account")
+		connected.post("/v1/console/password", object{"password": password, "newPassword": "another long one"}).refused(409, "provider_account")
+		connected.post("/v1/console/totp", object{"password": password}).refused(409, "provider_account")
+		connected.post("/v1/console/totp/confirm", object{"code": "000000"}).refused(409, "provider_account")
+
+		// One account of the provider is one user.
+		bob := s.person(t, models.RoleViewer)
+		a = bob.post(connectPath, object{"password": password}).want(200)
+		browser = (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
+		browser.post(completePath, p.authorize(a.str("url"))).refused(409, "identity_taken")
+		bob.me().want(200)
+
+		// The provider says the role, and a new password ends that.
+		app := s.client(t)
+		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"role": "admin"}).refused(409, "provider_account")
+		app.call(http.MethodPatch, "/v1/console/users/"+id, object{"name": "Ada", "role": "sender"}).want(200)
+		app.post("/v1/console/users/"+id+"/password", object{"newPassword": password}).want(204)
+		connected.me().refused(401, "unauthorized")
+		s.atProvider(t, p) // other@example.com is free: another user, without ada's
+		nobody.post("/v1/console/login", login).want(200)
+	})
+}
+
+// TestDisabledUsersStayOut: also those who had a password when they were disabled.
+func TestDisabledUsersStayOut(t *testing.T) {
+	t.Parallel()
+	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
+		ada := s.withToken(t, s.atProvider(t, p))
+		app := s.client(t)
+		app.del("/v1/console/users/" + ada.me().body["user"].(object)["id"].(string)).want(204)
+		ada.me().refused(401, "unauthorized")
+		s.atProvider(t, p).refused(403, "account_disabled")
+		p.is("ada-again", "ada@example.com", "admin")
+		s.atProvider(t, p).refused(403, "account_disabled")
+
+		bob := s.person(t, models.RoleViewer)
+		email := bob.email()
+		app.del("/v1/console/users/" + bob.me().body["user"].(object)["id"].(string)).want(204)
+		p.is("bob", strings.ToUpper(email), "admin")
+		s.atProvider(t, p).refused(403, "account_disabled")
+
+		// An administrator who makes a new account lets them in again, once it is connected.
+		p.is("ada", "ada@example.com", "viewer")
+		app.post("/v1/console/users", object{"email": "ada@example.com", "name": "Ada", "password": password, "role": "viewer"}).want(201)
+		fresh := s.enters(t, object{"email": "ada@example.com", "password": password})
+		a := fresh.post(connectPath, object{"password": password}).want(200)
+		browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
+		browser.post(completePath, p.authorize(a.str("url"))).want(200)
+		s.atProvider(t, p).want(200)
+	})
+}
+
+// TestTheSecondFactorIsTheProviders: the service asks for none, and for a sign-in of the
+// moment where others give their password again.
+func TestTheSecondFactorIsTheProviders(t *testing.T) {
+	t.Parallel()
+	var p *fakeProvider
+	s := onSQLite(t, func(cfg *api.Config) {
+		p = newFakeProvider(t, cfg.Now)
+		cfg.ConsoleTOTP = models.SecondFactorRequired
+		cfg.Provider = &api.ProviderConfig{Name: "x", Client: openid.New(openid.Config{
+			Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret, RedirectURL: cfg.BaseURL + "/console/signed-in", RoleClaim: "roles", Now: cfg.Now,
+		})}
+	})
+	p.is("ada", "ada@example.com", "admin")
+	a := s.atProvider(t, p).want(200)
+	require.Equal(t, false, a.body["mustEnrol"])
+	ada := s.withToken(t, a)
+	ada.get("/v1/console/users").want(200)
+	require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, ada.get("/v1/console/totp").want(200).body)
+	secret := object{"password": "-"}
+	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
+
+	// The provider has to ask again, and say that it did.
+	browser, address := s.begin(t, object{"again": true})
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	require.Equal(t, "login", u.Query().Get("prompt"))
+	require.Equal(t, "0", u.Query().Get("max_age"))
+	browser.post(completePath, p.authorize(address)).refused(401, "sign_in_refused")
+	p.set("auth_time", s.clock.now().Add(-6*time.Minute).Unix())
+	browser, address = s.begin(t, object{"again": true})
+	browser.post(completePath, p.authorize(address)).refused(401, "sign_in_refused")
+	p.set("auth_time", s.clock.now().Unix())
+	browser, address = s.begin(t, object{"again": true})
+	fresh := s.withToken(t, browser.post(completePath, p.authorize(address)))
+	ada.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
+	fresh.post("/v1/console/client-secrets", object{}).refused(400, "validation_error")
+	fresh.post("/v1/console/client-secrets", secret).want(201)
+	s.clock.advance(5*time.Minute + time.Second)
+	fresh.post("/v1/console/client-secrets", secret).refused(403, "sign_in_again")
+
+	// A clock that is ahead at the provider does not make it last.
+	p.set("auth_time", s.clock.now().Add(time.Hour).Unix())
+	ahead := s.withToken(t, s.atProvider(t, p))
+	ahead.post("/v1/console/sessions/end", secret).want(204)
+	s.clock.advance(5*time.Minute + time.Second)
+	ahead.post("/v1/console/sessions/end", secret).refused(403, "sign_in_again")
+}
+
+// TestAProviderThatDoesNotAnswer: the service starts without it, says what is wrong, and
+// finds it again.
+func TestAProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s, p, log := withProvider(t, databases["sqlite"](t))
+	nobody := &client{t: t, s: s}
+	p.change(func() { p.down = true })
+	nobody.get("/v1/console/sign-in").want(200)
+	for range 5 {
+		nobody.post(beginPath, object{}).refused(503, "provider_unreachable")
+	}
+	p.change(func() { require.Len(t, p.asked, 1, "it is not asked again at once") })
+	p.change(func() { p.down = false })
+	s.clock.advance(5 * time.Second)
+	browser, address := s.begin(t, object{})
+	back := p.authorize(address)
+	p.change(func() { p.down = true })
+	browser.post(completePath, back).refused(503, "provider_unreachable")
+	p.change(func() { p.down = false })
+
+	// What is known of it is asked for again after an hour, and goes on where it does not answer.
+	s.clock.advance(time.Hour)
+	p.change(func() { p.down = true })
+	browser, address = s.begin(t, object{})
+	p.change(func() { p.down = false })
+	browser.post(completePath, p.authorize(address)).want(200)
+
+	for name, discover := range map[string]func(object){
+		"another issuer":   func(o object) { o["issuer"] = "https://login.example.com" },
+		"a plain address":  func(o object) { o["token_endpoint"] = "http://login.example.com/token" },
+		"no keys":          func(o object) { o["jwks_uri"] = nil },
+		"a script":         func(o object) { o["authorization_endpoint"] = "javascript:alert(1)" },
+		"too large":        func(o object) { o["filler"] = strings.Repeat("x", 1<<20) },
+		"plain userinfo":   func(o object) { o["userinfo_endpoint"] = "http://login.example.com/me" },
+		"no authorization": func(o object) { o["authorization_endpoint"] = nil },
+	} {
+		s, p, _ := withProvider(t, databases["sqlite"](t))
+		p.change(func() { p.discover = discover })
+		a := (&client{t: t, s: s}).post(beginPath, object{})
+		require.Equal(t, 503, a.status, name)
+	}
+	require.NotContains(t, log.String(), "code")
+	require.Contains(t, log.String(), "the sign-in provider does not answer")
+
+	without := onSQLite(t, nil)
+	nobody = &client{t: t, s: without}
+	require.Equal(t, object{"provider": nil}, nobody.get("/v1/console/sign-in").want(200).body)
+	nobody.post(beginPath, object{}).refused(404, "not_found")
+	nobody.post(completePath, object{"code": "x", "state": "y"}).refused(404, "not_found")
+	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
+}
+
+// TestClaimsOfTheUserinfo: a provider may say there alone who it is; it must be the same person.
+func TestClaimsOfTheUserinfo(t *testing.T) {
+	t.Parallel()
+	s, p, _ := withProvider(t, databases["sqlite"](t))
+	p.change(func() {
+		p.claims = object{"sub": "ada"}
+		p.userinfo = object{"sub": "eve", "email": "ada@example.com", "email_verified": true, "roles": "support"}
+	})
+	s.atProvider(t, p).refused(401, "sign_in_refused")
+	p.change(func() { p.userinfo["sub"] = "ada" })
+	who := s.withToken(t, s.atProvider(t, p)).me().body["user"].(object)
+	require.Equal(t, "support", who["role"])
+	require.Equal(t, "ada@example.com", who["name"], "whoever has no name is called by the address")
+	// An address of the token is not verified by what the userinfo says of another.
+	p.change(func() { p.claims = object{"sub": "bob", "email": "bob@example.com"}; p.userinfo["sub"] = "bob" })
+	s.atProvider(t, p).refused(403, "email_unverified")
+}
+
+// TestWhoseConsoleItIs: with more than one application it has to be said whose users the
+// provider's are, and a user of another is none.
+func TestWhoseConsoleItIs(t *testing.T) {
+	t.Parallel()
+	s, p, _ := withProvider(t, databases["sqlite"](t))
+	ada := s.withToken(t, s.atProvider(t, p))
+	other, _, err := s.store.CreateApp(t.Context(), "Other", models.PlanPro, nil)
+	require.NoError(t, err)
+	s.atProvider(t, p).refused(409, "application_unclear")
+	s.cfg.Provider.App = other.ClientID
+	s.atProvider(t, p).refused(403, "account_elsewhere")
+	ada.me().want(200)
+	p.is("bob", "bob@example.com", "viewer")
+	require.Equal(t, other.ID.String(), s.withToken(t, s.atProvider(t, p)).me().body["app"].(object)["id"])
+	s.cfg.Provider.App = uuid.New()
+	s.atProvider(t, p).refused(409, "application_unclear")
+}
+
+// TestGuessesAtTheProvidersAnswerAreCounted: by the address that they come from.
+func TestGuessesAtTheProvidersAnswerAreCounted(t *testing.T) {
+	t.Parallel()
+	s, _, _ := withProvider(t, databases["sqlite"](t))
+	nobody := &client{t: t, s: s}
+	status := map[int]int{}
+	for range 70 {
+		status[nobody.post(completePath, object{"code": "x", "state": "y"}).status]++
+	}
+	require.Equal(t, 60, status[401])
+	require.Equal(t, 10, status[429])
+}

@@ -1,0 +1,32 @@
+package openid
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLookUp: a claim's name may have dots, as addresses do; else they divide a path.
+func TestLookUp(t *testing.T) {
+	t.Parallel()
+	c := claims{
+		"role": "admin", "https://sign.example.com/roles": []any{"viewer"}, "realm_access": map[string]any{"roles": []any{"sender"}}, "a.b": "flat",
+		"a": map[string]any{"b": "deep"}, "list": []any{map[string]any{"x": "y"}},
+	}
+	for name, want := range map[string]any{
+		"role": "admin", "https://sign.example.com/roles": []any{"viewer"}, "realm_access.roles": []any{"sender"}, "a.b": "flat",
+		"none": nil, "role.admin": nil, "realm_access.none": nil, "realm_access.roles.0": nil, "list.0.x": nil, "": nil, ".": nil,
+	} {
+		require.Equal(t, want, lookUp(c, name), name)
+	}
+}
+
+// TestErrorWord: what a provider calls an error is logged only if it is a word.
+func TestErrorWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"invalid_grant": "invalid_grant", "": "", "ada@example.com": "", "Invalid": "", "a\nb": "", "x x": "", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz": "",
+	} {
+		require.Equal(t, want, ErrorWord(text), text)
+	}
+}

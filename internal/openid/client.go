@@ -1,0 +1,222 @@
+// Package openid signs people in at an OpenID provider: the authorization code flow
+// (OpenID Connect Core 1.0 §3.1) with PKCE (RFC 7636). It keeps nothing: what has to
+// come back is the caller's to remember.
+package openid
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Config says which provider, and as whom to speak to it.
+type Config struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret string
+	RedirectURL  string
+	RoleClaim    string // a member of the claims, or a path such as realm_access.roles
+	Now          func() time.Time
+}
+
+const (
+	answerTime      = 10 * time.Second // for all that is asked of the provider in one sign-in
+	discoveryAge    = time.Hour
+	discoveryPause  = 5 * time.Second // between tries where the provider does not answer
+	freshAge        = 5 * time.Minute
+	clockDifference = time.Minute // between provider and service
+	maxSubject      = 255         // bytes (OpenID Connect Core 1.0 §2)
+)
+
+// Client signs people in. It is safe for concurrent use, and asks the provider nothing
+// before somebody comes.
+type Client struct {
+	cfg  Config
+	http *http.Client
+
+	mu      sync.Mutex // held while the provider is asked what it offers
+	known   *provider
+	askedAt time.Time
+	failed  error
+}
+
+// provider is what a provider says of itself.
+type provider struct {
+	*oidc.Provider
+
+	oauth oauth2.Config
+}
+
+// New takes a configuration that CheckIssuer found good.
+func New(cfg Config) *Client {
+	return &Client{cfg: cfg, http: &http.Client{
+		Timeout: answerTime, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // the standard library's
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Issuer is the provider's name.
+func (c *Client) Issuer() string { return c.cfg.Issuer }
+
+// Request is a sign-in that begins. State comes back in the address, the others never leave the service.
+type Request struct {
+	URL      string `json:"-"`
+	State    string `json:"-"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	Fresh    bool   `json:"fresh"` // the provider has to ask the person again
+}
+
+// Begin returns where the browser has to go. fresh asks for a sign-in of this moment.
+func (c *Client) Begin(ctx context.Context, fresh bool) (Request, error) {
+	p, err := c.provider(ctx)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier)}
+	if fresh {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	r.URL = p.oauth.AuthCodeURL(r.State, options...)
+	return r, nil
+}
+
+// Finish exchanges the code of a sign-in and checks what the provider says.
+func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, c.http), answerTime)
+	defer cancel()
+	p, err := c.provider(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	tokens, err := p.oauth.Exchange(ctx, code, oauth2.VerifierOption(r.Verifier))
+	if err != nil {
+		return Person{}, exchangeError(err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	id, err := p.Verifier(&oidc.Config{ClientID: c.cfg.ClientID, Now: c.cfg.Now}).Verify(ctx, raw)
+	if err != nil {
+		return Person{}, tokenError(err)
+	}
+	claims, err := readClaims(id)
+	if err != nil {
+		return Person{}, err
+	}
+	if err := c.check(id, claims, r); err != nil {
+		return Person{}, err
+	}
+	// A provider may tell of the person there alone (§5.4).
+	if url := p.UserInfoEndpoint(); url != "" && (claims["email"] == nil || lookUp(claims, c.cfg.RoleClaim) == nil) {
+		info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+		if err != nil {
+			return Person{}, unreachable(err)
+		}
+		if info.Subject != id.Subject { // §5.3.2
+			return Person{}, refused("userinfo is about somebody else")
+		}
+		if claims, err = claims.and(info); err != nil {
+			return Person{}, err
+		}
+	}
+	return c.person(id, claims), nil
+}
+
+// check is what go-oidc leaves to its caller.
+func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
+	now := c.cfg.Now()
+	azp, _ := claims["azp"].(string)
+	provedAt := claims.time("auth_time")
+	switch {
+	case r.Nonce == "" || subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(r.Nonce)) != 1:
+		return refused("nonce")
+	case len(id.Audience) > 1 && azp == "", azp != "" && azp != c.cfg.ClientID: // §3.1.3.7
+		return refused("authorized party")
+	case id.Subject == "" || len(id.Subject) > maxSubject:
+		return refused("subject")
+	case id.IssuedAt.After(now.Add(clockDifference)):
+		return refused("issued in the future")
+	case r.Fresh && (provedAt == nil || now.Sub(*provedAt) > freshAge):
+		return refused("the sign-in is not a fresh one")
+	}
+	return nil
+}
+
+// provider is what the provider says of itself, asked for when it is first needed, and
+// again after a while. Where it does not answer any more, what was known goes on.
+func (c *Client) provider(ctx context.Context) (*provider, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.cfg.Now()
+	switch age := now.Sub(c.askedAt); {
+	case c.known != nil && age < discoveryAge:
+		return c.known, nil
+	case c.failed != nil && age < discoveryPause:
+		return nil, c.failed
+	}
+	// Whoever waits for it next needs it as well: it does not end with this request.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	defer cancel()
+	p, err := c.discover(oidc.ClientContext(ctx, c.http))
+	c.askedAt = now
+	if err == nil {
+		c.known = p
+	}
+	if c.failed = err; c.known != nil {
+		c.failed = nil
+	}
+	return c.known, c.failed
+}
+
+func (c *Client) discover(ctx context.Context) (*provider, error) {
+	found, err := oidc.NewProvider(ctx, c.cfg.Issuer)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	var also struct {
+		JWKS    string   `json:"jwks_uri"`
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := found.Claims(&also); err != nil {
+		return nil, unreachable(err)
+	}
+	p := &provider{found, oauth2.Config{
+		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
+		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
+	}}
+	// Told, and not tried out: a code that comes twice is taken for a stolen one.
+	p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	if len(also.Methods) > 0 && !slices.Contains(also.Methods, "client_secret_basic") {
+		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	for _, address := range []string{p.oauth.Endpoint.AuthURL, p.oauth.Endpoint.TokenURL, also.JWKS, cmp.Or(found.UserInfoEndpoint(), c.cfg.Issuer)} {
+		u, err := url.Parse(address)
+		if err != nil || !Secure(u) {
+			return nil, unreachable(fmt.Errorf("the provider names an address that is not https: %s", address))
+		}
+	}
+	return p, nil
+}
+
+// CheckIssuer says what is wrong with the name of a provider.
+func CheckIssuer(issuer string) error {
+	u, err := url.Parse(issuer)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("must be an address such as https://login.example.com/realms/staff, without query, fragment and password")
+	case !Secure(u):
+		return errors.New("must begin with https://; http:// is for this machine alone")
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+// ProviderIdentity is whom the OpenID provider vouches for.
+type ProviderIdentity struct {
+	App             uuid.UUID // where somebody who comes for the first time is a user
+	Issuer, Subject string
+	Email           string
+	EmailVerified   bool
+	Name            string
+	Role            models.Role
+}
+
+// key is what is stored of issuer and subject.
+func (i ProviderIdentity) key() []byte {
+	sum := sha256.Sum256([]byte(i.Issuer + "\x00" + i.Subject))
+	return sum[:]
+}
+
+// The refusals of sign-ins at the provider.
+var (
+	errAccountDisabled  = models.Refuse(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
+	errAccountElsewhere = models.Refuse(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
+	errAccountExists    = models.Refuse(models.KindConflict, "account_exists", "There is an account with your e-mail address that signs in with a password. Sign in with it, and connect it under \"Your account\".")
+	errEmailUnverified  = models.Refuse(models.KindForbidden, "email_unverified", "The provider does not say that your e-mail address was verified. Have it verified there, then sign in again.")
+	errIdentityTaken    = models.Refuse(models.KindConflict, "identity_taken", "Another account signs in with that account of the provider.")
+	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider already.")
+)
+
+// UserOfProvider returns the console user of an identity, with the role that the provider
+// says. Somebody who comes for the first time becomes a user. An account with the same
+// address that has a password is never taken over: its owner connects it, see LinkProvider.
+func (s *Store) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
+	u, err = s.knownToProvider(ctx, id)
+	if !errors.Is(err, models.ErrNotFound) {
+		return u, false, err
+	}
+	if u, created, err = s.createFromProvider(ctx, id); err == nil && !created { // another request was faster
+		if u, err = s.knownToProvider(ctx, id); errors.Is(err, models.ErrNotFound) {
+			err = errAccountExists
+		}
+	}
+	return u, created, err
+}
+
+// knownToProvider finds the user of an identity and gives it the role, or returns models.ErrNotFound.
+func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
+	u := &models.ConsoleUser{}
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(u, "oidc_subject = ?", id.key()).Error; err != nil {
+			return mapNotFound(err)
+		}
+		switch {
+		case u.DisabledAt != nil:
+			return errAccountDisabled
+		case u.AppID != id.App:
+			return errAccountElsewhere
+		}
+		if err := decrypt(s, u); err != nil || u.Role == id.Role {
+			return err
+		}
+		u.Role = id.Role
+		return tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("role", id.Role).Error
+	})
+	if err != nil {
+		return nil, fmt.Errorf("user of the provider: %w", err)
+	}
+	return u, nil
+}
+
+// createFromProvider makes a user. created is false where there is one by now.
+func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
+	p := models.Problems{}
+	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {
+		return nil, false, errEmailUnverified
+	}
+	if models.CheckText(p, "name", id.Name, 1, 255); len(p) > 0 {
+		id.Name = id.Email
+	}
+	hash, err := s.hashPassword(rand.Text()) // which nobody knows
+	if err != nil {
+		return nil, false, err
+	}
+	keys := s.userKeys(id.Email)
+	u = &models.ConsoleUser{
+		ID: s.newID(), AppID: id.App, Email: id.Email, EmailKey: keys[0], Name: id.Name, PasswordHash: hash, Role: id.Role, CreatedAt: s.now(), OIDCSubject: id.key(),
+	}
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		var known []models.ConsoleUser
+		if err := tx.Select("id", "oidc_subject").Where("email_key IN ?", keys).Limit(1).Find(&known).Error; err != nil {
+			return err
+		}
+		if len(known) > 0 && string(known[0].OIDCSubject) == string(u.OIDCSubject) {
+			return nil
+		}
+		if len(known) > 0 {
+			return errAccountExists
+		}
+		if err := s.refuseDisabled(tx, id); err != nil {
+			return err
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u))
+		created = res.RowsAffected > 0
+		return res.Error
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("create user of the provider: %w", err)
+	}
+	return u, created, nil
+}
+
+// refuseDisabled refuses an address whose account was disabled: whom an administrator
+// kept out does not come back through the provider. Only the rows know their addresses.
+func (s *Store) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
+	var rows []models.ConsoleUser
+	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
+		for i := range rows {
+			if err := decrypt(s, &rows[i]); err != nil {
+				return err
+			}
+			if models.EmailKey(rows[i].Email) == models.EmailKey(id.Email) {
+				return errAccountDisabled
+			}
+		}
+		return nil
+	}).Error
+}
+
+// LinkProvider lets a user who has a password sign in at the provider from then on, and
+// no longer with the password. All sessions end.
+func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
+	u := &models.ConsoleUser{}
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		if err := s.locked(tx).Take(u, "id = ? AND disabled_at IS NULL", user).Error; err != nil {
+			return mapNotFound(err)
+		}
+		switch {
+		case u.AppID != id.App:
+			return errAccountElsewhere
+		case u.AtProvider():
+			return errAtProvider
+		}
+		// An administrator who made a new account for somebody has decided about the one that was disabled.
+		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ? AND disabled_at IS NOT NULL", id.key()).Update("oidc_subject", nil).Error; err != nil {
+			return err
+		}
+		var others int64
+		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ?", id.key()).Count(&others).Error; err != nil {
+			return err
+		}
+		if others > 0 {
+			return errIdentityTaken
+		}
+		if err := decrypt(s, u); err != nil {
+			return err
+		}
+		u.OIDCSubject, u.Role = id.key(), id.Role
+		err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Updates(map[string]any{"oidc_subject": u.OIDCSubject, "role": u.Role}).Error
+		if errors.Is(err, gorm.ErrDuplicatedKey) {
+			return errIdentityTaken
+		}
+		if err != nil {
+			return err
+		}
+		return endSessions(tx, u.ID, uuid.Nil)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect user %s with the provider: %w", user, err)
+	}
+	return u, nil
+}

@@ -1,0 +1,158 @@
+package browser_test
+
+import (
+	"bufio"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const providerSecret = "the console's secret at the provider"
+
+// startProvider starts a certified OpenID provider, and ends it with the test.
+func startProvider(t *testing.T) {
+	t.Helper()
+	address, err := url.Parse(svc.provider)
+	require.NoError(t, err)
+	node := exec.CommandContext(t.Context(), "node", filepath.Join(svc.root, "web", "test", "provider.mjs"), address.Port(), svc.base+"/console/signed-in", "console", providerSecret)
+	out, err := node.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, node.Start())
+	t.Cleanup(func() {
+		_ = node.Process.Kill()
+		_ = node.Wait() // it was killed
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if lines.Text() == "ready" {
+			go func() {
+				for lines.Scan() { // so that it can go on writing
+				}
+			}()
+			return
+		}
+	}
+	require.Fail(t, "the provider did not start; are the packages of web/ installed?")
+}
+
+// toProvider goes to the provider from the login page, and says there who one is.
+func (b *tab) toProvider(login string) {
+	b.t.Helper()
+	b.button("Sign in with Staff login")
+	b.see("Asked for: login")
+	b.fill("#login", login)
+	b.button("Continue")
+}
+
+// clean requires that nothing of what the provider sent is left in the address.
+func (b *tab) clean(hash string) {
+	b.t.Helper()
+	b.until(`location.pathname === "/console"`)
+	require.Equal(b.t, svc.base+"/console"+hash, eval[string](b, `location.href`))
+}
+
+// TestConsoleSignInAtTheProvider: with a provider that keeps to the standard, from the
+// console's page to the provider's and back.
+func TestConsoleSignInAtTheProvider(t *testing.T) {
+	t.Parallel()
+	down := open(t, desktop)
+	down.visit(svc.base + "/console")
+	down.button("Sign in with Staff login")
+	down.see("The sign-in provider does not answer as it should.")
+	down.checked("console-provider-down")
+	startProvider(t)
+
+	t.Run("with a role", func(t *testing.T) {
+		b := open(t, desktop)
+		b.visit(svc.base + "/console#/contacts")
+		b.see("Sign in with Staff login")
+		b.checked("console-login-provider")
+		b.eventually("the provider is asked again after its pause", func() bool {
+			b.button("Sign in with Staff login")
+			b.until(`document.body.innerText.includes("Asked for: login") || document.querySelector("[role=alert]") !== null`)
+			return strings.Contains(b.text(), "Asked for: login")
+		})
+		b.fill("#login", "ada")
+		b.button("Continue")
+		b.see("Sign out")
+		b.clean("#/contacts")
+		require.Contains(t, b.text(), "Ada Byron")
+		b.visit(svc.base + "/console#/account")
+		b.see("At your organisation's provider.")
+		require.NotContains(t, b.text(), "authenticator")
+		b.checked("console-account-provider")
+		b.visit(svc.base + "/console#/users")
+		b.see("at the provider")
+		b.checked("console-users-provider")
+
+		// What asks others for their password asks the provider again.
+		b.visit(svc.base + "/console#/application")
+		b.button("Make a new secret")
+		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
+		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
+		b.see("show at the provider once more that it is you")
+		b.checked("console-prove-provider")
+		b.button("Sign in again")
+		b.see("Asked for: login")
+		b.fill("#login", "ada")
+		b.button("Continue")
+		b.see("Sign out")
+		b.clean("#/application")
+		b.button("Make a new secret")
+		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
+		b.until(`document.body.innerText.includes("not shown again")`)
+
+		// What was sent back once is worth nothing again, and no address leads elsewhere.
+		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")
+		b.see("This sign-in took too long, was used already, or was begun in another browser.")
+		b.clean("")
+		eval[string](b, `(sessionStorage.setItem("countersign:console:back", "https://evil.example/"), "")`)
+		b.visit(svc.base + "/console/signed-in?error=server_error&returnTo=//evil.example")
+		b.see("The provider could not sign you in (server_error).")
+		b.clean("")
+		b.visit(svc.base + "/console/signed-in?error=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+		b.see("The provider could not sign you in. Begin again")
+		b.waitUntilStill()
+	})
+	t.Run("without", func(t *testing.T) {
+		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
+			b := open(t, phone)
+			b.visit(svc.base + "/console")
+			b.toProvider(login)
+			b.see(told)
+			b.clean("")
+			b.checked("console-login-" + login)
+			b.waitUntilStill()
+		}
+		b := open(t, desktop)
+		b.visit(svc.base + "/console")
+		b.button("Sign in with Staff login")
+		b.see("Asked for: login")
+		b.click(`document.querySelector("#abort")`)
+		b.see("The provider did not let you in, or you went back.")
+		b.waitUntilStill()
+	})
+	t.Run("in place of a password", func(t *testing.T) {
+		b := open(t, desktop)
+		consoleUser(b, "connect", "viewer")
+		b.visit(svc.base + "/console#/account")
+		b.button("Connect")
+		b.checked("console-connect")
+		b.fill("#proof", staffPassword)
+		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
+		b.see("Asked for: login")
+		b.fill("#login", "factor")
+		b.button("Continue")
+		b.see("Sign out")
+		b.clean("#/account")
+		require.Contains(t, b.text(), "Sam Staff, sender")
+		b.button("Sign out")
+		b.enter("connect")
+		b.see("The e-mail address or the password is wrong.")
+		b.waitUntilStill()
+	})
+}

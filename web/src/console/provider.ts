@@ -1,0 +1,32 @@
+import { request } from "../ui/http";
+
+/** What an OpenID provider sent back, in the address of this page. */
+export interface Returned { code: string; state: string; iss?: string }
+
+const backKey = "countersign:console:back";
+
+/** Goes to the provider. The page that is open is found again afterwards. */
+export function goToProvider(address: string): void {
+  sessionStorage.setItem(backKey, location.hash);
+  location.assign(address);
+}
+
+export async function signInAtProvider(again = false): Promise<void> {
+  goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: { again } })).url);
+}
+
+/**
+ * Takes what the provider sent back out of the address, which goes into no history and to nobody else. A page of
+ * the console is gone back to, and nothing besides: the address itself names none.
+ */
+export function takeReturned(): Returned | { error: string } | null {
+  if (location.pathname !== "/console/signed-in") return null;
+  const q = new URLSearchParams(location.search);
+  const back = sessionStorage.getItem(backKey) ?? "";
+  sessionStorage.removeItem(backKey);
+  history.replaceState(null, "", `/console${back.startsWith("#/") ? back : ""}`);
+  const [code, state, iss, error] = ["code", "state", "iss", "error"].map((name) => q.get(name));
+  if (code && state) return { code, state, ...(iss ? { iss } : {}) };
+  const word = /^[a-z_]{1,40}$/.test(error ?? "") ? ` (${error})` : "";
+  return { error: error === "access_denied" ? "The provider did not let you in, or you went back. Begin again, or ask whoever administers it." : `The provider could not sign you in${word}. Begin again; if that does not help, tell whoever runs this service.` };
+}
