@@ -80,6 +80,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.button("Continue")
 		b.see("Sign out")
 		b.clean("#/contacts")
+		b.until(`document.querySelector("h1")?.textContent === "Contacts"`)
 		require.Contains(t, b.text(), "Ada Byron")
 		b.visit(svc.base + "/console#/account")
 		b.see("At your organisation's provider.")

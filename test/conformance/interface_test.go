@@ -471,6 +471,7 @@ func checkConsole(t *testing.T, s *target) {
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer := &client{s: s, token: login.str("access_token")}
+	checkProvider(t, s, viewer, password)
 	password = checkAccount(t, s, c, viewer, email, password)
 	login = (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer = &client{s: s, token: login.str("access_token")}
@@ -488,6 +489,21 @@ func checkConsole(t *testing.T, s *target) {
 	signer := e.item("signers", 0)["id"].(string)
 	c.post(t, at+"/signers/"+signer+"/resend", nil).want(t, 202)
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
+}
+
+// checkProvider says what can be said without a person at the provider, which a deployment need not have.
+func checkProvider(t *testing.T, s *target, viewer *client, password string) {
+	t.Helper()
+	nobody := &client{s: s}
+	answer := object{"code": "made up", "state": "made up"}
+	if nobody.get(t, "/v1/console/sign-in").want(t, 200).body["provider"] == nil {
+		nobody.post(t, "/v1/console/provider/begin", object{}).refused(t, 404, "not_found")
+		nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 404, "not_found")
+		viewer.post(t, "/v1/console/provider/connect", object{"password": password}).refused(t, 404, "not_found")
+		return
+	}
+	nobody.post(t, "/v1/console/provider/begin", object{}).want(t, 200)
+	nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 401, "sign_in_expired")
 }
 
 // checkAdministration does what an administrator does to users and to the app. The app's secret is replaced

@@ -298,6 +298,9 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 // they are for.
 func (s *target) complete() (missing []string) {
 	for path, item := range s.doc.Paths.Map() {
+		if strings.HasPrefix(path, "/v1/console/provider/") { // they need an OpenID provider, and a person there: see checkProvider
+			continue
+		}
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)

@@ -27,6 +27,9 @@ const look = 60_000; // milliseconds between looks whether the session still hol
 const sections = { envelopes: "Envelopes", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
 const administration = { users: "Users", application: "Application" } as const;
 
+// Before anything reads the address.
+const returned = takeReturned();
+
 function Console() {
   const [who, setWho] = useState<Identity | null>(null);
   const { section, id } = useRoute();
@@ -35,7 +38,6 @@ function Console() {
   const [told, setTold] = useState(""); // why a sign-in at the provider failed
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
-    const returned = takeReturned();
     if (returned && "error" in returned) setTold(returned.error);
     else if (returned) {
       void client.complete(returned).then((w) => { setWho(w); setEnded(false); }, async (e: unknown) => {
