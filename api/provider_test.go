@@ -537,6 +537,7 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	for range 5 {
 		nobody.post(beginPath, object{}).refused(503, "provider_unreachable")
 	}
+	s.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(503, "provider_unreachable")
 	p.change(func() { require.Len(t, p.asked, 1, "it is not asked again at once") })
 	p.change(func() { p.down = false })
 	s.clock.advance(5 * time.Second)
