@@ -92,7 +92,7 @@ func TestSignInAtAProviderIsSetWhole(t *testing.T) {
 		require.NoError(t, err, base)
 	}
 	for name, bad := range map[string][]string{
-		"OIDC_ISSUER": {"", "http://login.example.com", "http://127.0.0.1.example.com", "login.example.com", "https://login.example.com?x=1", "https://login.example.com#x", "https://a:b@login.example.com", "file:///etc/passwd"},
+		"OIDC_ISSUER":    {"", "http://login.example.com", "http://127.0.0.1.example.com", "login.example.com", "https://login.example.com?x=1", "https://login.example.com#x", "https://a:b@login.example.com", "file:///etc/passwd"},
 		"OIDC_CLIENT_ID": {""}, "OIDC_CLIENT_SECRET": {""}, "OIDC_ROLE_CLAIM": {""}, "OIDC_APP": {"acme"}, "OIDC_NAME": {strings.Repeat("x", 61)},
 	} {
 		for _, v := range bad {
