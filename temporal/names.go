@@ -146,7 +146,7 @@ type Plan struct {
 type PlanSigner struct {
 	ID     uuid.UUID `json:"id"`
 	Group  int       `json:"group"`
-	Signed bool      `json:"signed"`
+	Signed bool      `json:"signed,omitempty"`
 	// After is the signer whose signature has to be there first, of the same group.
 	After *uuid.UUID `json:"after,omitempty"`
 }

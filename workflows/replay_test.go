@@ -422,7 +422,7 @@ func TestActions(t *testing.T) {
 }
 
 // maxHistoryBytes is what the history of an envelope of two signers may take.
-const maxHistoryBytes = 4500
+const maxHistoryBytes = 4000
 
 func history(t *testing.T, c client.Client, id string) *historypb.History {
 	t.Helper()

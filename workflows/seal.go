@@ -21,7 +21,7 @@ func (w *envelope) seal(ctx workflow.Context) error {
 		return w.keepSealing(ctx)
 	}
 	w.enter(ctx, stepSealing)
-	opts := sealOptions("Seal the documents and send them")
+	opts := sealOptions("Seal and send")
 	opts.ScheduleToCloseTimeout, opts.RetryPolicy = finishTime, &sdktemporal.RetryPolicy{MaximumAttempts: 1}
 	var done activities.Finished
 	err := execute(temporal.WithTrace(ctx, w.trace), opts, acts.Finish, w.EnvelopeInput).Get(ctx, &done)
