@@ -33,15 +33,14 @@ func fourPeople(name string) []object {
 func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered map[string]string) {
 	t.Helper()
 	fields := s.fields(t, id)
-	var original []byte
-	_, err := s.do(http.MethodGet, s.base+"/v1/envelopes/"+id+"/document?kind=original", "", nil, &original)
-	require.NoError(t, err)
+	var original pdfFile
+	require.NoError(t, s.app.call(&original, "download", id, "original"))
 	var e envelope
 	s.json(t, http.MethodPost, "/v1/envelopes/"+id+"/send", object{}, &e)
 	entered = map[string]string{}
 	for _, signer := range e.Signers {
 		at := signingPath(signer.SigningURL)
-		s.json(t, http.MethodPost, at+"/consent", object{}, nil)
+		s.signerPosts(t, at+"/consent", object{})
 		var values []object
 		for i, f := range fields {
 			if f.SignerID != signer.ID {
@@ -60,7 +59,7 @@ func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered 
 			}
 			values = append(values, object{"fieldId": f.ID, "textValue": entered[f.ID]})
 		}
-		s.json(t, http.MethodPost, at+"/sign", object{"fields": values}, nil)
+		s.signerPosts(t, at+"/sign", object{"fields": values})
 	}
 	sealed = s.completed(t, id)
 	words := wordsOf(t, sealed)
@@ -75,7 +74,7 @@ func (s *service) signsAsBuilt(t *testing.T, id string) (sealed []byte, entered 
 		require.Equal(t, f.Page, w.Page, value)
 		require.True(t, w.XMin >= f.X-1 && w.XMax <= f.X+f.W+1 && (w.YMin+w.YMax)/2 >= f.Y && (w.YMin+w.YMax)/2 <= f.Y+f.H, "%s is at %+v, and its field at %+v", value, w, f)
 	}
-	differsInFields(t, original, sealed, fields)
+	differsInFields(t, original.Base64, sealed, fields)
 	return sealed, entered
 }
 
