@@ -145,7 +145,8 @@ func operations() map[string]operation {
 			row := bulkRow(uuid.NewString(), "Ada")
 			signers := row["signers"].([]object)
 			row["signers"] = []any{object{
-				"role": "tenant", "name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "none", "allowDelegation": true,
+				"role": "tenant", "name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "none", "allowDelegation": true, "language": "de",
+				"notify": true, "kind": "signer",
 			}, signers[1]}
 			return c, "/v1/bulk-sends", object{
 				"templateId": bulkTemplate(t, s, c, "acme"), "templateVersion": 1, "tenantId": "acme", "name": "N", "createdBy": "me", "perMinute": 5, "dryRun": false,

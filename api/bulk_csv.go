@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -24,7 +25,32 @@ const (
 )
 
 // signerColumns are what a column "<role>.<name>" can give of a signer.
-var signerColumns = []string{"name", "email", "phone", "authMethod", "language"}
+var signerColumns = []string{"name", "email", "phone", "authMethod", "language", "notify", "allowDelegation", "hostName", "hostEmail"}
+
+// hostColumns are the columns of a host, by their member of the JSON object.
+var hostColumns = map[string]string{"host.name": "hostName", "host.email": "hostEmail", "host": "hostName"}
+
+// setSigner sets what a cell gives of a signer.
+func setSigner(signer map[string]any, column, text string) {
+	switch column {
+	case "hostName", "hostEmail":
+		host, ok := signer["host"].(map[string]any)
+		if !ok {
+			host = make(map[string]any)
+			signer["host"] = host
+		}
+		host[map[string]string{"hostName": "name", "hostEmail": "email"}[column]] = text
+	case "notify", "allowDelegation":
+		switch text {
+		case "true", "false":
+			signer[column] = text == "true"
+		default:
+			signer[column] = text // which is refused
+		}
+	default:
+		signer[column] = text
+	}
+}
 
 // bulkTable reads the rows of a table.
 type bulkTable struct {
@@ -165,7 +191,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 			if signers[c.role] == nil {
 				signers[c.role] = map[string]any{"role": c.role}
 			}
-			signers[c.role][c.attribute] = text
+			setSigner(signers[c.role], c.attribute, text)
 		case c.member == columnExternalID:
 			m[columnExternalID] = text
 		case c.member != "":
@@ -202,7 +228,7 @@ func (t *bulkTable) column(path string, m map[string]any) string {
 			if name == "role" { // of all its columns
 				return role
 			}
-			return role + "." + name
+			return role + "." + cmp.Or(hostColumns[name], name)
 		}
 	}
 	return path

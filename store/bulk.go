@@ -175,6 +175,8 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *Store) error {
 		released[period]++
 		return err
 	}, `UPDATE bulk_send_rows SET status = 'cancelled', data = '', settled_at = $2 WHERE bulk_send_id = $1 AND status = 'pending' RETURNING reserved_in`, b.ID, s.now())
+	// They cannot be tried again any more.
+	t.exec(`UPDATE bulk_send_rows SET data = '' WHERE bulk_send_id = $1 AND status = 'failed'`, b.ID)
 	if err := t.send(); err != nil {
 		return err
 	}
@@ -185,15 +187,21 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *Store) error {
 }
 
 // retryBulkRows makes the failed rows pending again, and reserves their envelopes in
-// the current period.
+// the current period. Those whose data is gone stay as they are.
 func (s *Store) retryBulkRows(t *transaction, b *models.BulkSend) error {
 	n := 0
 	t.query(func(r row) error { n++; return r.Scan(new(int)) }, `UPDATE bulk_send_rows SET status = 'pending', error_code = '', error = '', settled_at = NULL, reserved_in = 'retried'
-		WHERE bulk_send_id = $1 AND status = 'failed' RETURNING position`, b.ID)
+		WHERE bulk_send_id = $1 AND status = 'failed' AND data <> '' RETURNING position`, b.ID)
+	failed := 0 // those that are left
+	t.query(func(r row) error { return r.Scan(&failed) }, "SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'failed'", b.ID)
 	if err := t.send(); err != nil {
 		return err
 	}
-	if n == 0 {
+	switch {
+	case n == 0 && failed > 0:
+		return models.Refuse(models.KindConflict, "bulk_send_rows_removed",
+			"What the failed rows were made from has been removed; please send them in a new bulk send.")
+	case n == 0:
 		return models.Refuse(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
 	}
 	period, err := s.reserveEnvelopes(t, b.AppID, n)

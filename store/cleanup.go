@@ -25,12 +25,14 @@ const (
 	ExpiredDeliveries       ExpiredRows = "deliveries" // with their attempts
 	ExpiredEvents           ExpiredRows = "events"
 	ExpiredMails            ExpiredRows = "mails"
+	ExpiredBulkData         ExpiredRows = "contents of failed bulk rows" // the rows themselves stay
 )
 
 // AllExpiredRows are in the order of their removal: an event stays as long as a
 // delivery refers to it.
 var AllExpiredRows = []ExpiredRows{
 	ExpiredKeys, ExpiredRateWindows, ExpiredConsoleSessions, ExpiredChallenges, ExpiredEmbeddedSessions, ExpiredBuilderSessions, ExpiredDeliveries, ExpiredEvents, ExpiredMails,
+	ExpiredBulkData,
 }
 
 // CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
@@ -40,7 +42,7 @@ const CleanupBatch = 1000
 // embeddedSessionsKept is how long an embedded session is remembered after its end.
 const embeddedSessionsKept = 30 * 24 * time.Hour
 
-// RemoveExpired removes a batch of rows whose time is over, the oldest first. It
+// RemoveExpired removes a batch of rows, or what they hold, whose time is over, the oldest first. It
 // returns how many: fewer than CleanupBatch where no more are left.
 func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
 	db, now := s.db.WithContext(ctx), s.now().UTC()
@@ -67,6 +69,8 @@ func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error
 		n, err = s.removeOldEvents(db)
 	case ExpiredMails:
 		n, err = s.removeOldMails(db)
+	case ExpiredBulkData:
+		n, err = s.removeOldBulkData(db)
 	default:
 		return 0, fmt.Errorf("remove expired rows: there are no %q", rows)
 	}
@@ -109,6 +113,19 @@ func (s *Store) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.historyStart()
 	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ? ORDER BY m.envelope_id LIMIT ?)`, firstID(before), before, endedStatuses, CleanupBatch)
+	return done.RowsAffected, done.Error
+}
+
+// removeOldBulkData removes what rows of bulk sends that failed before the history
+// begins would be made from: names, addresses and values. A row that is being retried
+// is not failed any more, and keeps it.
+func (s *Store) removeOldBulkData(db *gorm.DB) (int64, error) {
+	skip := ""
+	if s.postgres { // a retry locks many rows: neither waits for the other in a circle
+		skip = "FOR UPDATE SKIP LOCKED"
+	}
+	done := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
+		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.historyStart(), CleanupBatch)
 	return done.RowsAffected, done.Error
 }
 

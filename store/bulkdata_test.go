@@ -1,0 +1,112 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// failedBulk is a bulk send that ended with n failed rows.
+func (f *fixture) failedBulk(n int) *models.BulkSend {
+	f.t.Helper()
+	b, err := f.bulk(n, 0)
+	require.NoError(f.t, err)
+	for _, r := range f.work(b, n).Rows {
+		require.NoError(f.t, f.FailBulkRow(f.t.Context(), f.app.ID, r, models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")))
+	}
+	_, err = f.FinishBulkSend(f.t.Context(), f.app.ID, b.ID)
+	require.NoError(f.t, err)
+	return b
+}
+
+func (f *fixture) retry(b *models.BulkSend) (*store.BulkSendWithCounts, error) {
+	return f.ChangeBulkSend(f.t.Context(), f.app.ID, b.ID, models.BulkRetry, nil)
+}
+
+// TestOldBulkDataGoes: what a failed row would be made from goes when the history begins
+// after its failure; the row and its reason stay, and a retry says so. What failed since is
+// tried again, and what waits keeps its data for as long as it waits.
+func TestOldBulkDataGoes(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		old, waiting := f.failedBulk(2), must(f.bulk(1, 0))
+		mixed, err := f.bulk(2, 0)
+		require.NoError(t, err)
+		refusal := models.Refuse(models.KindInvalid, "x", "y")
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
+		clock.Add(time.Hour)
+		require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(mixed, 1).Rows[0], refusal))
+
+		clock.Add(history - time.Hour)
+		removed, err := s.RemoveExpired(ctx, store.ExpiredBulkData)
+		require.NoError(t, err)
+		assert.Zero(t, removed, "it is as old as the history, and not older")
+		clock.Add(time.Minute)
+		removed, err = s.RemoveExpired(ctx, store.ExpiredBulkData)
+		require.NoError(t, err)
+		assert.Equal(t, 3, removed)
+
+		_, err = f.retry(old)
+		assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, err))
+		got, err := s.BulkSend(ctx, f.app.ID, old.ID)
+		require.NoError(t, err)
+		assert.Equal(t, []any{models.BulkCompleted, models.BulkCounts{Failed: 2}}, []any{got.Status, got.Counts}, "a refused retry changes nothing")
+		rows, _, err := s.BulkRows(ctx, old.ID, models.BulkRowFailed, 1, 10)
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+		assert.Equal(t, []any{"row 1", "external_id_taken"}, []any{*rows[0].ExternalID, rows[0].ErrorCode})
+
+		retried, err := f.retry(mixed)
+		require.NoError(t, err)
+		assert.Equal(t, models.BulkCounts{Pending: 1, Failed: 1}, retried.Counts, "the one that can be")
+		assert.Equal(t, `{"of":"row 2"}`, f.work(mixed, 2).Rows[0].Data)
+		assert.Equal(t, `{"of":"row 1"}`, f.work(waiting, 2).Rows[0].Data)
+	})
+}
+
+// TestBulkDataGoesOrIsRetried: a retry in the moment of the removal has all of a row or
+// nothing of it: no row waits without what it is made from.
+func TestBulkDataGoesOrIsRetried(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		const rows = 20
+		for range 5 {
+			b := f.failedBulk(rows)
+			clock.Add(history + time.Minute)
+			var wg sync.WaitGroup
+			var refused error
+			wg.Go(func() { _, refused = f.retry(b) })
+			wg.Go(func() {
+				_, err := s.RemoveExpired(ctx, store.ExpiredBulkData)
+				assert.NoError(t, err)
+			})
+			wg.Wait()
+			got := f.counts(b)
+			assert.Equal(t, models.BulkCounts{Pending: got.Pending, Failed: rows - got.Pending}, got)
+			if refused != nil {
+				assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, refused))
+				assert.Zero(t, got.Pending)
+				continue
+			}
+			assert.Positive(t, got.Pending)
+			pending := f.work(b, rows).Rows
+			assert.Len(t, pending, got.Pending)
+			for _, r := range pending {
+				assert.NotEmpty(t, r.Data)
+			}
+			_, err := f.retry(b)
+			if got.Failed > 0 {
+				assert.Equal(t, "bulk_send_rows_removed", refusalOf(t, err), "the others are gone, not waiting")
+			}
+		}
+	})
+}
