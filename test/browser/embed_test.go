@@ -28,7 +28,7 @@ func newEmbeddingSite(t *testing.T) *embeddingSite {
 		_, _ = fmt.Fprint(w, `<!doctype html><title>Shop</title><script src="`+svc.base+`/embed.js"></script><h1>Shop</h1><div id="box" style="height:760px"></div><script>
 			window.told = [];
 			const on = (m) => told.push(m);
-			Countersign.open({ container: "#box", url: "`+s.embedURL+`", `+s.options+` onReady: on, onViewed: on, onConsentAccepted: on, onSignatureApplied: on, onCompleted: on, onDeclined: on, onError: on, onResize: on });
+			Countersign.open({ container: "#box", url: "`+s.embedURL+`", `+s.options+` onReady: on, onViewed: on, onConsentAccepted: on, onSignatureApplied: on, onCompleted: on, onDeclined: on, onHandedOver: on, onDelegated: on, onError: on, onResize: on });
 		</script>`)
 	}))
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own server
@@ -151,6 +151,37 @@ func TestEmbedDecline(t *testing.T) {
 	b.told(e, "declined")
 	b.framed("You have declined")
 	b.until(grown)
+}
+
+// What happens to who signs in person, or lets somebody else sign, is told as well.
+func TestEmbedHandOver(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Embedded lease", []object{{
+		"name": "Ines", "email": "embed-ines@example.com", "authMethod": "none", "kind": "in_person", "allowDelegation": true,
+		"host": object{"name": "Hugo", "email": "embed-hugo@example.com"},
+	}}, leaseFields()[:1], leaseDocument())
+	s := newEmbeddingSite(t)
+	s.shows(t, e)
+	b := open(t, phone)
+	b.visit(s.allowed)
+	b.told(e, "ready")
+	b.framed("Hand this device to")
+	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "nobody has taken the device yet")
+	b.frameButton("I am \u2068Ines\u2069: continue")
+	b.told(e, "handedOver")
+	b.framed("Signing electronically")
+	b.frameButton("Ask somebody else to sign")
+	b.framed("Your link ends at once")
+	for id, text := range map[string]string{"delegate-name": "Grace Hopper", "delegate-email": "embed-grace@example.com"} {
+		_, err := inFrame[bool](b, fmt.Sprintf(`((e) => { e.value = %q; return e.dispatchEvent(new Event("input", { bubbles: true })); })(document.getElementById(%q))`, text, id))
+		require.NoError(t, err)
+	}
+	b.frameButton("Send the invitation")
+	b.told(e, "delegated")
+	b.framed("You have handed this over")
+	require.Equal(t, []string{"ready", "handedOver", "viewed", "delegated"}, eval[[]string](b, `told.map((m) => m.event.replace("service.signer.", "")).filter((n) => n !== "resize")`))
+	require.Equal(t, "https://shop.example/done", eval[string](b, `told.find((m) => m.event === "service.signer.delegated").returnUrl`))
+	b.waitUntilStill()
 }
 
 // A session that is revoked ends in the middle: the frame says so and the application is told.

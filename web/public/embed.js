@@ -1,10 +1,11 @@
 /*
- * Countersign.open({ container, url, onReady, onViewed, onConsentAccepted, onSignatureApplied, onCompleted, onDeclined, onError, onResize, autoHeight })
+ * Countersign.open({ container, url, onReady, onViewed, onConsentAccepted, onSignatureApplied, onCompleted, onDeclined,
+ *                    onHandedOver, onDelegated, onError, onResize, autoHeight })
  *
  * Puts the signing of one signer into an element of your page.
  *   container   element, or CSS selector of one, that takes the frame
  *   url         the embedUrl of a session made by your server
- *   on…         called with {event, envelopeId, signerId, …}; onResize also has height, onCompleted returnUrl
+ *   on…         called with {event, envelopeId, signerId, …}; onResize also has height, onCompleted and onDelegated returnUrl
  *   autoHeight  lets the frame grow with its content; documents scroll inside, so that what comes next stays in sight
  * Returns { frame, close() }. The messages are for your page alone; what counts is told by webhooks.
  */
@@ -19,7 +20,7 @@
  */
 (function () {
   "use strict";
-  var names = ["ready", "viewed", "consentAccepted", "signatureApplied", "completed", "declined", "error", "resize"];
+  var names = ["ready", "viewed", "consentAccepted", "signatureApplied", "completed", "declined", "handedOver", "delegated", "error", "resize"];
 
   function show(url, into, title, hear) {
     var container = typeof into === "string" ? document.querySelector(into) : into;

@@ -27,7 +27,7 @@ import { watchShown } from "./shown";
 import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
 import { loadViewer, Viewer } from "./viewer";
 
-export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "error";
+export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "handedOver" | "delegated" | "error";
 
 /** Who shows the page: a window of its own, or an application around a frame. */
 export interface Host {
@@ -200,7 +200,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
 
   const identified = context !== null && isIdentified(context);
   const reading = open && identified && context.consentGiven;
-  const viewing = open && identified;
+  // The host opens the link; whatever follows is the signer's own.
+  const hosted = context !== null && !reading && isHosted(context) && !handed && !context.otpVerified;
+  const viewing = open && identified && !hosted;
   useEffect(() => { if (viewing) host.emit("viewed", context); }, [viewing]);
   useEffect(() => {
     if (!reading || context.shown === null) return;
@@ -216,6 +218,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   if (end) return <Narrow speech={speech} choose={choose} branding={branding} logo={logo}><EndPage end={end.end} outcome={end.outcome} speech={speech} onRetry={() => void load()} /></Narrow>;
   if (!context) return <Loading text={t("loading")} />;
 
+  const returning = host.returnUrl ? { returnUrl: host.returnUrl } : undefined;
   const finishWith = (r: Receipt) => {
     clearDraft(context);
     saveReceipt(token, r);
@@ -225,7 +228,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     scrollTo(0, 0);
     // Who is still awaited, and whom to ask, is told as soon as the service has said so.
     void findOutcome(client).then((o) => { const told = o && receiptOf(o, r); if (told) setReceipt(told); });
-    host.emit(r.outcome === "signed" ? "completed" : "declined", context, host.returnUrl ? { returnUrl: host.returnUrl } : undefined);
+    host.emit(r.outcome === "signed" ? "completed" : "declined", context, returning);
   };
   const identify = (why?: string) => (
     <Identify context={context} speech={speech} why={why}
@@ -246,19 +249,23 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   );
   const delegateDialog = delegating && (
     <Delegate context={context} client={client} speech={speech} guarded={guarded} first={identified ? null : identify(t("delegateConfirm"))} onClose={() => setDelegating(false)}
-      onDone={(name) => { clearDraft(context); setDelegatedTo(name); scrollTo(0, 0); }} />
+      onDone={(name) => {
+        clearDraft(context);
+        setDelegatedTo(name);
+        scrollTo(0, 0);
+        host.emit("delegated", context, returning);
+      }} />
   );
   const onDelegate = context.mayDelegate ? () => setDelegating(true) : undefined;
   const banner = !online && <p class="banner" role="alert">{t("offline")}</p>;
   const contact = <Contact sender={context.senderName} contact={context.contact} t={t} />;
 
-  // The host opens the link; whatever follows is the signer's own.
-  if (!reading && isHosted(context) && !handed && !context.otpVerified) {
+  if (hosted) {
     return (
       <Narrow speech={speech} choose={choose} branding={branding}>
         {banner}
         <Invitation context={context} logo={logo} speech={speech} />
-        <HandOver context={context} speech={speech} onGo={() => { setHanded(true); scrollTo(0, 0); }} />
+        <HandOver context={context} speech={speech} onGo={() => { setHanded(true); scrollTo(0, 0); host.emit("handedOver", context); }} />
         {contact}
       </Narrow>
     );
