@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,7 +24,8 @@ type SignerInput struct {
 	temporal.EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the link to send; nil: the signer's, whichever it is.
+	// LinkID is the link to send, or names a notice of a copy that is sent anew; nil: the invitation of a
+	// routing group, with whichever link the signer has.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 
@@ -31,7 +33,7 @@ type SignerInput struct {
 // phone, by SMS; and tells who gets copies alone that one will come. A signer who is
 // not awaited any more gets nothing, nor does one to whom the sender delivers the link;
 // and a link that another has replaced is not sent: whoever renewed it again has that
-// one sent. An address that is refused for good is recorded in the audit trail and is
+// one sent, and the group's invitation waits for that, so that the mail goes out once. An address that is refused for good is recorded in the audit trail and is
 // no error.
 func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
@@ -46,11 +48,14 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
 	}
-	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
-		return nil
+	if in.LinkID == nil && s.InvitedAnew() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
+		return a.awaitRenewal(ctx, e, s)
 	}
 	if e.Signer(s.ID) == nil {
 		return a.announceCopy(ctx, in, e, s, v)
+	}
+	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
+		return nil
 	}
 	if !s.InvitedByMail() {
 		return a.noticeDelegation(ctx, e, s, v)
@@ -63,7 +68,7 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 	if err != nil {
 		return fmt.Errorf("write invitation: %w", err)
 	}
-	id := a.Mail.MessageID("invitation", s.LinkID.String())
+	id := a.invitationID(s)
 	err = a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
 		return a.Mail.Send(ctx, newMail(models.MailInvitation, invitee(s), v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
@@ -74,6 +79,36 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 		return err
 	}
 	return a.textInvitation(ctx, e, s, msg)
+}
+
+// renewalSends is for how long the invitation of a routing group leaves a link, or a
+// notice, that was sent anew to the workflow of its own. After that it goes out by either.
+const renewalSends = 2 * time.Minute
+
+// awaitRenewal is an error, so that it is tried again, until what a recipient was sent
+// anew has gone out or was refused.
+func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
+	if !s.InvitedByMail() {
+		return nil
+	}
+	id := a.copyNoticeID(s)
+	if s.LinkID != nil {
+		id = a.invitationID(s)
+	}
+	mails, err := a.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range mails {
+		if m.ID == id && (m.SentAt != nil || m.FailedAt != nil) {
+			return nil
+		}
+	}
+	return fmt.Errorf("invite signer %s: a renewal sends it", s.ID)
+}
+
+func (a *Activities) invitationID(s *models.Signer) string {
+	return a.Mail.MessageID("invitation", s.LinkID.String())
 }
 
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
@@ -121,6 +156,7 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
 	msg := templates.Completed{
 		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		NotAllSigned: !e.AllSign(),
 	}
 	var files []notify.Attachment
 	for _, d := range e.Sealed() {
@@ -140,7 +176,7 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 	return content, files, err
 }
 
-// SendClosing tells everyone who was asked that there is nothing left to sign.
+// SendClosing tells everyone who was asked, and who was told that a copy would come, that there is nothing left to sign.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
@@ -153,7 +189,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		msg.Kind = templates.Declined
 		for _, s := range e.Signers {
 			if s.Status == models.SignerDeclined {
-				decliner, msg.ByName, msg.At = s, s.Name, *s.DeclinedAt
+				decliner, msg.ByName, msg.At, msg.ByAsk = s, s.Name, *s.DeclinedAt, templates.Ask(e.AskedInPerson(s))
 			}
 		}
 	case models.StatusVoided:
@@ -167,7 +203,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		return err
 	}
 	if decliner != nil {
-		err := a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ReasonText: msg.ReasonText, At: msg.At}, "")
+		err := a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
 		if err != nil {
 			return err
 		}
@@ -178,9 +214,14 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			asked = append(asked, s)
 		}
 	}
+	told, err := a.toldOfCopies(ctx, e)
+	if err != nil {
+		return err
+	}
+	asked = append(asked, told...)
 	return a.mailEach(ctx, ctx, e, mailed(asked, invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
-		own.Language, own.RecipientName = v.languageOf(s), invitee(s).Name
+		own.Language, own.RecipientName, own.Copy = v.languageOf(s), invitee(s).Name, e.Signer(s.ID) == nil
 		content, err := own.Render()
 		return content, nil, err
 	})
@@ -323,7 +364,10 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	msg := templates.Invitation{
 		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
-		Ask: templates.Ask(s.ShownKind()), SignerName: s.Name,
+		Ask: templates.Ask(e.Asked(s)), SignerName: s.Name,
+	}
+	if principal := e.Principal(s); principal != nil {
+		msg.SignerName = principal.Name
 	}
 	if e.Subject != nil {
 		msg.Subject = *e.Subject

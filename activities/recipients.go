@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
@@ -63,11 +65,45 @@ func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models
 	if err != nil {
 		return fmt.Errorf("write %s mail: %w", models.MailCopyNotice, err)
 	}
-	id := a.Mail.MessageID(string(models.MailCopyNotice), s.ID.String())
+	id := a.copyNoticeID(s)
 	err = a.sendOnce(ctx, e, s, models.MailCopyNotice, id, func() error {
 		return a.Mail.Send(ctx, newMail(models.MailCopyNotice, person(s), v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
 	return a.noteBounce(ctx, in, e, s, v, id, err)
+}
+
+// copyNoticeID is the Message-ID of the notice to the present person.
+func (a *Activities) copyNoticeID(s *models.Signer) string {
+	of := []string{string(models.MailCopyNotice), s.ID.String()}
+	if n := len(s.Previous()); n > 0 {
+		of = append(of, fmt.Sprint(n+1)) // the person, counted from 1
+	}
+	return a.Mail.MessageID(of...)
+}
+
+// toldOfCopies are those who were told that a copy would come: whose newest notice was
+// begun, and not refused.
+func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
+	if len(e.Copies) == 0 {
+		return nil, nil
+	}
+	mails, err := a.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	told := make(map[uuid.UUID]bool)
+	for _, m := range mails { // in the order in which they were begun
+		if m.Kind == models.MailCopyNotice {
+			told[m.SignerID] = m.FailedAt == nil
+		}
+	}
+	var out []*models.Signer
+	for _, s := range e.Copies {
+		if told[s.ID] {
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }
 
 // noteBounce records, and tells the tenant, that a recipient's address was refused for
@@ -85,6 +121,6 @@ func (a *Activities) noteBounce(ctx context.Context, in SignerInput, e *models.E
 	}
 	to := invitee(s)
 	return errors.Join(err, a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
-		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ReasonText: refused.Error(), At: a.Now(),
+		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.Asked(s)), ReasonText: refused.Error(), At: a.Now(),
 	}, what))
 }

@@ -46,10 +46,11 @@ type copyView struct {
 	RoutingOrder int                 `json:"routingOrder"`
 	Status       models.SignerStatus `json:"status"` // pending, or sent where the routing order was reached
 	recipientView
+	Previous []previousView `json:"previous,omitempty"` // who was to get the copy before
 }
 
 func viewCopy(s *models.Signer) copyView {
-	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s)}
+	return copyView{ID: s.ID, Name: s.Name, Email: s.Email, RoutingOrder: s.RoutingOrder, Status: s.Status, recipientView: viewRecipient(s), Previous: viewPrevious(s)}
 }
 
 // readRecipient reads what a signer request says beyond the interface.

@@ -34,12 +34,15 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	}
 	var signer *models.Signer
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		text := shown
-		if text == nil {
-			own := models.DisclosureIn(e.LanguageOf(l.SignerID))
-			text = &own
+		var text models.Disclosure
+		if shown != nil {
+			text = *shown
+		} else if mine := e.Signer(l.SignerID); mine != nil {
+			text = mine.Disclosure(mine.Language)
 		}
-		signer, err = e.Consent(s.signerContext(c, l), l.Link, *text)
+		if signer, err = e.Consent(s.signerContext(c, l), l.Link, text); err == nil && !signer.Shows(text) {
+			return models.InvalidField("version", "is not that of a text which the signing context gives")
+		}
 		return err
 	}, func() (*store.StoredResponse, error) {
 		return inJSON(http.StatusOK, gin.H{"consentedAt": utcPtr(signer.ConsentAt)})

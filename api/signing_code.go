@@ -70,7 +70,8 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	msg := templates.Code{
-		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(), Code: code, ValidFor: models.OTPLifetime,
+		Language: cmp.Or(signer.Language, chosen.LanguageOrDefault()), Look: look, RecipientName: signer.Name, SenderName: chosen.SenderOrDefault(app.Name), Subject: e.Title(),
+		Ask: templates.Ask(e.AskedInPerson(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		if s.SMS == nil || signer.Phone == nil {

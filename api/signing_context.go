@@ -105,7 +105,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	shown := models.DisclosureIn(cmp.Or(language, signer.Language))
+	shown := signer.Disclosure(cmp.Or(language, signer.Language))
 	v := contextView{
 		EnvelopeID: e.ID, SignerID: signer.ID, SignerName: signer.Name, SignerEmail: signer.Email, Subject: e.Subject, Message: e.Message,
 		SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, ExpiresAt: utcPtr(e.ExpiresAt), Fields: []contextField{}, Documents: contextDocs(e),

@@ -139,14 +139,19 @@ func viewSigner(s *models.Signer) signerView {
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
 		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), recipientView: viewRecipient(s), AllowDelegation: s.AllowDelegation,
 	}
+	v.Previous = viewPrevious(s)
+	return v
+}
+
+func viewPrevious(s *models.Signer) (out []previousView) {
 	for _, p := range s.Previous() {
 		was := previousView{Name: p.Name, Email: p.Email, Until: p.Until.UTC()}
 		if p.Reason != "" {
 			was.Reason = &p.Reason
 		}
-		v.Previous = append(v.Previous, was)
+		out = append(out, was)
 	}
-	return v
+	return out
 }
 
 func viewDocument(d *models.Document) documentView {

@@ -123,9 +123,11 @@ func TestLanguagesAreNamed(t *testing.T) {
 	assert.Len(t, names, len(locales.Tags()))
 	for _, tag := range locales.Tags() {
 		assert.NotEmpty(t, names[tag], tag)
-		text, err := locales.Text(tag, "consent.txt")
-		require.NoError(t, err, tag)
-		assert.Len(t, strings.Split(strings.TrimSpace(text), "\n\n"), 3, "%s: paragraphs of the consent", tag)
+		for _, file := range []string{"consent.txt", "consent_answer.txt"} {
+			text, err := locales.Text(tag, file)
+			require.NoError(t, err, tag)
+			assert.Len(t, strings.Split(strings.TrimSpace(text), "\n\n"), 3, "%s: paragraphs of %s", tag, file)
+		}
 	}
 }
 

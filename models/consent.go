@@ -8,23 +8,37 @@ import (
 	"countersign/locales"
 )
 
-// disclosureEdition names the edition of the texts (consent.txt in locales). A change of any of
-// them is a new edition.
+// disclosureEdition names the edition of the texts (consent.txt and consent_answer.txt in
+// locales). A change of any of them is a new edition.
 const disclosureEdition = "2026-11"
+
+// answerMark stands in the version of the text for those who approve or read.
+const answerMark = "answer-"
 
 // Disclosure is what a signer is shown, and agrees to, before signing.
 type Disclosure struct {
 	Language string // ISO 639-1
-	Version  string // edition and language: what the record keeps
+	Version  string // edition, "answer" for those who approve or read, and language: what the record keeps
 	Text     string // paragraphs, separated by empty lines
+	answers  bool   // for those who approve or read
 }
 
-// DisclosureIn is the disclosure in a language, which may be any tag of BCP 47.
-// What there is no text in is shown in English.
+// DisclosureIn is the disclosure of who signs in a language, which may be any tag of
+// BCP 47. What there is no text in is shown in English.
 func DisclosureIn(tag string) Disclosure {
-	d, _ := disclosure(locales.Match(tag))
+	d, _ := disclosure(locales.Match(tag), false)
 	return d
 }
+
+// Disclosure is what the signer is shown in a language: of signing, or of approving and
+// reading.
+func (s *Signer) Disclosure(tag string) Disclosure {
+	d, _ := disclosure(locales.Match(tag), !s.rules().signs)
+	return d
+}
+
+// Shows reports whether d is a text that the signer is shown.
+func (s *Signer) Shows(d Disclosure) bool { return d.answers == !s.rules().signs }
 
 // DisclosureOf is the disclosure of a version, if that is still shown.
 func DisclosureOf(version string) (Disclosure, bool) {
@@ -32,15 +46,20 @@ func DisclosureOf(version string) (Disclosure, bool) {
 	if !ok {
 		return Disclosure{}, false
 	}
-	return disclosure(language)
+	language, answers := strings.CutPrefix(language, answerMark)
+	return disclosure(language, answers)
 }
 
-func disclosure(language string) (Disclosure, bool) {
-	text, err := locales.Text(language, "consent.txt")
+func disclosure(language string, answers bool) (Disclosure, bool) {
+	file, mark := "consent.txt", ""
+	if answers {
+		file, mark = "consent_answer.txt", answerMark
+	}
+	text, err := locales.Text(language, file)
 	if err != nil {
 		return Disclosure{}, false
 	}
-	return Disclosure{Language: language, Version: disclosureEdition + "-" + language, Text: strings.TrimSpace(text)}, true
+	return Disclosure{Language: language, Version: disclosureEdition + "-" + mark + language, Text: strings.TrimSpace(text), answers: answers}, true
 }
 
 // Hash is the SHA-256 of the text, in lowercase hex.

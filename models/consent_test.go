@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/locales"
 	"countersign/models"
 )
 
@@ -25,7 +26,24 @@ func TestDisclosures(t *testing.T) {
 		require.Equal(t, d, again)
 	}
 	require.Equal(t, "en", models.DisclosureIn("tlh").Language)
-	for _, version := range []string{"", "en", "2026-11", "2026-11-", "2026-11-tlh", "2026-11-../locales/en", "2026-11-de/../en", "2026-11-en/", "2026-11-EN"} {
+	for kind, answers := range map[models.RecipientKind]bool{
+		models.RecipientSigner: false, models.RecipientInPerson: false, models.RecipientApprover: true, models.RecipientViewer: true,
+	} {
+		s := &models.Signer{Kind: kind}
+		for _, language := range locales.Tags() {
+			d := s.Disclosure(language)
+			require.Equal(t, language, d.Language)
+			require.Equal(t, answers, d.Version == "2026-11-answer-"+language, kind)
+			require.Equal(t, !answers, d == models.DisclosureIn(language), kind)
+			again, ok := models.DisclosureOf(d.Version)
+			require.True(t, ok)
+			require.Equal(t, d, again)
+			require.True(t, s.Shows(d))
+			require.Equal(t, !answers, s.Shows(models.DisclosureIn(language)), "they are asked for something else")
+			require.Len(t, strings.Split(d.Text, "\n\n"), 3, language)
+		}
+	}
+	for _, version := range []string{"", "en", "2026-11", "2026-11-", "2026-11-tlh", "2026-11-../locales/en", "2026-11-de/../en", "2026-11-en/", "2026-11-EN", "2026-11-answer-", "2026-11-answer-tlh", "2026-11-answer-answer-en", "2026-11-answer-../en"} {
 		_, ok := models.DisclosureOf(version)
 		require.False(t, ok, version)
 	}

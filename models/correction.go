@@ -45,10 +45,10 @@ type Replacement struct {
 	Reason     *string
 }
 
-// Replace puts another person in a signer's place. The link, the code and the consent
-// of the one before end at once; the new one gets a link if it is their turn.
-func (e *Envelope) Replace(act ActionContext, signer uuid.UUID, in Replacement) (*Signer, error) {
-	s := e.Signer(signer)
+// Replace puts another person in a recipient's place. The link, the code and the consent
+// of the one before end at once; the new one gets a link, or the notice of a copy, if it is their turn.
+func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacement) (*Signer, error) {
+	s := e.Recipient(recipient)
 	if s == nil {
 		return nil, ErrNotFound
 	}
@@ -63,7 +63,11 @@ func (e *Envelope) Replace(act ActionContext, signer uuid.UUID, in Replacement) 
 	}
 	s.Delegated = false
 	e.transition(ActionReplace)
-	e.recordSuccession(act, EventSignerReplaced, s, in)
+	name := EventSignerReplaced
+	if !s.rules().counts {
+		name = EventCopyReplaced
+	}
+	e.recordSuccession(act, name, s, in)
 	return s, nil
 }
 
@@ -132,9 +136,14 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	s.PreviousJSON = &list
 	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
 	s.Opened = nil
-	if s.Awaited() {
+	switch {
+	case !s.Awaited():
+	case s.rules().counts:
 		s.Status = SignerSent
 		e.issueLink(act, s)
+	default:
+		at := act.At
+		s.LinkIssuedAt = &at // there is no link, and the notice goes out anew
 	}
 	e.renumberSigners()
 	return nil

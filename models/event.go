@@ -52,6 +52,7 @@ const (
 	EventSignerDelegated    EventName = "signer.delegated"
 	EventLinkIssued         EventName = "link.issued"
 	EventCopyAnnounced      EventName = "copy.announced"
+	EventCopyReplaced       EventName = "copy.replaced"
 	EventCopyRequested      EventName = "copy.requested"
 	EventCopySent           EventName = "copy.sent"
 )

@@ -51,7 +51,7 @@ type OutboxRefs struct {
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
 	// Bulk says that the envelope was sent by a bulk send.
 	Bulk bool `json:"bulk,omitempty"`
-	// LinkID is the signer's link that was renewed, for OutboxReinvite.
+	// LinkID is the signer's link that was renewed, for OutboxReinvite; of who gets a copy, the event that asks for the notice.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend; 0 for the first delivery.
 	Resend int `json:"resend,omitempty"`

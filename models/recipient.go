@@ -109,6 +109,20 @@ func (s *Signer) InvitedByMail() bool {
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
 
+// InvitedAnew reports whether what the recipient has now is sent by the change that
+// gave it: the sender asked for a new link, or another person took the place. The
+// invitation of the routing group waits for that, so that it is sent once.
+func (s *Signer) InvitedAnew() bool {
+	if s.LinkIssuedAt == nil {
+		return false
+	}
+	if n := len(s.Resends); n > 0 && s.Resends[n-1].Equal(*s.LinkIssuedAt) {
+		return true
+	}
+	previous := s.Previous()
+	return len(previous) > 0 && previous[len(previous)-1].Until.Equal(*s.LinkIssuedAt)
+}
+
 // KeepsSignature reports whether a signature is kept for the signer's next envelope,
 // and one that was kept is offered.
 func (s *Signer) KeepsSignature() bool { return s.rules().keepsDrawings && s.NeedsCode() }
@@ -310,6 +324,27 @@ func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 		}
 	}
 	return false
+}
+
+// Asked is what a recipient is asked for: the kind, "witness", or "" for an ordinary signature.
+func (e *Envelope) Asked(s *Signer) string {
+	if s.WitnessFor != "" {
+		return "witness"
+	}
+	return string(s.ShownKind())
+}
+
+// AskedInPerson is Asked for what the recipient does, where a host is asked to let them.
+func (e *Envelope) AskedInPerson(s *Signer) string {
+	if s.rules().hosted {
+		return ""
+	}
+	return e.Asked(s)
+}
+
+// AllSign reports whether everyone who is waited for signs, so that nobody approves or reads alone.
+func (e *Envelope) AllSign() bool {
+	return !slices.ContainsFunc(e.Signers, func(s *Signer) bool { return !s.rules().signs })
 }
 
 // ReadsAll reports whether the signer has to open every document.

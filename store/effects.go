@@ -22,8 +22,10 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 			if ev.SignerID != uuid.Nil {
 				refs.SignerID = &ev.SignerID
 			}
-			if signer := e.Signer(ev.SignerID); kind == models.OutboxReinvite && signer != nil {
-				refs.LinkID = signer.LinkID
+			if s := e.Recipient(ev.SignerID); kind == models.OutboxReinvite && s != nil {
+				if refs.LinkID = s.LinkID; refs.LinkID == nil {
+					refs.LinkID = &ev.ID // of a copy: which notice it is
+				}
 			}
 			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
 		}
@@ -65,8 +67,8 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
 	case models.EventLinkRenewed:
 		return models.OutboxReinvite, true
-	case models.EventSignerReplaced, models.EventSignerDelegated:
-		s := e.Signer(ev.SignerID)
+	case models.EventSignerReplaced, models.EventSignerDelegated, models.EventCopyReplaced:
+		s := e.Recipient(ev.SignerID)
 		return models.OutboxReinvite, s != nil && s.Awaited()
 	case models.EventEnvelopeUpdated:
 		return models.OutboxRescheduled, true

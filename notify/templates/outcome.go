@@ -6,9 +6,13 @@ import "fmt"
 func (d Completed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	what := subjectOr(d.Subject, p.YourDocument)
-	text := fill(p.CompletedText, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
+	phrase, heading := p.CompletedText, p.CompletedHeading
+	if d.NotAllSigned {
+		phrase, heading = p.CompletedOther, p.about(p.CompletedSubject, what)
+	}
+	text := fill(phrase, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
 	l := letter{
-		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: p.CompletedHeading, Preheader: d.where(p),
+		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: heading, Preheader: d.where(p),
 		Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Blocks: []block{paragraph(append(text, plain(p.And+d.where(p)))...)},
 	}
@@ -64,6 +68,9 @@ func (d Closed) Render() (Content, error) {
 	switch d.Kind {
 	case Declined:
 		subject, l.Heading, someone, nobody = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.Declined
+		if !d.ByAsk.signs() {
+			l.Heading, someone = p.about(subject, what), p.DeclinedByOther
+		}
 	case Voided:
 		subject, l.Heading, someone, nobody = p.VoidedSubject, p.VoidedHeading, p.VoidedBy, p.Voided
 	case Expired:
@@ -80,7 +87,11 @@ func (d Closed) Render() (Content, error) {
 	if words := lines(d.ReasonText); len(words) > 0 {
 		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
 	}
-	l.Blocks = append(l.Blocks, paragraph(plain(p.LinksEnded)))
+	last := p.LinksEnded
+	if d.Copy {
+		last, l.Preheader = p.NoCopy, p.NoCopy
+	}
+	l.Blocks = append(l.Blocks, paragraph(plain(last)))
 	return l.render()
 }
 
@@ -112,8 +123,14 @@ func (d Notice) Render() (Content, error) {
 	switch d.Kind {
 	case NoticeDeclined:
 		subject, l.Heading, text, last = p.DeclinedSubject, p.DeclinedHeading, p.DeclinedBy, p.LinksEnded
+		if !d.ByAsk.signs() {
+			l.Heading, text = p.about(subject, what), p.DeclinedByOther
+		}
 	case NoticeBounced:
 		subject, l.Heading, text, last = p.BouncedSubject, p.BouncedHeading, p.Bounced, p.BouncedNote
+		if !d.ByAsk.signs() {
+			l.Heading, text, last = p.about(subject, what), p.BouncedOther, p.BouncedNoteOther
+		}
 	case NoticeDelegated:
 		subject, l.Heading, text, last = p.DelegatedSubject, p.DelegatedHeading, p.Delegated, p.DelegatedNote
 	case NoticeStuck:

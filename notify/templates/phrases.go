@@ -32,22 +32,25 @@ type phrases struct {
 	Asks, AsksNobody                                           string
 	SignButton, SignBy                                         string
 	AsksApprove, AsksRead, AsksHost, AnswerHeading, OpenButton string
-	YoursAlone                                                 string
+	AsksWitness, WitnessHeading, HostHeading                   string
+	InviteSubjectApprove, InviteSubjectRead                    string
+	LinkUntil                                                  string
+	YoursAlone, YoursAloneOther                                string
 	ReminderSubject                                            string
 	ReminderHeading                                            string
 	ReminderOf                                                 string
-	CodeHeading, CodeSubject                                   string
+	CodeHeading, CodeHeadingOther, CodeSubject                 string
 	CodePreheader, CodeNote                                    string
-	CodeIntro, CodeIntroFor                                    string
+	CodeIntro, CodeIntroFor, CodeIntroOther                    string
 	CodeValid                                                  string
 	CompletedSubject                                           string
 	CompletedHeading                                           string
-	CompletedText                                              string
+	CompletedText, CompletedOther                              string
 	CopyAttached, CopyLinked                                   string
 	CopyMixed, CheckNote                                       string
 	DeclinedSubject                                            string
 	DeclinedHeading                                            string
-	DeclinedBy, Declined                                       string
+	DeclinedBy, DeclinedByOther, Declined                      string
 	VoidedSubject                                              string
 	VoidedHeading                                              string
 	VoidedBy, Voided                                           string
@@ -64,12 +67,13 @@ type phrases struct {
 	CopyNotice                                                 string
 	CopyNoticeNobody                                           string
 	CopyNoticeNote                                             string
+	NoCopy                                                     string
 	DelegatedSubject                                           string
 	DelegatedHeading, Delegated                                string
 	DelegatedNote                                              string
 	BouncedSubject                                             string
-	BouncedHeading, Bounced                                    string
-	BouncedNote                                                string
+	BouncedHeading, Bounced, BouncedOther                      string
+	BouncedNote, BouncedNoteOther                              string
 	StuckSubject, StuckHeading                                 string
 	Stuck, StuckNote                                           string
 	HookHeading, HookPreheader                                 string
@@ -79,8 +83,8 @@ type phrases struct {
 	SMSLinkFor, SMSLink                                        string
 	SMSLinkNobody                                              string
 	SMSMailFor, SMSMail                                        string
-	SMSMailNobody                                              string
-	SMSCodeFor, SMSCode                                        string
+	SMSMailNobody, SMSLook                                     string
+	SMSCodeFor, SMSCode, SMSCodeOther                          string
 }
 
 //nolint:gochecknoglobals // read once, never changed

@@ -1,6 +1,9 @@
 package templates
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Render writes the mail. Its subject is the envelope's, unless that is empty.
 func (d Invitation) Render() (Content, error) {
@@ -10,7 +13,7 @@ func (d Invitation) Render() (Content, error) {
 	if l.Subject == "" {
 		l.Subject = d.request(p)
 	}
-	l.Heading = d.heading(p, p.InviteHeading)
+	l.Heading = cmp.Or(d.other(p).heading, p.InviteHeading)
 	l.Preheader = p.text(d.asks(p))
 	return l.render()
 }
@@ -25,7 +28,7 @@ func (d Reminder) Render() (Content, error) {
 		what = inv.request(p)
 	}
 	l.Subject = line(p.fill(p.ReminderSubject, asStrong("document", what)), maxSubject)
-	l.Heading = inv.heading(p, p.ReminderHeading)
+	l.Heading = cmp.Or(inv.other(p).heading, p.ReminderHeading)
 	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.asks(p))))
 	return l.render()
 }
@@ -34,31 +37,43 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
+// asking is what invitations say where no signature of the recipient's own is asked for.
+type asking struct{ sentence, subject, heading string }
+
+// other is empty of an ordinary signer.
+func (d Invitation) other(p *phrases) asking {
+	switch d.Ask {
+	case AskApprove:
+		return asking{p.AsksApprove, p.InviteSubjectApprove, p.AnswerHeading}
+	case AskRead:
+		return asking{p.AsksRead, p.InviteSubjectRead, p.AnswerHeading}
+	case AskHost:
+		return asking{p.AsksHost, "{sender}: " + p.HostHeading, p.HostHeading}
+	case AskWitness:
+		return asking{p.AsksWitness, "{sender}: " + p.WitnessHeading, p.WitnessHeading}
+	case AskNothing:
+	}
+	return asking{}
+}
+
 // request is the mail's subject where the envelope has none.
 func (d Invitation) request(p *phrases) string {
+	other := d.other(p)
 	if sender := d.sender(); sender != "" {
-		return p.fill(p.InviteSubject, asStrong("sender", sender))
+		return p.fill(cmp.Or(other.subject, p.InviteSubject), asStrong("sender", sender))
 	}
-	return p.InviteNobody
+	return cmp.Or(other.heading, p.InviteNobody)
 }
 
 // asks says who wants what.
 func (d Invitation) asks(p *phrases) []span {
-	if phrase := map[Ask]string{AskApprove: p.AsksApprove, AskRead: p.AsksRead, AskHost: p.AsksHost}[d.Ask]; phrase != "" {
+	if phrase := d.other(p).sentence; phrase != "" {
 		return fill(phrase, asStrong("sender", brand(d.SenderName)), asStrong("document", d.what(p)), asStrong("name", line(d.SignerName, maxName)))
 	}
 	if sender := d.sender(); sender != "" {
 		return fill(p.Asks, asStrong("sender", sender), asStrong("document", d.what(p)))
 	}
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
-}
-
-// heading is the one for a signature, unless something else is asked for.
-func (d Invitation) heading(p *phrases, signature string) string {
-	if d.Ask != "" {
-		return p.AnswerHeading
-	}
-	return signature
 }
 
 // what names the thing to sign: its subject, its only document, or what it is.
@@ -92,7 +107,7 @@ func (d Invitation) letter(p *phrases) letter {
 		l.Blocks = append(l.Blocks, block{Documents: docs})
 	}
 	label := p.SignButton
-	if d.Ask != "" {
+	if !d.Ask.signs() {
 		label = p.OpenButton
 	}
 	sign := action(label, d.SigningURL)
@@ -100,10 +115,14 @@ func (d Invitation) letter(p *phrases) letter {
 		sign.Button.Short = d.ShortURL
 	}
 	l.Blocks = append(l.Blocks, sign)
-	if d.ExpiresAt != nil {
-		l.Blocks = append(l.Blocks, paragraph(fill(p.SignBy, asStrong("time", p.moment(*d.ExpiresAt)))...))
+	until, alone := p.SignBy, p.YoursAlone
+	if !d.Ask.signs() {
+		until, alone = p.LinkUntil, p.YoursAloneOther
 	}
-	l.Blocks = append(l.Blocks, note(plain(p.YoursAlone)))
+	if d.ExpiresAt != nil {
+		l.Blocks = append(l.Blocks, paragraph(fill(until, asStrong("time", p.moment(*d.ExpiresAt)))...))
+	}
+	l.Blocks = append(l.Blocks, note(plain(alone)))
 	return l
 }
 
@@ -126,16 +145,20 @@ func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
 	l := letter{
-		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.CodeHeading, Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
+		words: p, Look: d.Look, Brand: brand(d.SenderName), Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
 		Preheader: p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid)),
 	}
-	intro := fill(p.CodeIntro)
+	intro, introFor := p.CodeIntro, p.CodeIntroFor
+	if !d.Ask.signs() {
+		l.Heading, intro, introFor = p.CodeHeadingOther, p.CodeIntroOther, p.CodeIntroOther
+		l.Preheader = p.fill("{code}. "+p.CodeValid, asStrong("code", code), as("duration", valid))
+	}
+	l.Subject = l.Heading
 	if subject := line(d.Subject, maxSubject); subject != "" {
-		l.Subject = p.about(p.CodeSubject, subject)
-		intro = fill(p.CodeIntroFor, asStrong("document", subject))
+		l.Subject, intro = p.about(p.CodeSubject, subject), introFor
 	}
 	l.Blocks = []block{
-		paragraph(intro...),
+		paragraph(fill(intro, asStrong("document", line(d.Subject, maxSubject)))...),
 		{Code: code},
 		paragraph(fill(p.CodeValid, asStrong("duration", valid))...),
 		note(plain(p.CodeNote)),

@@ -21,6 +21,9 @@ const (
 func (d Invitation) SMS() string {
 	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)
+	if d.Ask != "" {
+		return d.otherSMS(p, subject)
+	}
 	withSubject, plainly, nobody := p.SMSLinkFor, p.SMSLink, p.SMSLinkNobody
 	if d.SigningURL == "" {
 		withSubject, plainly, nobody = p.SMSMailFor, p.SMSMail, p.SMSMailNobody
@@ -39,10 +42,34 @@ func (d Invitation) SMS() string {
 	return preferShort(forms, fallback)
 }
 
+// otherSMS is SMS where no signature of the recipient's own is asked for.
+func (d Invitation) otherSMS(p *phrases, subject string) string {
+	d.SenderName = line(d.SenderName, 40)
+	request, end := d.request(p), p.SMSLook
+	if d.SigningURL != "" {
+		end = d.SigningURL
+	}
+	forms := []string{request + ": " + end}
+	if d.SigningURL == "" {
+		forms[0] = request + ". " + end
+	}
+	if subject != "" {
+		between := " "
+		if d.SigningURL == "" {
+			between = ". "
+		}
+		forms = append([]string{request + ": " + subject + between + end}, forms...)
+	}
+	return preferShort(forms, len(forms)-1)
+}
+
 // SMS writes the text message.
 func (d Code) SMS() string {
 	p := phrasesIn(d.Language)
 	values := []value{as("code", line(d.Code, 20)), as("duration", p.minutes(d.ValidFor)), as("document", line(d.Subject, 60))}
+	if !d.Ask.signs() {
+		return p.fill(p.SMSCodeOther, values...)
+	}
 	forms := []string{p.fill(p.SMSCode, values...)}
 	if line(d.Subject, 60) != "" {
 		forms = append([]string{p.fill(p.SMSCodeFor, values...)}, forms...)

@@ -25,7 +25,7 @@ type Invitation struct {
 	DocumentNames []string
 	// Ask is what is asked for, where it is no signature of the recipient's own.
 	Ask        Ask
-	SignerName string // who is to sign in person; of AskHost
+	SignerName string // who is to sign in person, or whose signature is witnessed; of AskHost and AskWitness
 }
 
 // Ask is what an invitation asks for; "": a signature.
@@ -36,7 +36,13 @@ const (
 	AskApprove Ask = "approver"
 	AskRead    Ask = "viewer"
 	AskHost    Ask = "in_person"
+	AskWitness Ask = "witness"
+	// AskNothing is of who gets copies alone.
+	AskNothing Ask = "copy"
 )
+
+// signs reports whether the recipient is to sign with their own hand.
+func (a Ask) signs() bool { return a == "" || a == AskWitness }
 
 // Reminder asks a signer again.
 type Reminder Invitation
@@ -48,6 +54,7 @@ type Code struct {
 	RecipientName string
 	SenderName    string
 	Subject       string
+	Ask           Ask // what it is a code for
 	Code          string
 	ValidFor      time.Duration
 }
@@ -69,6 +76,7 @@ type Completed struct {
 	SenderName    string
 	Subject       string
 	CompletedAt   time.Time
+	NotAllSigned  bool // there were people who approved or read
 	Documents     []CompletedDocument
 	VerifyURL     string // page where a sealed file can be checked; may be empty
 }
@@ -94,6 +102,8 @@ type Closed struct {
 	ByName        string // who declined or voided; may be empty
 	ReasonText    string // in their words; may be empty
 	At            time.Time
+	Copy          bool // to somebody who was to get a copy and was asked for nothing
+	ByAsk         Ask  // what was declined
 }
 
 // DeletionReminder warns before the sealed files are purged.
@@ -126,6 +136,7 @@ type Notice struct {
 	Kind       NoticeKind
 	ByName     string // who declined, could not be reached, or handed over
 	ByAddress  string // of who could not be reached, or took over
+	ByAsk      Ask    // what they were asked for
 	ReasonText string // the signer's words, or the mail server's; may be empty
 	At         time.Time
 	ConsoleURL string

@@ -391,7 +391,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         {onDelegate && <button type="button" class="plain small" onClick={onDelegate}>{t(textFor(context.kind, "delegate"))}</button>}
       </header>
       {banner}
-      {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} t={t} onGo={lookAt} /></div>}
+      {news.length > 0 && !reviewing && <div class="newsbar noprint"><AddedValues news={news} kind={context.kind} t={t} onGo={lookAt} /></div>}
       <Reader context={visible!} viewer={viewer} names={names} values={shownValues} refused={refused} files={fileActions} days={draft.days} read={read} speech={speech} control={control}
         picture={(sha256) => client.picture(sha256)}
         sendLook={async (look: PageView, leaving) => { await client.ask("/page-view", { body: look, keepalive: leaving }); }}

@@ -4,7 +4,7 @@ import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
 import { isChoice, isPicture, pageKey, unreadPages, type Context, type Doc, type Field, type FilledField, type Values } from "./model";
 import type { Target } from "./Reader";
-import { textFor } from "./roles";
+import { textFor, type RecipientKind } from "./roles";
 import { errorText } from "./Steps";
 
 interface Props {
@@ -47,7 +47,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
   return (
     <Dialog label={title} onClose={onClose}>
       <Title level={2}>{title}</Title>
-      {news.length > 0 && <AddedValues news={news} t={t} onGo={onGo} />}
+      {news.length > 0 && <AddedValues news={news} kind={context.kind} t={t} onGo={onGo} />}
       {!complete && (
         <ul class="missing">
           {missing.map((f) => (
@@ -74,11 +74,11 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
 }
 
 /** Who has added what meanwhile; one goes to each place, or past them all. */
-export function AddedValues({ news, t, onGo }: { news: readonly FilledField[]; t: Translate; onGo: (f: FilledField) => void }) {
+export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledField[]; kind?: RecipientKind; t: Translate; onGo: (f: FilledField) => void }) {
   const who = [...new Set(news.map((f) => `\u2068${f.signerName}\u2069`))].join(", ");
   return (
     <div class="notice news" role="alert">
-      <p>{t("hasAdded", { name: who })}</p>
+      <p>{t(textFor(kind, "hasAdded"), { name: who })}</p>
       <button type="button" class="plain small" onClick={() => onGo(news[0]!)}>{t("lookAtIt")}</button>
     </div>
   );

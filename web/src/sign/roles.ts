@@ -14,12 +14,12 @@ const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   approver: {
     asksYou: "asksApprove", sign: "approve", review: "stepApprove", stepSign: "stepApprove", stepFill: "stepRead", agreeBySigning: "agreeByApproving",
     signedTitle: "approvedTitle", signedAt: "endedAt", signedBy: "confirmedBy", decline: "declineOnly", declineNow: "declineOnly", declineTitle: "declineOnlyTitle",
-    delegate: "delegateOnly",
+    delegate: "delegateOnly", consentTitle: "consentTitleAnswer", stepConsent: "stepConsentAnswer", hasAdded: "hasAddedAnswer",
   },
   viewer: {
     asksYou: "asksRead", sign: "haveRead", review: "haveRead", stepSign: "haveRead", stepFill: "stepRead", signedTitle: "readTitle", signedAt: "endedAt",
     signedBy: "confirmedBy", decline: "declineOnly", declineNow: "declineOnly", declineTitle: "declineOnlyTitle",
-    delegate: "delegateOnly",
+    delegate: "delegateOnly", consentTitle: "consentTitleAnswer", stepConsent: "stepConsentAnswer", hasAdded: "hasAddedAnswer",
   },
 };
 

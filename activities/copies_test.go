@@ -1,0 +1,210 @@
+package activities_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// takeReinvites runs what the outbox asks for beside the envelope's own workflow: links
+// that were renewed, and notices that are sent anew.
+func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
+	env.t.Helper()
+	for {
+		rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
+		require.NoError(env.t, err)
+		if len(rows) == 0 {
+			return taken
+		}
+		for _, r := range rows {
+			if r.Key == in.EnvelopeID && r.Kind == models.OutboxReinvite {
+				require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
+				taken++
+			}
+			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
+		}
+	}
+}
+
+// groupInvites does what the envelope's workflow does when a routing group opens.
+func (env *fakeEnv) groupInvites(in temporal.EnvelopeInput, e *models.Envelope) {
+	env.t.Helper()
+	for _, s := range e.Recipients() {
+		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+	}
+}
+
+func copyRecipient(name string, group int) models.SignerInput {
+	return models.SignerInput{Name: name, Email: strings.ToLower(name) + "@example.com", RoutingOrder: group, Kind: models.RecipientCopy}
+}
+
+// TestCopiesHearOfTheEnd: who was told that a copy would come is told that none will,
+// whatever ended it; who was not told before hears nothing, nor does who could not be reached.
+func TestCopiesHearOfTheEnd(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(*fakeEnv, *models.Envelope) func(*models.Envelope) error{
+		"voided": func(env *fakeEnv, _ *models.Envelope) func(*models.Envelope) error {
+			return func(e *models.Envelope) error { return e.Void(env.act(), nil) }
+		},
+		"declined": func(env *fakeEnv, of *models.Envelope) func(*models.Envelope) error {
+			return func(e *models.Envelope) error {
+				_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *of.Signers[0].LinkID}, nil)
+				return err
+			}
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(env *fakeEnv) {
+				gone := copyRecipient("Gone", 1)
+				silent := copyRecipient("Silent", 1)
+				silent.Silent = true
+				e, in := env.sentTo(models.SignerInput{Name: "Sam", Email: "sam@example.com", RoutingOrder: 1, Silent: true},
+					copyRecipient("Cora", 1), gone, silent, models.SignerInput{Name: "Zoe", Email: "zoe@example.com", RoutingOrder: 2}, copyRecipient("Later", 2))
+				env.mails.refuse = "gone@example.com"
+				for _, s := range e.Recipients() { // as the workflow does: those whose routing order was reached
+					if s.Awaited() {
+						require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+					}
+				}
+				require.Equal(env.t, []string{"copy_notice cora@example.com"}, env.mailedTo())
+				env.change(e, end(env, e))
+				require.True(env.t, env.unfinished(e), "she is still to be told")
+				require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+				require.Len(env.t, env.mails.mails, 1)
+				m := env.mails.mails[0]
+				require.Contains(env.t, m.Text, "no copy will follow")
+				require.NotContains(env.t, m.Text, "links sent for it")
+				require.Equal(env.t, []string{"closed cora@example.com"}, env.mailedTo())
+				require.False(env.t, env.unfinished(e))
+				require.NoError(env.t, env.SendClosing(env.t.Context(), in))
+				require.Empty(env.t, env.mailedTo(), "once")
+			})
+		})
+	}
+}
+
+// TestCopiesAreReplaced: before the end another person can get the copy: the notice goes
+// to them if the one before had it, and everything later too.
+func TestCopiesAreReplaced(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Late", 2))
+		replace := func(i int, name string) {
+			env.change(e, func(e *models.Envelope) error {
+				_, err := e.Replace(env.act(), e.Copies[i].ID, models.Replacement{Name: name, Email: strings.ToLower(name) + "@example.com"})
+				return err
+			})
+		}
+		env.groupInvites(in, e)
+		require.Equal(env.t, []string{"invitation ada@example.com", "copy_notice cora@example.com"}, env.mailedTo())
+		require.Zero(env.t, env.takeReinvites(in))
+		replace(0, "Dora")
+		replace(1, "Luna")
+		require.Equal(env.t, 1, env.takeReinvites(in), "for whom it is time")
+		require.Equal(env.t, []string{"copy_notice dora@example.com"}, env.mailedTo())
+		env.groupInvites(in, e)
+		require.Empty(env.t, env.mailedTo(), "each once")
+		require.Equal(env.t, 2, env.events(e, models.EventCopyReplaced))
+		require.Zero(env.t, env.events(e, models.EventSignerReplaced))
+
+		env.finishes(e, 0)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		require.Equal(env.t, []string{"completed ada@example.com", "completed dora@example.com", "completed luna@example.com"}, env.mailedTo())
+		require.False(env.t, env.unfinished(e))
+	})
+}
+
+// TestARenewalBeforeTheInvitation: while a group's invitation has not gone out, a link
+// that is sent anew, to the same person or to another, is mailed once, whoever comes first.
+func TestARenewalBeforeTheInvitation(t *testing.T) {
+	t.Parallel()
+	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
+		"resend": func(env *fakeEnv, e *models.Envelope, id uuid.UUID) error {
+			_, err := e.Resend(env.act(), id)
+			return err
+		},
+		"replace": func(env *fakeEnv, e *models.Envelope, id uuid.UUID) error {
+			_, err := e.Replace(env.act(), id, models.Replacement{Name: "Grace", Email: "grace@example.com"})
+			return err
+		},
+	}
+	for name, change := range changes {
+		for _, groupFirst := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				onBoth(t, func(env *fakeEnv) {
+					e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
+					id := e.Signers[0].ID
+					env.change(e, func(e *models.Envelope) error { return change(env, e, id) })
+					if name == "replace" {
+						env.change(e, func(e *models.Envelope) error { return change(env, e, e.Copies[0].ID) })
+					}
+					group := func() {
+						for _, s := range e.Recipients() { // one that fails is tried again
+							_ = env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID})
+						}
+					}
+					first, second := group, func() { env.takeReinvites(in) }
+					if !groupFirst {
+						first, second = second, first
+					}
+					// While the first mail is on its way, and nobody has noted that it went out.
+					env.mails.meanwhile = func() {
+						env.mails.meanwhile = nil
+						second()
+					}
+					first()
+					second()
+					env.groupInvites(in, e) // which now finds that all has gone out
+					want := []string{"invitation ada@example.com", "copy_notice cora@example.com"}
+					if name == "replace" {
+						want = []string{"invitation grace@example.com", "copy_notice grace@example.com"}
+					}
+					require.ElementsMatch(env.t, want, env.mailedTo())
+				})
+			})
+		}
+	}
+	// What was sent anew and got lost with its workflow goes out all the same.
+	t.Run("lost", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(env *fakeEnv) {
+			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1})
+			env.change(e, func(e *models.Envelope) error {
+				_, err := e.Resend(env.act(), e.Signers[0].ID)
+				return err
+			})
+			invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+			require.ErrorContains(env.t, env.Invite(env.t.Context(), invite), "a renewal sends it")
+			require.Empty(env.t, env.mailedTo())
+			env.clock.Add(3 * time.Minute)
+			require.NoError(env.t, env.Invite(env.t.Context(), invite))
+			require.Equal(env.t, []string{"invitation ada@example.com"}, env.mailedTo())
+			require.Equal(env.t, 1, env.takeReinvites(in))
+			require.Empty(env.t, env.mailedTo())
+		})
+	})
+	// The sender who has the link in hand leaves the invitation to the service.
+	t.Run("rotated", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(env *fakeEnv) {
+			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1})
+			env.change(e, func(e *models.Envelope) error {
+				_, err := e.IssueLink(env.act(), e.Signers[0].ID, true)
+				return err
+			})
+			env.groupInvites(in, e)
+			require.Equal(env.t, []string{"invitation ada@example.com"}, env.mailedTo())
+		})
+	})
+}
