@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/seal"
@@ -24,7 +25,7 @@ type brandingView struct {
 	SupportURL   *string `json:"supportUrl"`
 }
 
-// contextBranding is the branding of the signing page.
+// contextBranding is the branding of the signing page and of the download portal.
 type contextBranding struct {
 	PrimaryColor *string `json:"primaryColor"`
 	Footer       *string `json:"footer"`
@@ -150,14 +151,28 @@ func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
 	if _, err := e.OutcomeOf(l.Link, s.Now()); err != nil {
 		return err
 	}
-	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+	return s.serveLogo(c, l.App, e.TenantID)
+}
+
+// downloadLogo gives the logo to whoever has a link of the download portal.
+func (s *Server) downloadLogo(c *gin.Context) error {
+	l, e, _, err := s.downloadTarget(c)
+	if err != nil {
+		return err
+	}
+	return s.serveLogo(c, l.App, e.TenantID)
+}
+
+// serveLogo writes a tenant's logo; models.ErrNotFound: there is none.
+func (s *Server) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
+	_, chosen, err := s.Store.Settings(c.Request.Context(), app, tenant)
 	if err != nil {
 		return err
 	}
 	if chosen.LogoSHA256 == nil {
 		return models.ErrNotFound
 	}
-	png, err := s.Store.Logo(c.Request.Context(), l.App, e.TenantID)
+	png, err := s.Store.Logo(c.Request.Context(), app, tenant)
 	if err != nil {
 		return err
 	}

@@ -52,10 +52,18 @@ func (s *Server) download(c *gin.Context) error {
 	if end := e.RetainedUntil(); end != nil && end.Before(until) {
 		until = *end
 	}
-	c.JSON(http.StatusOK, gin.H{
+	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+	if err != nil {
+		return err
+	}
+	view := gin.H{
 		"envelopeId": e.ID, "available": available, "name": e.DocumentName(d), "size": d.Size, "sha256": d.SHA256, "completedAt": utcPtr(e.CompletedAt),
 		"expiresAt": utcPtr(&until),
-	})
+	}
+	if b := signingBranding(chosen); b != nil {
+		view["branding"] = b
+	}
+	c.JSON(http.StatusOK, view)
 	return nil
 }
 

@@ -263,6 +263,7 @@ func (s *Server) routes() []route {
 
 		pub(get, "/v1/download/:token", s.download),
 		pub(get, "/v1/download/:token/document", s.downloadDocument),
+		pub(get, "/v1/download/:token/logo", s.downloadLogo),
 	}
 }
 

@@ -1,9 +1,12 @@
 package browser_test
 
 import (
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +41,40 @@ func (b *tab) choose(selector, name string, content []byte) {
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
 	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})
+}
+
+// The portal and the receipt of a tenant with a branding bear its logo, colour, footer and help.
+func TestBrandedDownload(t *testing.T) {
+	t.Parallel()
+	const tenant = "harbour-branding"
+	svc.json(t, http.MethodPut, "/v1/tenants/"+tenant+"/branding", object{
+		"logo": base64.StdEncoding.EncodeToString(paper(true)), "primaryColor": "#7a1f3d", "footer": "Harbour Ltd\n3 Harbour Street", "supportUrl": "https://harbour.example/help",
+	}, nil)
+	e := svc.createFor(t, tenant, "Branded lease", []object{{"name": "Grace Hopper", "email": "branded-portal@example.com", "authMethod": "none"}},
+		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
+	svc.signs(t, signingPath(e.Signers[0].SigningURL))
+	svc.completed(t, e.ID)
+	_, links := svc.mail(t, "branded-portal@example.com", "/download/")
+	at := slices.IndexFunc(links, func(l string) bool { return strings.Contains(l, "/download/") })
+	require.GreaterOrEqual(t, at, 0)
+	const colour = "rgb(122, 31, 61)"
+	for _, l := range []look{handset, {width: 1280, height: 800, dark: true}} {
+		b := open(t, l)
+		b.visit(links[at])
+		b.see("Your sealed document")
+		b.see("3 Harbour Street")
+		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
+		require.Equal(t, colour, eval[string](b, `getComputedStyle(document.querySelector("a.button")).backgroundColor`))
+		b.accessible()
+		b.shot(fmt.Sprintf("download-branded-%d", l.width))
+		b.visit(e.Signers[0].SigningURL) // which has become a receipt
+		b.see("You have signed")
+		b.see("3 Harbour Street")
+		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
+		b.accessible()
+		b.shot(fmt.Sprintf("receipt-branded-%d", l.width))
+		b.waitUntilStill()
+	}
 }
 
 func TestDownload(t *testing.T) {

@@ -39,6 +39,9 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 		b.see("14 Quay Street")
 		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
 		require.Equal(t, "rgb(122, 31, 61)", eval[string](b, `getComputedStyle(document.querySelector(".card button")).backgroundColor`))
+		b.see("Answering electronically")
+		b.see("You are asked to answer electronically: to approve documents")
+		require.NotContains(t, b.text(), "asked to sign")
 		b.checked("recipient-" + kind.last)
 		b.button("I agree")
 		b.until(`document.querySelectorAll(".textLayer span").length > 10`)
@@ -80,6 +83,23 @@ func TestWitnessPage(t *testing.T) {
 	b.see("You are asked to witness this signature: Sam Signer")
 	b.checked("witness")
 	b.waitUntilStill()
+}
+
+// TestAnsweringInOtherLanguages: what is agreed to, and its heading, are of approving and reading.
+func TestAnsweringInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for language, said := range map[string][2]string{"de": {"Elektronisch antworten", "freizugeben"}, "ar": {"الرد الإلكتروني", "بالموافقة على مستندات"}} {
+		e := svc.create(t, "Workshop lease", []object{{"name": "Ann", "email": "answer-" + language + "@example.com", "authMethod": "none", "kind": "approver", "language": language}}, nil, leaseDocument())
+		b := open(t, handset)
+		b.visit(e.Signers[0].SigningURL)
+		b.until(`document.documentElement.lang === "` + language + `"`)
+		b.see(said[0])
+		b.see(said[1])
+		b.see("2026-11-answer-" + language)
+		b.accessible()
+		b.shot("answering-" + language)
+		b.waitUntilStill()
+	}
 }
 
 // TestHandOverInEveryLanguage: the page between host and signer, on a narrow screen.

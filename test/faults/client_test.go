@@ -174,6 +174,7 @@ type envelope struct {
 	w       *scenario
 	id      string
 	signers []signer
+	copyID  string // of who gets a copy; "": nobody does
 
 	mu    sync.Mutex
 	acked []string                 // what was acknowledged: "sign 0", "decline 1", "void" …

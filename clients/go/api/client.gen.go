@@ -195,6 +195,36 @@ func (e BulkSignerRequestAuthMethod) Valid() bool {
 	}
 }
 
+// Defines values for BulkSignerRequestKind.
+const (
+	BulkSignerRequestKindApprover    BulkSignerRequestKind = "approver"
+	BulkSignerRequestKindCopy        BulkSignerRequestKind = "copy"
+	BulkSignerRequestKindInPerson    BulkSignerRequestKind = "in_person"
+	BulkSignerRequestKindLessThanNil BulkSignerRequestKind = "<nil>"
+	BulkSignerRequestKindSigner      BulkSignerRequestKind = "signer"
+	BulkSignerRequestKindViewer      BulkSignerRequestKind = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the BulkSignerRequestKind enum.
+func (e BulkSignerRequestKind) Valid() bool {
+	switch e {
+	case BulkSignerRequestKindApprover:
+		return true
+	case BulkSignerRequestKindCopy:
+		return true
+	case BulkSignerRequestKindInPerson:
+		return true
+	case BulkSignerRequestKindLessThanNil:
+		return true
+	case BulkSignerRequestKindSigner:
+		return true
+	case BulkSignerRequestKindViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkStatus.
 const (
 	BulkStatusCancelled BulkStatus = "cancelled"
@@ -1881,17 +1911,36 @@ type BulkSendRequest struct {
 
 // BulkSignerRequest What is left out, the template's role says.
 type BulkSignerRequest struct {
+	// AllowDelegation True where the role says so.
 	AllowDelegation *bool                        `json:"allowDelegation,omitempty"`
 	AuthMethod      *BulkSignerRequestAuthMethod `json:"authMethod,omitempty"`
 	Email           string                       `json:"email"`
-	Name            string                       `json:"name"`
-	Phone           *string                      `json:"phone,omitempty"`
-	Role            string                       `json:"role"`
-	RoutingOrder    *int                         `json:"routingOrder,omitempty"`
+
+	// Host Of a role of kind in_person, and required there; another address than the signer's.
+	Host *Host `json:"host,omitempty"`
+
+	// Kind Nothing else than the role's.
+	Kind *BulkSignerRequestKind `json:"kind,omitempty"`
+
+	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in.
+	Language *string `json:"language,omitempty"`
+	Name     string  `json:"name"`
+
+	// Notify false: the service sends no invitation, reminder or copy by itself. False where the role says so.
+	Notify       *bool   `json:"notify,omitempty"`
+	Phone        *string `json:"phone,omitempty"`
+	Role         string  `json:"role"`
+	RoutingOrder *int    `json:"routingOrder,omitempty"`
+
+	// WitnessFor Nothing else than the role's.
+	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
 // BulkSignerRequestAuthMethod defines model for BulkSignerRequest.AuthMethod.
 type BulkSignerRequestAuthMethod string
+
+// BulkSignerRequestKind Nothing else than the role's.
+type BulkSignerRequestKind string
 
 // BulkStatus defines model for BulkStatus.
 type BulkStatus string
@@ -2066,6 +2115,9 @@ type CopyRecipient struct {
 
 	// Notify There where it is false.
 	Notify *bool `json:"notify,omitempty"`
+
+	// Previous Who was to get the copy before, the first person first; there where another was named.
+	Previous *[]PreviousSigner `json:"previous,omitempty"`
 
 	// Role Where the request gave one.
 	Role         *string `json:"role,omitempty"`
@@ -5607,7 +5659,7 @@ type ClientInterface interface {
 
 	// ReplaceASignerWithBody Put another person in the place of a signer
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5616,7 +5668,7 @@ type ClientInterface interface {
 
 	// ReplaceASigner Put another person in the place of a signer
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7525,7 +7577,7 @@ func (c *Client) EditASigner(ctx context.Context, id openapi_types.UUID, signerI
 
 // ReplaceASignerWithBody Put another person in the place of a signer
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7544,7 +7596,7 @@ func (c *Client) ReplaceASignerWithBody(ctx context.Context, id openapi_types.UU
 
 // ReplaceASigner Put another person in the place of a signer
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14479,7 +14531,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14488,7 +14540,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplaceASignerWithResponse Put another person in the place of a signer
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19916,7 +19968,7 @@ func (c *ClientWithResponses) EditASignerWithResponse(ctx context.Context, id op
 
 // ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19931,7 +19983,7 @@ func (c *ClientWithResponses) ReplaceASignerWithBodyWithResponse(ctx context.Con
 
 // ReplaceASignerWithResponse Put another person in the place of a signer
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn.
+// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,10 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
+import { SenderFoot, SenderLogo, type Branding } from "../sign/Look";
 import { request, ApiError } from "../ui/http";
 import { formatBytes, formatMoment } from "../ui/i18n";
 import { LanguageChoice, StatusIcon, Title, Loading } from "../ui/parts";
 import { start, tokenFromPath, type LocalizedProps } from "../ui/start";
+import { paint } from "../ui/theme";
 
-interface Portal { available: boolean; name: string; size: number; sha256: string; completedAt: string | null; expiresAt: string | null }
+interface Portal { available: boolean; name: string; size: number; sha256: string; completedAt: string | null; expiresAt: string | null; branding?: Branding }
 
 type Found = Portal | "invalid" | "purged" | "failed" | null;
 
@@ -14,7 +16,9 @@ function Download({ speech, choose }: LocalizedProps) {
   const [found, setFound] = useState<Found>(null);
   const load = async () => {
     try {
-      setFound(await request<Portal>(base));
+      const portal = await request<Portal>(base);
+      paint(portal.branding?.primaryColor);
+      setFound(portal);
     } catch (e) {
       setFound(e instanceof ApiError ? (e.status === 410 ? "purged" : e.status < 500 && e.status !== 429 ? "invalid" : "failed") : "failed");
     }
@@ -22,8 +26,10 @@ function Download({ speech, choose }: LocalizedProps) {
   useEffect(() => { void load(); }, []);
   if (!found) return <Loading text={t("loading")} />;
   const day = (s: string) => formatMoment(s, locale);
+  const branding = typeof found === "object" ? found.branding ?? null : null;
   return (
     <main class="narrow">
+      {branding?.logo && <SenderLogo name="" logo={`${base}/logo`} />}
       <section class="card">
         {found === "invalid" && <><StatusIcon icon="link" tone="bad" /><Title>{t("invalidTitle")}</Title><p>{t("downloadInvalidText")}</p></>}
         {found === "purged" && <><StatusIcon icon="clock" /><Title>{t("purgedTitle")}</Title><p>{t("purgedText")}</p></>}
@@ -44,6 +50,7 @@ function Download({ speech, choose }: LocalizedProps) {
           </>
         )}
       </section>
+      <SenderFoot branding={branding} t={t} />
       <footer class="pagefoot"><span /><LanguageChoice speech={speech} onChoose={choose} /></footer>
     </main>
   );

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import "../ui/brand.css";
 import type { Translate } from "../ui/i18n";
 
 /** What the sender's pages look like. */
@@ -21,9 +22,9 @@ export function SenderLogo({ name, logo }: { name: string; logo?: string | null 
 export function SenderFoot({ branding, t }: { branding: Branding | null; t: Translate }) {
   if (!branding?.footer && !branding?.supportUrl) return null;
   return (
-    <div class="senderfoot quiet small noprint">
+    <div class="senderfoot quiet small">
       {branding.footer && <p dir="auto">{branding.footer}</p>}
-      {branding.supportUrl && <p><a href={branding.supportUrl} target="_blank" rel="noreferrer">{t("support")}</a></p>}
+      {branding.supportUrl && <p class="noprint"><a href={branding.supportUrl} target="_blank" rel="noreferrer">{t("support")}</a></p>}
     </div>
   );
 }

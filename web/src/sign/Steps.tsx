@@ -80,7 +80,7 @@ export function Consent({ context, speech, agree }: { context: Context; speech: 
     <section class="card">
       <Title level={2}>{t(textFor(context.kind, "consentTitle"))}</Title>
       <div class="legal" lang={context.consent.language} dir="auto">{context.consent.text.split(/\n\n+/).map((p) => <p key={p} dir="auto">{p}</p>)}</div>
-      <p class="quiet small">{t("consentVersion", { version: context.consent.version })}</p>
+      <p class="quiet small">{t("consentVersion", { version: `\u2066${context.consent.version}\u2069` })}</p>
       <p class="notice bad" role="alert">{problem}</p>
       <button type="button" aria-disabled={busy} onClick={() => void give()}>{t("agree")}</button>
     </section>
