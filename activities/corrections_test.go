@@ -63,7 +63,7 @@ func TestTheSenderIsToldOfADelegation(t *testing.T) {
 		e, in := env.sent("a@example.com")
 		to := "office@example.com"
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: &to}))
-		_, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
+		fresh, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error {
 			e.Signers[0].AllowDelegation = true
 			reason := "She signs for us"
 			_, err := e.Delegate(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID},
@@ -71,8 +71,9 @@ func TestTheSenderIsToldOfADelegation(t *testing.T) {
 			return err
 		})
 		require.NoError(env.t, err)
-		signer := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		for range 2 {
+		renewed := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, LinkID: fresh.Signers[0].LinkID}
+		group := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		for _, signer := range []activities.SignerInput{renewed, renewed, group} {
 			require.NoError(env.t, env.Invite(env.t.Context(), signer))
 		}
 		require.Len(env.t, env.mails.mails, 2)
