@@ -12,11 +12,12 @@ import (
 	"countersign/models"
 )
 
-// inPersonTemplate has somebody who signs in person, and a witness.
+// inPersonTemplate has somebody who signs in person, and a witness of that.
 func inPersonTemplate(c *client) string {
 	data := leaseTemplate()
 	data["subject"], data["message"] = "Lease", nil
-	data["roles"] = []object{{"role": "tenant", "kind": "in_person", "authMethod": "none"}, {"role": "landlord", "authMethod": "none", "routingOrder": 2}}
+	data["roles"] = []object{{"role": "tenant", "kind": "in_person", "authMethod": "none"}, {"role": "landlord", "authMethod": "none", "routingOrder": 2},
+		{"role": "witness", "authMethod": "none", "witnessFor": "tenant"}}
 	return c.template(data).str("id")
 }
 
@@ -44,11 +45,13 @@ func TestBulkRecipients(t *testing.T) {
 			"host": object{"name": "Hal", "email": "hal@example.com"},
 		}
 		row := func(tenant object) object {
-			return object{"signers": []object{tenant, {"role": "landlord", "name": "Lena", "email": "lena@example.com"}}}
+			return object{"signers": []object{
+				tenant, {"role": "landlord", "name": "Lena", "email": "lena@example.com"}, {"role": "witness", "name": "Will", "email": "will@example.com", "witnessFor": "tenant"},
+			}}
 		}
-		const head = "tenant.name,tenant.email,tenant.language,tenant.notify,tenant.allowDelegation,tenant.hostName,tenant.hostEmail,landlord.name,landlord.email\n"
+		const head = "tenant.name,tenant.email,tenant.language,tenant.notify,tenant.allowDelegation,tenant.hostName,tenant.hostEmail,landlord.name,landlord.email,witness.name,witness.email\n"
 		table := func(tenant string) *answer {
-			return c.send(http.MethodPost, "/v1/bulk-sends?tenantId=acme&templateId="+template, "text/csv", []byte(head+tenant+",Lena,lena@example.com\n"))
+			return c.send(http.MethodPost, "/v1/bulk-sends?tenantId=acme&templateId="+template, "text/csv", []byte(head+tenant+",Lena,lena@example.com,Will,will@example.com\n"))
 		}
 		for what, accepted := range map[string]*answer{
 			"JSON": c.post("/v1/bulk-sends", bulkRequest(template, row(tenant))), "CSV": table("Ada,ada@example.com,de-AT,false,true,Hal,hal@example.com"),
