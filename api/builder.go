@@ -1,12 +1,11 @@
 package api
 
 import (
-	"crypto/rand"
-	"encoding/base64"
+	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -20,17 +19,25 @@ const (
 	builderTokenPrefix = "builder_"
 )
 
-// createBuilderSession lets somebody prepare a draft inside a page of one origin.
+// createBuilderSession lets somebody prepare a draft or a template inside a page of one origin.
 func (s *Server) createBuilderSession(c *gin.Context, app caller) error {
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
 		return err
 	}
-	common := s.sessionInput(o, maxBuilderMinutes)
+	template := o.optID("templateId")
+	common := s.sessionInput(o, maxBuilderMinutes, template != nil)
 	in := models.BuilderSession{
-		AppID: app.ID, TenantID: common.tenant, EnvelopeID: o.id("envelopeId"), AllowedOrigin: common.origin, ReturnURL: common.returnURL,
+		AppID: app.ID, TenantID: common.tenant, TemplateID: template, AllowedOrigin: common.origin, ReturnURL: common.returnURL,
 		PrimaryColor: common.primaryColor, BorderRadius: common.borderRadius, Features: builderFeatures(o), CreatedAt: common.now,
 		ExpiresAt: common.now.Add(common.lifetime),
+	}
+	switch {
+	case template == nil:
+		id := o.id("envelopeId")
+		in.EnvelopeID = &id
+	case o.get("envelopeId") != nil:
+		o.bad("envelopeId", "cannot be given beside templateId: a session is for a draft or for a template")
 	}
 	if err := o.err(); err != nil {
 		return err
@@ -38,28 +45,38 @@ func (s *Server) createBuilderSession(c *gin.Context, app caller) error {
 	if err := app.CheckTenant(in.TenantID); err != nil {
 		return err
 	}
-	e, err := s.callerEnvelopeByID(c, app, in.EnvelopeID)
+	if err := s.checkBuild(c, app, &in); err != nil {
+		return err
+	}
+	token, hash := newEmbeddedToken(builderTokenPrefix)
+	in.TokenHash = hash
+	return storeSession(s, c, &in, (*store.Store).CreateBuilderSession, func(b *models.BuilderSession) madeSession {
+		return madeSession{b.ID, token, s.EmbedURL + "/build/" + token, b.ExpiresAt}
+	})
+}
+
+// checkBuild refuses a session for what is not the caller's, or cannot be prepared.
+func (s *Server) checkBuild(c *gin.Context, app caller, in *models.BuilderSession) error {
+	if in.TemplateID != nil {
+		t, err := s.Store.Template(c.Request.Context(), app.ID, *in.TemplateID, 0)
+		switch {
+		case err != nil:
+			return err
+		case t.TenantID != in.TenantID:
+			return models.ErrNotFound
+		case t.ArchivedAt != nil:
+			return models.ErrTemplateArchived
+		}
+		return nil
+	}
+	e, err := s.callerEnvelopeByID(c, app, *in.EnvelopeID)
 	if err != nil {
 		return err
 	}
 	if e.TenantID != in.TenantID {
 		return models.ErrNotFound
 	}
-	if err := e.CheckBuild(); err != nil {
-		return err
-	}
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	token := builderTokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
-	in.TokenHash = tokenHash(token)
-	_, err = command(s, c, func(st *store.Store) (*models.BuilderSession, error) {
-		return &in, st.CreateBuilderSession(c.Request.Context(), &in)
-	}, func(b *models.BuilderSession) (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, gin.H{
-			"sessionId": b.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/build/" + token, "expiresAt": b.ExpiresAt,
-		})
-	})
-	return err
+	return e.CheckBuild()
 }
 
 // builderFeatures reads what the session lets its holder do. All but sending is allowed
@@ -88,15 +105,7 @@ func builderFeatures(o *object) models.BuilderFeatures {
 }
 
 func (s *Server) revokeBuilderSession(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	if err := s.Store.RevokeBuilderSession(c.Request.Context(), app.App, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return s.revokeEmbedded(c, app, (*store.Store).RevokeBuilderSession)
 }
 
 // openBuilderSession is what the builder's page needs: which draft it is for, and what
@@ -109,23 +118,37 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	told := map[string]any{"allowedOrigin": session.AllowedOrigin, "envelopeId": session.EnvelopeID}
+	told := map[string]any{"allowedOrigin": session.AllowedOrigin}
+	if session.TemplateID != nil {
+		told["templateId"] = session.TemplateID
+	} else {
+		told["envelopeId"] = session.EnvelopeID
+	}
 	if err := session.Live(s.Now()); err != nil {
 		return withDetails(err, told)
 	}
-	if err := s.checkBuiltDraft(c, session); err != nil {
+	if err := s.checkBuilt(c, session); err != nil {
 		return withDetails(err, told)
 	}
-	c.JSON(http.StatusOK, gin.H{
-		"envelopeId": session.EnvelopeID, "allowedOrigin": session.AllowedOrigin, "returnUrl": session.ReturnURL,
-		"theme": themeView{session.PrimaryColor, session.BorderRadius}, "features": session.Features, "expiresAt": session.ExpiresAt.UTC(),
-	})
+	out := gin.H{
+		"returnUrl": session.ReturnURL, "theme": themeView{session.PrimaryColor, session.BorderRadius}, "features": session.Features,
+		"expiresAt": session.ExpiresAt.UTC(),
+	}
+	maps.Copy(out, told)
+	c.JSON(http.StatusOK, out)
 	return nil
 }
 
-// checkBuiltDraft refuses a session whose draft was sent or deleted, which ends it.
-func (s *Server) checkBuiltDraft(c *gin.Context, session *models.BuilderSession) error {
-	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
+// checkBuilt refuses a session whose draft was sent or deleted, or whose template was archived: that ends it.
+func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
+	if session.TemplateID != nil {
+		archived, err := s.Store.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
+		if isNotFound(err) || err == nil && archived {
+			return models.Refuse(models.KindGone, "session_completed", "The template was archived.")
+		}
+		return err
+	}
+	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
 	if isNotFound(err) || err == nil && e.Status != models.StatusDraft {
 		return models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
 	}
@@ -134,7 +157,7 @@ func (s *Server) checkBuiltDraft(c *gin.Context, session *models.BuilderSession)
 
 // authenticateBuilder finds the builder session that the bearer token belongs to, for a
 // call that needs one of its features. For all other calls it is no access token. The
-// caller is the app, held to the session's draft.
+// caller is the app, held to the session's draft or template.
 func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
 	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
 	if isNotFound(err) {
@@ -150,10 +173,10 @@ func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.
 	if err != nil {
 		return caller{}, err
 	}
-	if needs == models.BuilderNever {
+	if needs == models.BuilderNever || strings.HasPrefix(c.FullPath(), "/v1/templates/") != (session.TemplateID != nil) {
 		return caller{}, errInvalidToken
 	}
-	if !strings.EqualFold(c.Param("id"), session.EnvelopeID.String()) {
+	if !strings.EqualFold(c.Param("id"), cmp.Or(session.TemplateID, session.EnvelopeID).String()) {
 		return caller{}, models.ErrNotFound
 	}
 	if err := session.Allow(needs); err != nil {
@@ -162,7 +185,7 @@ func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.
 	if err := app.CheckTenant(session.TenantID); err != nil {
 		return caller{}, models.ErrNotFound
 	}
-	if err := s.checkBuiltDraft(c, session); models.IsRefusal(err) {
+	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
 		return caller{}, models.ErrSessionInvalid
 	} else if err != nil {
 		return caller{}, err
@@ -195,30 +218,4 @@ func (s *Server) builderPage(c *gin.Context) error {
 		origin = session.AllowedOrigin
 	}
 	return s.framedPage(c, origin)
-}
-
-// sessionCommon is what both kinds of embedded sessions are made with.
-type sessionCommon struct {
-	tenant, origin                        string
-	returnURL, primaryColor, borderRadius *string
-	now                                   time.Time
-	lifetime                              time.Duration
-}
-
-func (s *Server) sessionInput(o *object, most int) sessionCommon {
-	in := sessionCommon{tenant: o.str("tenantId"), origin: s.origin(o, "allowedOrigin"), now: s.Now().UTC().Truncate(time.Microsecond)}
-	if o.has("tenantId") {
-		models.CheckText(o.p, "tenantId", in.tenant, 1, 255)
-	}
-	minutes := sessionMinutes
-	if n := o.optInt("expiresInMinutes"); n != nil {
-		minutes = *n
-	}
-	if minutes < 1 || minutes > most {
-		o.bad("expiresInMinutes", "must be between 1 and %d", most)
-	}
-	in.lifetime = time.Duration(minutes) * time.Minute
-	in.returnURL = s.returnURL(o)
-	in.primaryColor, in.borderRadius = readTheme(o)
-	return in
 }

@@ -66,7 +66,7 @@ func (p *parts) object() (*object, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
 	for name, texts := range p.text {
 		switch name {
-		case "signers", "fields", "roles":
+		case "signers", "fields", "roles", "documents":
 			o.m[name] = jsonList(o, name, texts)
 		case "expiresInDays", "documentOptions", "reminderHours", "metadata", "send":
 			v, err := parseJSON([]byte(texts[0]), name)

@@ -1,9 +1,6 @@
 package api
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
@@ -34,7 +31,7 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	common := s.sessionInput(o, maxSessionMinutes)
+	common := s.sessionInput(o, maxSessionMinutes, false)
 	in := models.EmbeddedSession{
 		AppID: app.ID, TenantID: common.tenant, EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"), AllowedOrigin: common.origin,
 		ReturnURL: common.returnURL, PrimaryColor: common.primaryColor, BorderRadius: common.borderRadius, CreatedAt: common.now,
@@ -59,23 +56,11 @@ func (s *Server) createSession(c *gin.Context, app caller) error {
 	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
 		in.ExpiresAt = *e.ExpiresAt
 	}
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	token := base64.RawURLEncoding.EncodeToString(secret)
-	in.TokenHash = tokenHash(token)
-	_, err = command(s, c, func(st *store.Store) (*models.EmbeddedSession, error) {
-		return &in, st.CreateEmbeddedSession(c.Request.Context(), &in)
-	}, func(e *models.EmbeddedSession) (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, gin.H{
-			"sessionId": e.ID, "sessionToken": token, "embedUrl": s.EmbedURL + "/" + token, "expiresAt": e.ExpiresAt,
-		})
+	token, hash := newEmbeddedToken("")
+	in.TokenHash = hash
+	return storeSession(s, c, &in, (*store.Store).CreateEmbeddedSession, func(e *models.EmbeddedSession) madeSession {
+		return madeSession{e.ID, token, s.EmbedURL + "/" + token, e.ExpiresAt}
 	})
-	return err
-}
-
-func tokenHash(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
 }
 
 // origin reads the exact origin of a page: scheme, host and port, nothing else.
@@ -142,15 +127,7 @@ func readTheme(o *object) (primaryColor, borderRadius *string) {
 }
 
 func (s *Server) revokeSession(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	if err := s.Store.RevokeEmbeddedSession(c.Request.Context(), app.App, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return s.revokeEmbedded(c, app, (*store.Store).RevokeEmbeddedSession)
 }
 
 type themeView struct {

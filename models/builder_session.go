@@ -7,12 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// BuilderSession lets somebody prepare one draft inside a page of one origin.
+// BuilderSession lets somebody prepare one draft, or one template, inside a page of one origin.
 type BuilderSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
-	TenantID      string
-	EnvelopeID    uuid.UUID
+	TenantID      string     // "": of a template for all tenants
+	EnvelopeID    *uuid.UUID // the draft; nil: a template is prepared
+	TemplateID    *uuid.UUID
 	TokenHash     []byte // SHA-256
 	AllowedOrigin string
 	ReturnURL     *string         `gorm:"column:return_url"`
@@ -28,7 +29,7 @@ type BuilderSession struct {
 type BuilderFeatures struct {
 	Recipients bool        `json:"recipients"` // add, change and remove them
 	Documents  bool        `json:"documents"`  // add, order, prepare and remove them
-	Send       bool        `json:"send"`       // set subject, message and deadline, and send
+	Send       bool        `json:"send"`       // set subject, message and deadline, and send; of a template also its name
 	FieldTypes []FieldType `json:"fieldTypes"` // of the fields that are added or edited
 }
 

@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -88,6 +89,12 @@ type TemplateDocument struct {
 
 	Warnings []string // codes of what programs may show differently
 	Released bool     // the template is archived, and keeps the files no more
+}
+
+// SameContent reports whether two fields ask for the same at the same place, wherever each came from.
+func (f TemplateField) SameContent(other TemplateField) bool {
+	f.Source, f.Origin, f.Attributes.Named = other.Source, other.Origin, other.Attributes.Named
+	return reflect.DeepEqual(f, other)
 }
 
 // LoadedTemplate is a template with one of its versions.

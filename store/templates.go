@@ -176,6 +176,15 @@ func (s *Store) Template(ctx context.Context, app, id uuid.UUID, version int) (*
 	return out, nil
 }
 
+// TemplateArchived reports whether an app's template is archived.
+func (s *Store) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error) {
+	t := &models.Template{}
+	if err := s.db.WithContext(ctx).Select("archived_at").Take(t, "id = ? AND app_id = ?", id, app).Error; err != nil {
+		return false, fmt.Errorf("load template %s: %w", id, mapNotFound(err))
+	}
+	return t.ArchivedAt != nil, nil
+}
+
 // CreateFromTemplate stores the envelope that build makes of a version of an app's
 // template, 0 being the newest. build may send it as well: envelope, usage, events
 // and outbox are written in one transaction, or nothing is. What build refuses is refused;

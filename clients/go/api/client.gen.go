@@ -1764,13 +1764,13 @@ type Branding struct {
 	SupportURL *string `json:"supportUrl,omitempty"`
 }
 
-// BuilderSessionRequest defines model for BuilderSessionRequest.
+// BuilderSessionRequest Of envelopeId and templateId one is required.
 type BuilderSessionRequest struct {
 	AllowedOrigin string `json:"allowedOrigin"`
 
 	// EnvelopeID A draft.
-	EnvelopeID       openapi_types.UUID `json:"envelopeId"`
-	ExpiresInMinutes *int               `json:"expiresInMinutes,omitempty"`
+	EnvelopeID       *openapi_types.UUID `json:"envelopeId,omitempty"`
+	ExpiresInMinutes *int                `json:"expiresInMinutes,omitempty"`
 	Features         *struct {
 		// Documents Add, order, prepare and remove them.
 		Documents *bool `json:"documents,omitempty"`
@@ -1781,12 +1781,17 @@ type BuilderSessionRequest struct {
 		// Recipients Add, change and remove them.
 		Recipients *bool `json:"recipients,omitempty"`
 
-		// Send Set subject, message and deadline, and send.
+		// Send Set subject, message and deadline, and send; of a template also its name.
 		Send *bool `json:"send,omitempty"`
 	} `json:"features,omitempty"`
 	ReturnURL *string `json:"returnUrl,omitempty"`
-	TenantID  string  `json:"tenantId"`
-	Theme     *Theme  `json:"theme,omitempty"`
+
+	// TemplateID A template that is not archived.
+	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
+
+	// TenantID That of the draft or template; null for a template for all tenants.
+	TenantID *string `json:"tenantId"`
+	Theme    *Theme  `json:"theme,omitempty"`
 }
 
 // BulkCompleted The body of bulk.completed; it concerns no envelope.
@@ -3079,9 +3084,20 @@ type TemplateDocument struct {
 	Size          int                `json:"size"`
 }
 
+// TemplateDocumentEdit defines model for TemplateDocumentEdit.
+type TemplateDocumentEdit struct {
+	ID openapi_types.UUID `json:"id"`
+
+	// Name As before if it is absent.
+	Name *string `json:"name,omitempty"`
+}
+
 // TemplateEdit defines model for TemplateEdit.
 type TemplateEdit struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Documents Those of the version before that stay, in this order; the fields of the others go with them, unless fields is given. A file that comes with the edit is added to them as the last.
+	Documents *[]TemplateDocumentEdit `json:"documents,omitempty"`
 
 	// ExpiresInDays Null for no deadline; the tenant's default if it is absent.
 	ExpiresInDays *int    `json:"expiresInDays,omitempty"`
@@ -3105,7 +3121,7 @@ type TemplateEdit struct {
 // TemplateEditOrigin defines model for TemplateEdit.Origin.
 type TemplateEditOrigin string
 
-// TemplateEditForm The file that replaces the documents, and either data or flat form fields.
+// TemplateEditForm The file that replaces the documents or is added to those that documents names, and either data or flat form fields.
 type TemplateEditForm struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
 
@@ -3114,6 +3130,9 @@ type TemplateEditForm struct {
 
 	// DocumentOptions A DocumentOptions.
 	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// Documents The array of a TemplateEdit.
+	Documents *openapi_types.File `json:"documents,omitempty"`
 
 	// ExpiresInDays A number or null.
 	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
@@ -5388,11 +5407,15 @@ type ClientInterface interface {
 
 	// CreateABuilderSessionWithBody Create a builder session
 	//
-	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5401,11 +5424,15 @@ type ClientInterface interface {
 
 	// CreateABuilderSession Create a builder session
 	//
-	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5772,7 +5799,7 @@ type ClientInterface interface {
 
 	// EditATemplateWithBody Edit a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5781,7 +5808,7 @@ type ClientInterface interface {
 
 	// EditATemplate Edit a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6936,11 +6963,15 @@ func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types
 
 // CreateABuilderSessionWithBody Create a builder session
 //
-// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 // the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6959,11 +6990,15 @@ func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *Crea
 
 // CreateABuilderSession Create a builder session
 //
-// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 // the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7840,7 +7875,7 @@ func (c *Client) GetATemplate(ctx context.Context, id openapi_types.UUID, params
 
 // EditATemplateWithBody Edit a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7859,7 +7894,7 @@ func (c *Client) EditATemplateWithBody(ctx context.Context, id openapi_types.UUI
 
 // EditATemplate Edit a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14236,11 +14271,15 @@ type ClientWithResponsesInterface interface {
 
 	// CreateABuilderSessionWithBodyWithResponse Create a builder session
 	//
-	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14249,11 +14288,15 @@ type ClientWithResponsesInterface interface {
 
 	// CreateABuilderSessionWithResponse Create a builder session
 	//
-	// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-	// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 	// the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+	//
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14658,7 +14701,7 @@ type ClientWithResponsesInterface interface {
 
 	// EditATemplateWithBodyWithResponse Edit a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14667,7 +14710,7 @@ type ClientWithResponsesInterface interface {
 
 	// EditATemplateWithResponse Edit a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19451,11 +19494,15 @@ func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.
 
 // CreateABuilderSessionWithBodyWithResponse Create a builder session
 //
-// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 // the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19470,11 +19517,15 @@ func (c *ClientWithResponses) CreateABuilderSessionWithBodyWithResponse(ctx cont
 
 // CreateABuilderSessionWithResponse Create a builder session
 //
-// Lets somebody prepare one draft inside a page of one origin. The token is the page's credential: as a bearer token it takes the draft's
-// own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
+// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
+// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
 // the types that `features.fieldTypes` names, are always allowed; `features.recipients` allows the calls below `/signers`, `features.documents`
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
+//
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
+// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20185,7 +20236,7 @@ func (c *ClientWithResponses) GetATemplateWithResponse(ctx context.Context, id o
 
 // EditATemplateWithBodyWithResponse Edit a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20200,7 +20251,7 @@ func (c *ClientWithResponses) EditATemplateWithBodyWithResponse(ctx context.Cont
 
 // EditATemplateWithResponse Edit a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields and metadata are replaced as a whole, and a file replaces the documents. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// sessionCommon is what both kinds of embedded sessions are made with.
+type sessionCommon struct {
+	tenant, origin                        string
+	returnURL, primaryColor, borderRadius *string
+	now                                   time.Time
+	lifetime                              time.Duration
+}
+
+// sessionInput reads them; most is the longest lifetime in minutes. Where allTenants is set, a tenantId that is null is for
+// what belongs to all of them.
+func (s *Server) sessionInput(o *object, most int, allTenants bool) sessionCommon {
+	in := sessionCommon{origin: s.origin(o, "allowedOrigin"), now: s.Now().UTC().Truncate(time.Microsecond)}
+	if !allTenants || !o.has("tenantId") || o.get("tenantId") != nil {
+		in.tenant = o.str("tenantId")
+		if o.has("tenantId") {
+			models.CheckText(o.p, "tenantId", in.tenant, 1, 255)
+		}
+	}
+	minutes := sessionMinutes
+	if n := o.optInt("expiresInMinutes"); n != nil {
+		minutes = *n
+	}
+	if minutes < 1 || minutes > most {
+		o.bad("expiresInMinutes", "must be between 1 and %d", most)
+	}
+	in.lifetime = time.Duration(minutes) * time.Minute
+	in.returnURL = s.returnURL(o)
+	in.primaryColor, in.borderRadius = readTheme(o)
+	return in
+}
+
+// newEmbeddedToken makes the token of an embedded session, and the hash that is kept of it.
+func newEmbeddedToken(prefix string) (token string, hash []byte) {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	token = prefix + base64.RawURLEncoding.EncodeToString(secret)
+	return token, tokenHash(token)
+}
+
+func tokenHash(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}
+
+// madeSession answers who makes an embedded session: the only time that its token is told.
+type madeSession struct {
+	ID        uuid.UUID `json:"sessionId"`
+	Token     string    `json:"sessionToken"`
+	EmbedURL  string    `json:"embedUrl"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// storeSession stores an embedded session and answers with what view makes of it.
+func storeSession[T any](s *Server, c *gin.Context, in *T, create func(*store.Store, context.Context, *T) error, view func(*T) madeSession) error {
+	_, err := command(s, c, func(st *store.Store) (*T, error) {
+		return in, create(st, c.Request.Context(), in)
+	}, func(made *T) (*store.StoredResponse, error) {
+		return inJSON(http.StatusCreated, view(made))
+	})
+	return err
+}
+
+// revokeEmbedded ends the session that the path names, by one of the store's methods.
+func (s *Server) revokeEmbedded(c *gin.Context, app caller, revoke func(*store.Store, context.Context, *models.App, uuid.UUID) error) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	if err := revoke(s.Store, c.Request.Context(), app.App, id); err != nil {
+		return err
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}

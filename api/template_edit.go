@@ -1,0 +1,145 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+)
+
+// contentMembers are what of a template makes a new version when it is edited.
+var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documents", "documentOptions"}
+
+// patchTemplate edits a template. What envelopes are made of is in a new version then.
+func (s *Server) patchTemplate(c *gin.Context, app caller) error {
+	seen, err := s.callerTemplate(c, app, 0)
+	if err != nil {
+		return err
+	}
+	if err := checkTemplate(c, app, &seen.Template); err != nil {
+		return err
+	}
+	o, file, err := s.readTemplate(c)
+	if err != nil {
+		return err
+	}
+	defer file.discard()
+	if err := app.allowTemplateEdit(o, file != nil); err != nil {
+		return err
+	}
+	head := seen.Template
+	if o.has("name") {
+		head.Name = plaintext.Visible(o.str("name"))
+	}
+	changed(o, "externalId", o.strippedText).Apply(&head.ExternalID)
+	head.Check(o.p)
+	by := app.ID.String()
+	if app.builder != nil {
+		by = app.actor()
+	} else if given := o.optStr("createdBy"); given != nil {
+		by = plaintext.Visible(*given)
+		models.CheckText(o.p, "createdBy", by, 1, 255)
+	}
+	draft, err := s.edited(c, app, o, file, seen)
+	if err != nil {
+		return err
+	}
+	if draft != nil {
+		if err := app.allowTemplateFields(seen.Content.Fields, draft.Fields); err != nil {
+			return s.afterExamining(c, draft, err)
+		}
+	}
+	_, err = command(s, c, func(st *store.Store) (*models.LoadedTemplate, error) {
+		return st.ChangeTemplate(c.Request.Context(), app.ID, seen.ID, func(t *models.LoadedTemplate) error {
+			if err := checkTemplate(c, app, &t.Template); err != nil {
+				return err
+			}
+			switch {
+			case t.ArchivedAt != nil:
+				return models.ErrTemplateArchived
+			case draft != nil && t.Version != seen.Version:
+				return models.Refuse(models.KindConflict, "template_changed", "The template has got version %d meanwhile; read it again.", t.Version)
+			}
+			changed(o, "name", func(string) string { return head.Name }).Apply(&t.Name)
+			changed(o, "externalId", func(string) *string { return head.ExternalID }).Apply(&t.ExternalID)
+			if draft != nil {
+				t.ShareFiles(draft.documents)
+				t.NewVersion(s.actionContext(c, app.actor()), by, draft.TemplateContent, draft.documents)
+			}
+			return nil
+		})
+	}, func(t *models.LoadedTemplate) (*store.StoredResponse, error) {
+		return s.templateResponse(http.StatusOK, t)
+	})
+	if draft != nil {
+		return s.afterExamining(c, draft, err)
+	}
+	return err
+}
+
+// edited is the version that an edit makes of the one before; nil if it changes no content.
+func (s *Server) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
+	content := file != nil
+	for _, name := range contentMembers {
+		content = content || o.has(name)
+	}
+	if !content {
+		return nil, o.err()
+	}
+	d := &templateDraft{TemplateContent: seen.Content, documents: seen.Documents, file: file}
+	switch {
+	case o.has("documents"):
+		d.documents = editedDocuments(o, seen.Documents)
+	case file != nil:
+		d.documents = nil
+	}
+	origin := s.templateOrigin(c, app, o, seen.TenantID)
+	d.read(s, o, origin)
+	if d.paths == nil {
+		if o.has("documents") {
+			d.Fields = slices.DeleteFunc(slices.Clone(d.Fields), func(f models.TemplateField) bool {
+				removed := func(t *models.TemplateDocument) bool { return t.ID == f.DocumentID }
+				return slices.ContainsFunc(seen.Documents, removed) && !slices.ContainsFunc(d.documents, removed)
+			})
+		}
+		d.fields = d.KeptFields(d.documents)
+	}
+	if err := o.err(); err != nil {
+		return nil, err
+	}
+	return d, s.examine(c, app, d)
+}
+
+// editedDocuments are those of the version before that the edit names, in its order and with its names.
+func editedDocuments(o *object, before []*models.TemplateDocument) []*models.TemplateDocument {
+	if o.get("documents") == nil {
+		o.bad("documents", "must be an array")
+		return nil
+	}
+	var out []*models.TemplateDocument
+	for _, in := range o.objects("documents", 0, models.MaxDocuments) {
+		id := in.id("id")
+		at := slices.IndexFunc(before, func(d *models.TemplateDocument) bool { return d.ID == id })
+		switch {
+		case in.badUnder("id"):
+			continue
+		case at < 0:
+			in.bad("id", "names no document of the template")
+			continue
+		case slices.ContainsFunc(out, func(d *models.TemplateDocument) bool { return d.ID == id }):
+			in.bad("id", "stands twice")
+			continue
+		}
+		d := *before[at]
+		d.Order = len(out) + 1
+		if name := in.optStr("name"); name != nil {
+			d.Name = fileName(plaintext.Visible(*name))
+		}
+		out = append(out, &d)
+	}
+	return out
+}
