@@ -202,12 +202,15 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 }
 
 // forgetRefusals forgets what the browser noted of answers that were expected to be refusals.
-func (b *tab) forgetRefusals() {
+func (b *tab) forgetRefusals() { b.forgetRefused("412") }
+
+// forgetRefused forgets those of one status.
+func (b *tab) forgetRefused(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	kept := b.onConsoleError[:0]
 	for _, e := range b.onConsoleError {
-		if !bytes.Contains([]byte(e), []byte("412")) {
+		if !bytes.Contains([]byte(e), []byte(status)) {
 			kept = append(kept, e)
 		}
 	}

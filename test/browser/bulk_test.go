@@ -69,3 +69,57 @@ func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	b.checked("console-bulk-send-viewer")
 	b.waitUntilStill()
 }
+
+// TestConsoleStartsABulkSend: a sender chooses a template and a table, sees what is wrong with it and which rows it has, and sends.
+func TestConsoleStartsABulkSend(t *testing.T) {
+	t.Parallel()
+	id := svc.templateOf(t, "Leases in bulk")
+	b := open(t, desktop)
+	consoleUser(b, "bulkstart", "sender")
+	b.visit(svc.base + "/console#/templates/" + id)
+	b.see("Send to many")
+	b.click(`[...document.querySelectorAll("a")].find((a) => a.textContent === "Send to many")`)
+	b.see("Tenant.name, Tenant.email")
+	const head = "Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\n"
+	b.choose("#btable", "bad.csv", []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,not an address,\"Hopper, Grace\",grace@example.com\r\n"))
+	b.see("1 fault in 2 rows. Nothing was sent.")
+	b.see("Hopper, Grace")
+	require.Equal(t, "2", eval[string](b, `document.querySelector("tr.faulty td").textContent`))
+	b.checked("console-bulk-faults")
+	b.forgetRefused("400")
+	b.choose("#btable", "good.csv", []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,bo@example.com,\"Hopper, Grace\",grace@example.com\r\n"))
+	b.see("2 rows are right.")
+	b.fill("#bname", "Leases of July")
+	b.checked("console-bulk-new")
+	b.button("Send 2 envelopes")
+	b.see("Leases of July")
+	b.see("2 of 2 rows are done.") // the page looks again by itself
+	b.waitUntilStill()
+}
+
+// TestConsoleTriesFailedRowsAgain: the button asks the service for it and says so, and the list of what failed can be downloaded.
+func TestConsoleTriesFailedRowsAgain(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	const id = "0190c2a0-0000-7000-8000-000000000002"
+	state := func(status, sent, failed string) string {
+		return `{"id": "` + id + `", "tenantId": "quayside", "templateId": "` + id + `", "templateVersion": 2, "name": "Leases of August", "status": "` + status + `",
+			"total": 2, "counts": {"pending": 0, "sent": ` + sent + `, "failed": ` + failed + `, "cancelled": 0}, "perMinute": null, "createdBy": "me", "createdAt": "2026-11-01T07:00:00Z", "completedAt": null}`
+	}
+	at := "/v1/bulk-sends/" + id
+	b.answers(at, 200, state("completed", "1", "1"))
+	b.answers(at+"/rows", 200, `{"data": [{"row": 2, "externalId": "again-2", "status": "failed", "envelopeId": null,
+		"error": {"code": "external_id_taken", "message": "Another envelope has this externalId."}, "settledAt": "2026-11-01T07:00:30Z"}], "total": 1, "page": 1, "pageSize": 20}`)
+	b.answers(at+"/retry", 200, state("running", "1", "0"))
+	consoleUser(b, "bulkretry", "sender")
+	b.visit(svc.base + "/console#/bulk/" + id)
+	b.see("Another envelope has this externalId.")
+	eval[bool](b, `(window.asked = [], window.fetch = ((real) => (url, init) => { window.asked.push((init?.method ?? "GET") + " " + url); return real(url, init); })(window.fetch), true)`)
+	b.button("Try failed rows again")
+	b.see("They are tried again.")
+	b.until(`window.asked.includes("POST ` + at + `/retry")`)
+	b.button("Download what failed")
+	b.until(`window.asked.includes("GET ` + at + `/rows?status=failed")`)
+	b.checked("console-bulk-failed")
+	b.waitUntilStill()
+}

@@ -1,8 +1,10 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./builder.css";
 import { Viewer, type Sheet } from "../sign/viewer";
+import type { Contacts } from "../ui/ContactBox";
 import { Documents } from "./Documents";
-import { DraftEditor, rounded, type Snapshot } from "./draft";
+import { DraftEditor, rounded } from "./draft";
+import { fileOf, type Editor, type Snapshot } from "./editor";
 import { freePlace, onPage, type Box, type Size } from "./geometry";
 import { colourOf, describe, fieldTypes, freshGroup, freshKey, freshName, kinds, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
 import { PageView, pageId, type PageEvents } from "./PageView";
@@ -10,64 +12,75 @@ import { Preview } from "./Preview";
 import { Properties } from "./Properties";
 import { Recipients } from "./Recipients";
 import { SendDialog } from "./SendDialog";
+import { TemplateEditor } from "./template";
+import { LeaveDialog, TextsDialog } from "./TemplateDialogs";
+import type { Thumbnails } from "./Thumbnail";
 import { foundByService, foundOnPage, openOnes, type Suggestion } from "./suggestions";
 
 export type BuilderEvent = "ready" | "changed" | "saved" | "sent" | "error";
 
 interface Props {
-  envelopeId: string;
+  /** The draft that is prepared, or the template that is edited. */
+  envelopeId?: string;
+  templateId?: string;
   bearer: string;
   features: Features;
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
   /** Where the person goes from here, if the page offers that. */
   onClose?: () => void;
+  /** Finds contacts, where the page may. */
+  contacts?: Contacts;
 }
 
 const letter: Size = { width: 612, height: 792 }; // points, until a page is known
 const saveWords: Record<Snapshot["state"], string> = {
-  saved: "Saved", saving: "Saving …", offline: "No connection: your work is kept here and saved as soon as there is one", conflict: "Changed elsewhere",
-  refused: "Something could not be saved", over: "This draft cannot be edited any more",
+  saved: "Saved", saving: "Saving …", unsaved: "Not saved yet", offline: "No connection: your work is kept here and saved as soon as there is one", conflict: "Changed elsewhere",
+  refused: "Something could not be saved", over: "This cannot be edited any more",
 };
 
 const unkept = "No connection: your work is kept in this page alone, so leave it open; it is saved as soon as there is one";
 
-/** Prepares a draft: documents, recipients and fields. What is done is saved at once. */
-export function Builder({ envelopeId, bearer, features, onEvent, onClose }: Props) {
+/** Prepares a draft, or a template: documents, recipients and fields. What is done to a draft is saved at once. */
+export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts }: Props) {
   const [shot, setShot] = useState<Snapshot | null>(null);
   const [problem, setProblem] = useState("");
-  const editor = useRef<DraftEditor | null>(null);
+  const editor = useRef<Editor | null>(null);
+  const at = templateId ? `/v1/templates/${templateId}` : `/v1/envelopes/${envelopeId}`;
   // People read the prepared file of a document that has one.
   const prepared = useRef(new Set<string>());
   for (const d of shot?.draft.documents ?? []) if (d.prepared) prepared.current.add(d.id);
-  const viewer = useMemo(() => new Viewer((id) => `/v1/envelopes/${envelopeId}/document?kind=${prepared.current.has(id) ? "prepared" : "original"}&documentId=${id}`, () => ({ Authorization: `Bearer ${bearer}` }), false), [envelopeId, bearer]);
+  const viewer = useMemo(() => new Viewer((id) => fileOf(at, prepared.current.has(id), id), () => ({ Authorization: `Bearer ${bearer}` }), false), [at, bearer]);
   useEffect(() => {
     let gone = false;
-    DraftEditor.open(envelopeId, bearer, (d, page) => { if (d.prepared) prepared.current.add(d.id); return viewer.pageSize(d.id, page); }, (s) => { if (!gone) setShot(s); }).then(
+    const changed = (s: Snapshot) => { if (!gone) setShot(s); };
+    const opened: Promise<Editor> = templateId ? TemplateEditor.open(templateId, bearer, changed)
+      : DraftEditor.open(envelopeId ?? "", bearer, (d, page) => { if (d.prepared) prepared.current.add(d.id); return viewer.pageSize(d.id, page); }, changed);
+    opened.then(
       (e) => { if (!gone) { editor.current = e; setShot(e.snapshot()); onEvent?.("ready"); } },
-      (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : "The draft could not be loaded."); onEvent?.("error", { code: "unreachable" }); },
+      (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : "It could not be loaded."); onEvent?.("error", { code: "unreachable" }); },
     );
     return () => {
       gone = true;
       editor.current?.close();
       viewer.close();
     };
-  }, [envelopeId, bearer]);
+  }, [at, bearer]);
   useEffect(() => {
     const warn = (e: BeforeUnloadEvent) => { if (editor.current?.dirty) e.preventDefault(); };
-    const online = () => void editor.current?.save();
+    const online = () => { if (editor.current?.snapshot().state === "offline") void editor.current.save(); };
     addEventListener("beforeunload", warn);
     addEventListener("online", online);
     return () => { removeEventListener("beforeunload", warn); removeEventListener("online", online); };
   }, []);
   if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
   if (!shot || !editor.current) return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">One moment …</span></div>;
-  return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} />;
+  return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} contacts={contacts} />;
 }
 
 type Tool = FieldType | null;
 type Tab = "place" | "fields" | "edit";
 
-function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot: Snapshot; editor: DraftEditor; viewer: Viewer; features: Features; onEvent?: Props["onEvent"]; onClose?: () => void }) {
+function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts }: { shot: Snapshot; editor: Editor; viewer: Viewer } & Pick<Props, "features" | "onEvent" | "onClose" | "contacts">) {
   const { draft, fields, problems, state } = shot;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [restored, setRestored] = useState(shot.restored);
@@ -78,7 +91,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   const [zoom, setZoom] = useState(1);
   const [areaWidth, setAreaWidth] = useState(0);
   const [current, setCurrent] = useState({ documentId: draft.documents[0]?.id ?? "", page: 1 });
-  const [dialog, setDialog] = useState<"preview" | "send" | "">("");
+  const [dialog, setDialog] = useState<"preview" | "send" | "texts" | "leave" | "">("");
   const [tab, setTab] = useState<Tab>("place");
   const [found, setFound] = useState<readonly Suggestion[]>([]);
   const [told, setTold] = useState("");
@@ -87,6 +100,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   const recipients = draft.signers;
   const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
   const types = fieldTypes.filter((t) => features.fieldTypes.includes(t));
+  const what = editor.texts ? "template" : "draft";
 
   const sizeOf = useCallback((f: Pick<FieldContent, "documentId" | "page">): Size => sizes.get(`${f.documentId}/${f.page}`) ?? sizes.get(`${f.documentId}/1`) ?? letter, [sizes]);
   const pagesOf = (documentId: string) => documents.find((d) => d.id === documentId)?.pageCount ?? 1;
@@ -100,7 +114,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   }, [fields, problems]);
   const before = useRef(state);
   useEffect(() => {
-    if (state === "saved" && before.current === "saving") onEvent?.("saved");
+    if (state === "saved" && before.current === "saving") onEvent?.("saved", editor instanceof TemplateEditor ? { version: editor.version } : {});
     if (state === "over" && before.current !== "over") onEvent?.("error", { code: "session_over" });
     before.current = state;
   }, [state]);
@@ -120,13 +134,15 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
     for (const d of documents) {
       const known = (s: Size) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s)));
       viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page says that it cannot be shown
-      foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
+      if (!editor.texts) foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
     }
   }, [draft.documents]);
 
   // Pages in sight are drawn first, then their neighbours.
   const sheets = useRef(new Map<string, { sheet: Sheet; element: HTMLElement }>());
   const looking = useRef(0);
+  const small = useRef(new Set<Sheet>());
+  const thumbnails = useMemo<Thumbnails>(() => ({ put: (s) => { small.current.add(s); look(); }, drop: (s) => { small.current.delete(s); look(); } }), []);
   const look = useCallback(() => {
     looking.current ||= requestAnimationFrame(() => { looking.current = 0; lookNow(); });
   }, [viewer]);
@@ -138,7 +154,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
       const r = s.element.getBoundingClientRect();
       return { id, s, away: r.bottom < box.top ? box.top - r.bottom : r.top > box.bottom ? r.top - box.bottom : 0, centre: Math.abs((r.top + r.bottom) / 2 - middle) };
     }).filter((x) => x.away < box.height * 1.5).sort((a, b) => a.away - b.away || a.centre - b.centre);
-    viewer.want(near.slice(0, 10).map((x) => x.s.sheet));
+    viewer.want([...near.slice(0, 10).map((x) => x.s.sheet), ...small.current]);
     const top = [...near].sort((a, b) => a.centre - b.centre)[0];
     if (top) setCurrent((old) => (old.documentId === top.s.sheet.documentId && old.page === top.s.sheet.page ? old : { documentId: top.s.sheet.documentId, page: top.s.sheet.page }));
   }, [viewer]);
@@ -173,7 +189,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
     if (first) requestAnimationFrame(() => document.getElementById(`field-${first.key}`)?.focus({ preventScroll: false }));
   };
   const place = (type: FieldType, documentId: string, page: number, x: number, y: number, free: boolean) => {
-    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    if (!who) { setTold(noOne); return; }
     const { w, h } = kinds[type];
     const size = sizeOf({ documentId, page });
     const wanted = { x: x - w / 2, y: y - h / 2, w, h };
@@ -248,13 +264,13 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
 
   const take = (s: Suggestion) => {
     const signer = s.role ? recipients.find((r) => r.role === s.role || r.email.toLowerCase() === s.role?.toLowerCase())?.id : undefined;
-    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    if (!who) { setTold(noOne); return; }
     const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
     add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], `${s.label} was added.`);
   };
   const open = openOnes(found, fields);
   const takeAll = () => {
-    if (!who) { setTold("Add a recipient first: fields belong to a person."); return; }
+    if (!who) { setTold(noOne); return; }
     let all = fields;
     for (const s of open) {
       const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...kinds[s.type].content, type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined, ...s.content });
@@ -296,7 +312,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
   return (
     <div class="builder" onKeyDown={(e) => { if (!(e.target as HTMLElement).closest("input, textarea, select, dialog")) key(e, null); }}>
       <header class="bbar">
-        {onClose && <button type="button" class="bare small" onClick={() => { void editor.save().finally(onClose); }}>Close</button>}
+        {onClose && <button type="button" class="bare small" onClick={() => { if (editor.texts && editor.dirty) setDialog("leave"); else void editor.save().finally(onClose); }}>Close</button>}
         <h1 class="btitle"><bdi>{draft.subject ?? documents[0]?.name ?? "Draft"}</bdi></h1>
         <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? `${broken} ${broken === 1 ? "field is" : "fields are"} not saved` : state === "offline" && !shot.kept ? unkept : saveWords[state]}</span>
         <div class="row btools">
@@ -304,11 +320,13 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
           <button type="button" class="plain small" aria-disabled={!shot.canRedo} onClick={() => editor.redo()} title="Redo (Ctrl+Y)">Redo</button>
           <span class="bzoom"><button type="button" class="plain small" aria-label="Smaller" onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{Math.round(scale * 100)} %</span><button type="button" class="plain small" aria-label="Larger" onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
           <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>Preview</button>
-          {features.send && <button type="button" class="small" onClick={() => setDialog("send")}>Send …</button>}
+          {editor.texts && features.send && <button type="button" class="plain small" onClick={() => setDialog("texts")}>Name and texts</button>}
+          {editor.texts && <button type="button" class="small" aria-disabled={!editor.dirty} onClick={() => void editor.save()}>Save</button>}
+          {features.send && !editor.texts && <button type="button" class="small" onClick={() => setDialog("send")}>Send …</button>}
         </div>
       </header>
       <aside class="bside bleft" aria-label="What there is">
-        <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} onActive={setActive} />
+        <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} problems={problems} onActive={setActive} onTold={setTold} contacts={contacts} />
         <section aria-labelledby="bpalette" class="bpalette-s">
           <h2 id="bpalette">Fields</h2>
           <div class="bpalette">
@@ -325,7 +343,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
             <p class="quiet small">{open.length} {open.length === 1 ? "place in the documents looks" : "places in the documents look"} like a field: dotted on the pages.</p>
             <button type="button" class="plain small" onClick={takeAll}>Add all {open.length}</button></section>
         )}
-        <Documents editor={editor} documents={documents} editable={features.documents} onShow={(d) => show(d.id, 1)} />
+        <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onTold={setTold} />
       </aside>
       <main ref={area} class="bpages" tabIndex={0} aria-label="Pages" onScroll={look}
         onDragOver={(e) => e.preventDefault()} onDrop={(e) => {
@@ -339,7 +357,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
         }}>
         {documents.length === 0 && <p class="quiet bempty">There is no document yet. Add a PDF on the left.</p>}
         {documents.map((d) => sizes.has(`${d.id}/1`) && Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
-          <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
+          <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} name={documents.length > 1 ? d.name : ""} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
             recipients={recipients} selected={perPage.has(`${d.id}/${page}`) ? selected : noneSelected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} several={several} viewer={viewer} events={events} />
         )))}
       </main>
@@ -366,8 +384,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
       </aside>
       <p class="sr" role="status" aria-live="polite">{told}</p>
       {state === "conflict" && shot.theirs.length > 0 && (
-        <div class="bconflict notice bad" role="alertdialog" aria-label="The draft was changed elsewhere">
-          <p><strong>Somebody else changed this draft meanwhile.</strong></p>
+        <div class="bconflict notice bad" role="alertdialog" aria-label={`The ${what} was changed elsewhere`}>
+          <p><strong>Somebody else changed this {what} meanwhile.</strong></p>
           <ul>{shot.theirs.slice(0, 12).map((t) => <li key={t}>{t}</li>)}{shot.theirs.length > 12 && <li>and {shot.theirs.length - 12} more</li>}</ul>
           <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>Take theirs</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>Keep mine</button></div>
         </div>
@@ -378,13 +396,17 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose }: { shot:
           <button type="button" class="plain small" onClick={() => setRestored(false)}>Go on</button>
         </div>
       )}
+      {shot.told && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert">{shot.told}</p>}
       {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || saveWords.over}</p>}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
-      {dialog === "send" && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
+      {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(t) => editor.setTexts?.(t)} onClose={() => setDialog("")} />}
+      {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={onClose} onClose={() => setDialog("")} />}
+      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
     </div>
   );
 }
 
+const noOne = "Add a recipient first: fields belong to a person.";
 const none: readonly BuilderField[] = [];
 const noSuggestions: readonly Suggestion[] = [];
 const noneSelected: ReadonlySet<string> = new Set();

@@ -1,21 +1,26 @@
-import { useState } from "preact/hooks";
-import type { DraftEditor } from "./draft";
+import { useRef, useState } from "preact/hooks";
+import type { Viewer } from "../sign/viewer";
+import type { Editor } from "./editor";
 import type { DraftDocument } from "./model";
 import { errorText, FormDialog } from "./parts";
+import { Thumbnail, type Thumbnails } from "./Thumbnail";
 
-interface Props { editor: DraftEditor; documents: readonly DraftDocument[]; editable: boolean; onShow: (d: DraftDocument) => void }
+interface Props { editor: Editor; documents: readonly DraftDocument[]; editable: boolean; viewer: Viewer; thumbnails: Thumbnails; current: { documentId: string; page: number }; onShow: (documentId: string, page: number) => void; onTold: (words: string) => void }
 
-/** The files, in the order in which they are read. */
-export function Documents({ editor, documents, editable, onShow }: Props) {
+/** The files, in the order in which they are read, with their pages. */
+export function Documents({ editor, documents, editable, viewer, thumbnails, current, onShow, onTold }: Props) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState("");
   const [editing, setEditing] = useState<DraftDocument | null>(null);
-  const [over, setOver] = useState(false);
-  const run = async (what: string, work: () => Promise<unknown>) => {
+  const [over, setOver] = useState<number | "file" | null>(null);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const dragged = useRef<DraftDocument | null>(null);
+  const run = async (what: string, work: () => Promise<unknown>, done: string) => {
     setProblem("");
     setBusy(what);
     try {
       await work();
+      onTold(done);
     } catch (e) {
       setProblem(errorText(e));
     } finally {
@@ -23,29 +28,47 @@ export function Documents({ editor, documents, editable, onShow }: Props) {
     }
   };
   const add = (files: FileList | null) => run("Adding …", async () => {
-    for (const file of files ?? []) {
-      const form = new FormData();
-      form.append("file", file, file.name);
-      await editor.act("POST", "/document", form);
-    }
-  });
-  const move = (d: DraftDocument, to: number) => run("Moving …", () => editor.act("PATCH", `/documents/${d.id}`, { document_order: to }));
+    for (const file of files ?? []) await editor.parts.addDocument(file);
+  }, "Added.");
+  const move = (d: DraftDocument, to: number) => run("Moving …", () => editor.parts.moveDocument(d.id, to), `${d.name} was moved.`);
   const ordered = [...documents].sort((a, b) => a.document_order - b.document_order);
+  const drop = (e: DragEvent, i: number | null) => {
+    e.preventDefault();
+    e.stopPropagation();
+    const d = dragged.current;
+    dragged.current = null;
+    setOver(null);
+    if (!editable) return;
+    if (!d) void add(e.dataTransfer?.files ?? null);
+    else if (i !== null && ordered[i]!.id !== d.id) void move(d, i);
+  };
   return (
-    <section aria-labelledby="bdocuments" class={over ? "bdrop" : ""}
-      onDragOver={(e) => { if (editable) { e.preventDefault(); setOver(true); } }} onDragLeave={() => setOver(false)}
-      onDrop={(e) => { e.preventDefault(); setOver(false); if (editable) void add(e.dataTransfer?.files ?? null); }}>
+    <section aria-labelledby="bdocuments" class={over === "file" ? "bdrop" : ""}
+      onDragOver={(e) => { if (editable && e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver("file"); } }} onDragLeave={() => setOver(null)} onDragEnd={() => { dragged.current = null; setOver(null); }}
+      onDrop={(e) => drop(e, null)}>
       <h2 id="bdocuments">Documents</h2>
       <ol class="bdocuments">
         {ordered.map((d, i) => (
-          <li key={d.id}>
-            <button type="button" class="bdoc" onClick={() => onShow(d)}><bdi>{d.name || "Unnamed"}</bdi> <span class="quiet small">{d.pageCount} {d.pageCount === 1 ? "page" : "pages"}</span></button>
-            {editable && (
-              <span class="bmini">
-                <button type="button" aria-label={`${d.name}: further up`} title="Up" disabled={i === 0} onClick={() => void move(d, ordered[i - 1]!.document_order)}>↑</button>
-                <button type="button" aria-label={`${d.name}: further down`} title="Down" disabled={i === ordered.length - 1} onClick={() => void move(d, ordered[i + 1]!.document_order)}>↓</button>
-                <button type="button" aria-label={`Edit ${d.name}`} title="Rename or remove" onClick={() => setEditing(d)}>⋯</button>
-              </span>
+          <li key={d.id} class={over === i ? "on" : ""} draggable={editable && ordered.length > 1} onDragStart={(e) => { dragged.current = d; e.dataTransfer?.setData("text/x-document", d.id); }}
+            onDragOver={(e) => { if (dragged.current) { e.preventDefault(); e.stopPropagation(); setOver(i); } }} onDrop={(e) => drop(e, i)}>
+            <div class="bdocline">
+              <button type="button" class="bdoc" onClick={() => onShow(d.id, 1)}><bdi>{d.name || "Unnamed"}</bdi> <span class="quiet small">{d.pageCount} {d.pageCount === 1 ? "page" : "pages"}</span></button>
+              {editable && (
+                <span class="bmini">
+                  <button type="button" aria-label={`${d.name}: further up`} title="Up" disabled={i === 0} onClick={() => void move(d, i - 1)}>↑</button>
+                  <button type="button" aria-label={`${d.name}: further down`} title="Down" disabled={i === ordered.length - 1} onClick={() => void move(d, i + 1)}>↓</button>
+                  <button type="button" aria-label={`Edit ${d.name}`} title="Rename or remove" onClick={() => setEditing(d)}>⋯</button>
+                </span>
+              )}
+            </div>
+            <button type="button" class="bare small bpagesbutton" aria-expanded={opened.has(d.id)} aria-label={`${opened.has(d.id) ? "Hide" : "Show"} pages of ${d.name}`}
+              onClick={() => setOpened((old) => { const next = new Set(old); if (!next.delete(d.id)) next.add(d.id); return next; })}>{opened.has(d.id) ? "Hide pages" : "Show pages"}</button>
+            {opened.has(d.id) && (
+              <ol class="bthumbs" aria-label={`Pages of ${d.name}`}>
+                {Array.from({ length: d.pageCount }, (_, p) => p + 1).map((page) => (
+                  <li key={page}><Thumbnail documentId={d.id} page={page} current={current.documentId === d.id && current.page === page} viewer={viewer} thumbnails={thumbnails} onShow={() => onShow(d.id, page)} /></li>
+                ))}
+              </ol>
             )}
           </li>
         ))}
@@ -57,12 +80,12 @@ export function Documents({ editor, documents, editable, onShow }: Props) {
   );
 }
 
-function DocumentDialog({ editor, document, onClose }: { editor: DraftEditor; document: DraftDocument; onClose: () => void }) {
+function DocumentDialog({ editor, document, onClose }: { editor: Editor; document: DraftDocument; onClose: () => void }) {
   const [name, setName] = useState(document.name);
   return (
-    <FormDialog title="Document" label="Rename" work={() => editor.act("PATCH", `/documents/${document.id}`, { name })} onClose={onClose}
-      extra={<button type="button" class="bare bad-text" onClick={() => void editor.act("DELETE", `/documents/${document.id}`).then(onClose)}>Remove, with its fields</button>}>
-      <div><label for="dname">Name</label><input id="dname" data-first required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+    <FormDialog title="Document" label="Rename" work={() => editor.parts.renameDocument(document.id, name)} onClose={onClose}
+      other={{ label: "Remove, with its fields", work: () => editor.parts.removeDocument(document.id) }}>
+      <div><label for="dname">Name</label><input id="dname" data-first required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
     </FormDialog>
   );
 }

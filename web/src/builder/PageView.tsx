@@ -24,6 +24,8 @@ interface Props {
   documentId: string;
   page: number;
   pages: number;
+  /** Of the document, where there are several. */
+  name: string;
   size: Size;
   scale: number;
   fields: readonly BuilderField[];
@@ -59,7 +61,7 @@ const reach = 5; // CSS pixels within which a box snaps
 export const pageId = (documentId: string, page: number): string => `page-${documentId}-${page}`;
 
 /** One page with its fields, which are moved and sized here. */
-export const PageView = memo(function PageView({ documentId, page, pages, size, scale, fields, recipients, selected, problems, suggestions, armed, several, viewer, events }: Props) {
+export const PageView = memo(function PageView({ documentId, page, pages, name, size, scale, fields, recipients, selected, problems, suggestions, armed, several, viewer, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
@@ -180,7 +182,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, size, 
     }
   };
   return (
-    <section class="bpage-wrap" aria-label={`Page ${page} of ${pages}`}>
+    <section class="bpage-wrap" aria-label={`${name && `${name}: `}Page ${page} of ${pages}`}>
       <div ref={ref} id={id} class={`bpage ${armed ? "armed" : ""}`} style={{ width: `${size.width * scale}px`, height: `${size.height * scale}px` }}
         onPointerDown={pageDown} onPointerMove={pageMove} onPointerUp={pageUp} onPointerCancel={() => { from.current = null; setFrame(null); }}>
         <div ref={holder} class="bpaint" aria-hidden="true" />

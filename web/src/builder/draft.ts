@@ -1,29 +1,13 @@
 import { ApiError, NetworkError, request } from "../ui/http";
 import { adopt, differences } from "./conflict";
 import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
+import { DraftParts, type Step } from "./draftparts";
+import type { Editor, SaveState, Snapshot } from "./editor";
 import { forgetWork, keepWork, keptWork } from "./kept";
-import { freshKey, round, type BuilderField, type Draft, type DraftDocument, type Recipient } from "./model";
+import { freshKey, round, type BuilderField, type Draft, type DraftDocument } from "./model";
 
-/** How the work stands with the service. */
-export type SaveState = "saved" | "saving" | "offline" | "conflict" | "refused" | "over";
-
-export interface Snapshot {
-  draft: Draft;
-  fields: readonly BuilderField[];
-  state: SaveState;
-  /** What is wrong with a field, by its key. */
-  problems: ReadonlyMap<string, string>;
-  /** What the service said to something that concerns no field. */
-  told: string;
-  canUndo: boolean;
-  canRedo: boolean;
-  /** In a conflict: what somebody else has changed. */
-  theirs: string[];
-  /** Whether the browser keeps what is not saved, should the page be loaded again. */
-  kept: boolean;
-  /** Whether work is here that had not been saved when the page was loaded. */
-  restored: boolean;
-}
+/** What the history holds: the fields as they were, or a step that concerned recipients or documents. */
+type Entry = readonly BuilderField[] | Step;
 
 const saveDelay = 500; // milliseconds after the last change
 const maxHistory = 500;
@@ -45,11 +29,14 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
  * A draft that is edited: fields change here at once and are saved behind. What is to be saved is always the difference
  * between what the service has and what is here, so that undo, redo and a lost connection need nothing of their own.
  */
-export class DraftEditor {
+export class DraftEditor implements Editor {
+  readonly parts = new DraftParts(this);
   private fields: readonly BuilderField[] = [];
   private saved = new Map<string, Saved>(); // by key
-  private past: (readonly BuilderField[])[] = [];
-  private future: (readonly BuilderField[])[] = [];
+  private past: Entry[] = [];
+  private future: Entry[] = [];
+  private turning = false; // a step is taken back or done again
+  private successors = new Map<string, string>(); // of recipients and documents that were removed and made again
   private problems = new Map<string, string>();
   private refusedContent = new Map<string, string>();
   private etag = "";
@@ -107,7 +94,7 @@ export class DraftEditor {
   snapshot(): Snapshot {
     return {
       draft: this.draft, fields: this.fields, state: this.state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored,
-      canUndo: this.past.length > 0, canRedo: this.future.length > 0,
+      canUndo: this.past.length > 0 && !this.turning, canRedo: this.future.length > 0 && !this.turning,
     };
   }
 
@@ -146,19 +133,64 @@ export class DraftEditor {
   }
 
   undo(): void {
-    const before = this.past.pop();
-    if (!before) return;
-    this.future.push(this.fields);
-    this.lastMerge = "";
-    this.set(before);
+    this.turn(this.past, this.future, "back");
   }
 
   redo(): void {
-    const after = this.future.pop();
-    if (!after) return;
-    this.past.push(this.fields);
+    this.turn(this.future, this.past, "again");
+  }
+
+  private turn(from: Entry[], to: Entry[], way: keyof Step): void {
+    const entry = this.turning ? undefined : from.pop();
+    if (!entry) return;
     this.lastMerge = "";
-    this.set(after);
+    if (!("back" in entry)) {
+      to.push(this.fields);
+      this.set(this.standing(entry));
+      return;
+    }
+    this.turning = true;
+    this.publish();
+    entry[way]().then(() => to.push(entry), (e: unknown) => {
+      from.push(entry);
+      this.told = e instanceof Error ? e.message : String(e);
+    }).finally(() => { this.turning = false; this.publish(); });
+  }
+
+  /** Notes a step that was done, so that it can be taken back. */
+  done(step: Step): void {
+    this.past.push(step);
+    this.future = [];
+    this.lastMerge = "";
+    this.publish();
+  }
+
+  /** The id that a recipient or a document has now. */
+  current(id: string): string {
+    let now = id;
+    for (let next = this.successors.get(now); next; next = this.successors.get(now)) now = next;
+    return now;
+  }
+
+  /** Says that a recipient or a document was made again, and has another id. */
+  becomes(old: string, made: string): void {
+    this.successors.set(old, made);
+  }
+
+  /** Puts fields back that went with their recipient or document. */
+  putBack(fields: readonly BuilderField[]): void {
+    this.set(this.standing([...this.fields, ...fields]));
+  }
+
+  /** The fields whose recipient and document are there, by the ids that these have now. */
+  private standing(fields: readonly BuilderField[]): BuilderField[] {
+    const signers = new Set(this.draft.signers.map((s) => s.id));
+    const documents = new Set(this.draft.documents.map((d) => d.id));
+    return fields.map((f) => ({ ...f, signerId: this.current(f.signerId), documentId: this.current(f.documentId) })).filter((f) => signers.has(f.signerId) && documents.has(f.documentId));
+  }
+
+  isPrepared(documentId: string): boolean {
+    return Boolean(this.draft.documents.find((d) => d.id === documentId)?.prepared);
   }
 
   private set(next: readonly BuilderField[]): void {
@@ -366,19 +398,12 @@ export class DraftEditor {
     this.publish();
   }
 
-  /** Takes the draft as the service has it; what was undone before concerned fields that may be gone. */
+  /** Takes the draft as the service has it. */
   async reload(): Promise<void> {
     const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
-    const before = new Set(this.fields.map((f) => f.key));
     const unsaved = this.fields.filter((f) => !this.saved.has(f.key) && this.problems.has(f.key));
     this.take(draft, etag);
-    this.fields = [...this.fields, ...unsaved];
-    const signers = new Set(draft.signers.map((s: Recipient) => s.id));
-    const documents = new Set(draft.documents.map((d: DraftDocument) => d.id));
-    const still = (list: readonly BuilderField[]) => list.filter((f) => signers.has(f.signerId) && documents.has(f.documentId));
-    const fresh = this.fields.filter((f) => !before.has(f.key));
-    this.past = this.past.map((list) => [...still(list), ...fresh]);
-    this.future = this.future.map((list) => [...still(list), ...fresh]);
+    this.fields = [...this.fields, ...this.standing(unsaved)];
     this.publish();
   }
 

@@ -6,18 +6,18 @@ import { paintTheme, type Theme } from "../ui/theme";
 import { Builder, type BuilderEvent } from "./Builder";
 import type { Features } from "./model";
 
-interface Session { envelopeId: string; allowedOrigin: string; returnUrl: string | null; theme: Theme | null; features: Features }
+interface Session { envelopeId?: string; templateId?: string; allowedOrigin: string; returnUrl: string | null; theme: Theme | null; features: Features }
 
 /** Tells the application around the frame, and nobody else. */
-function post(to: Pick<Session, "envelopeId" | "allowedOrigin">, event: BuilderEvent | "closed" | "resize", more: Record<string, unknown> = {}): void {
+function post(to: Pick<Session, "envelopeId" | "templateId" | "allowedOrigin">, event: BuilderEvent | "closed" | "resize", more: Record<string, unknown> = {}): void {
   if (parent === window) return;
   const name = `service.builder.${event}`;
-  parent.postMessage({ event: name, type: name, envelopeId: to.envelopeId, ...more }, to.allowedOrigin);
+  parent.postMessage({ event: name, type: name, ...(to.templateId ? { templateId: to.templateId } : { envelopeId: to.envelopeId }), ...more }, to.allowedOrigin);
 }
 
 const words: Record<string, string> = {
   session_expired: "This session has expired. Open the builder again from where you came.",
-  session_completed: "The envelope was sent, or its draft deleted.",
+  session_completed: "The envelope was sent, or its draft deleted; or the template was archived.",
 };
 
 function BuilderPage() {
@@ -55,7 +55,7 @@ function BuilderPage() {
     post(session, "closed");
     if (parent === window && session.returnUrl) location.assign(session.returnUrl);
   };
-  return <Builder envelopeId={session.envelopeId} bearer={token} features={session.features} onClose={parent !== window || session.returnUrl ? close : undefined}
+  return <Builder envelopeId={session.envelopeId} templateId={session.templateId} bearer={token} features={session.features} onClose={parent !== window || session.returnUrl ? close : undefined}
     onEvent={(event, more) => { post(session, event, more); if (event === "sent") setSent(true); }} />;
 }
 

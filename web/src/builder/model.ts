@@ -24,6 +24,11 @@ export interface Recipient {
   role?: string;
   kind?: RecipientKind;
   host?: { name: string; email: string };
+  language?: string;
+  notify?: boolean;
+  allowDelegation?: boolean;
+  /** The role of whom a witness witnesses. */
+  witnessFor?: string;
 }
 
 export interface DraftDocument {

@@ -10,23 +10,24 @@ export function errorText(e: unknown): string {
   return e instanceof Error ? e.message : String(e);
 }
 
+interface FormProps { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; /** Something else that can be done, such as removing. */ other?: { label: string; work: () => Promise<unknown> }; children: ComponentChildren }
+
 /** A dialog with a form: it closes when the work is done, and tells why it is not. */
-export function FormDialog({ title, label, work, onClose, extra, children }: { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; extra?: ComponentChildren; children: ComponentChildren }) {
+export function FormDialog({ title, label, work, onClose, other, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const submit = (e: SubmitEvent) => {
-    e.preventDefault();
+  const run = (what: () => Promise<unknown>) => {
     if (busy) return;
     setBusy(true);
-    work().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
+    what().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
   };
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); run(work); }}>
         <h2>{title}</h2>
         {children}
         {problem && <p class="notice bad" role="alert">{problem}</p>}
-        <div class="row end">{extra}<button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
+        <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

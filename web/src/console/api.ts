@@ -102,6 +102,9 @@ export class Client {
   }
 }
 
+/** Finds the application's contacts by a part of a name. */
+export const contactsOf = (client: Client) => (search: string): Promise<{ name: string; email: string; phone: string | null }[]> => client.call(`contacts?${query({ search })}`);
+
 /** What to tell of an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return "The service cannot be reached.";

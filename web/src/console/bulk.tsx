@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { query, useLoad, formatTime, hasRole, type Client, type Identity, type Paged } from "./api";
 import { live } from "./envelopes";
+import { Empty } from "./empty";
 import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, Pager, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 
@@ -13,19 +14,27 @@ interface Row { row: number; externalId: string | null; error: { code: string; m
 
 const settled = (b: BulkSend): number => b.total - b.counts.pending;
 
-export function BulkSends({ client }: { client: Client }) {
+export function BulkSends({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Bulk sends");
   const { get, set } = useFilters();
   const tenant = get("tenant");
   const { data, problem } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, page: Number(get("page")) || 1, pageSize: 20 })}`, live);
+  const sender = hasRole(who, "sender");
+  const fresh = data?.total === 0 && !tenant;
+  const button = sender && <a class="button small" href="#/bulk/new">New bulk send</a>;
   return (
     <>
-      <Title>Bulk sends</Title>
-      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+      <div class="row head"><Title>Bulk sends</Title>{!fresh && button}</div>
+      {fresh && (
+        <Empty icon="plus" title="No bulk send yet" action={button}>
+          One table, many envelopes: each row of a CSV file says who takes the roles of a template. {sender ? "Every row is checked before anything goes out." : "Senders start them here, applications by the API."}
+        </Empty>
+      )}
+      <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
         <div><label for="tenant">Tenant</label><input id="tenant" maxLength={255} value={tenant} onInput={(e) => set({ tenant: e.currentTarget.value })} /></div>
       </form>
       <ErrorNotice text={problem} />
-      {data && (
+      {data && !fresh && (
         <>
           <Table label="Bulk sends" head={["Name", "Status", "Sent", "Failed", "Tenant", "Created"]}>
             {data.data.map((b) => (
@@ -39,7 +48,7 @@ export function BulkSends({ client }: { client: Client }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{tenant ? "Nothing matches." : "There are none yet. Applications create them by the API."}</p>}
+          {data.total === 0 && <p class="quiet">Nothing matches.</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}
@@ -85,6 +94,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
               {open && <button type="button" class="plain small" onClick={() => setCancelling(true)}>Cancel</button>}
             </>
           )}
+          {b.counts.failed > 0 && <ActionButton label="Download what failed" work={() => client.download(`${at}/rows?status=failed`, `bulk-send-${id}-failed.csv`, "text/csv")} />}
           <ActionButton label="Download rows as CSV" work={() => client.download(`${at}/rows`, `bulk-send-${id}.csv`, "text/csv")} />
         </ActionRow>
       </section>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { errorText, hasRole, query, useLoad, type Client, type Identity } from "./api";
+import { Empty } from "./empty";
 import { ActionButton, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
@@ -30,7 +31,7 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
       <Title>Contacts</Title>
       <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setFilter({ search: e.currentTarget.value })} /></div></div>
       <ErrorNotice text={problem} />
-      {data && (
+      {data && data.length > 0 && (
         <Table label="Contacts" head={["Name", "E-mail", "Phone", "Remove"]}>
           {data.map((c) => (
             <tr key={c.id}><td><bdi>{c.name}</bdi></td><td>{c.email}</td><td>{c.phone ?? "–"}</td>
@@ -38,7 +39,8 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
           ))}
         </Table>
       )}
-      {data?.length === 0 && <p class="quiet">There are none.</p>}
+      {data?.length === 0 && search && <p class="quiet">Nothing matches.</p>}
+      {data?.length === 0 && !search && <Empty icon="pen" title="No contact yet">Whom you send to often: the builder offers contacts as you type a name. {hasRole(who, "support") ? "Add the first one below; applications add theirs by the API." : "Support adds them here."}</Empty>}
       {hasRole(who, "support") && (
         <form class="card later" onSubmit={(e) => void add(e)}>
           <h2>Add a contact</h2>

@@ -5,6 +5,7 @@ import { live } from "./envelopes";
 import { DeadlineDialog, ReplaceDialog } from "./corrections";
 import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice } from "./parts";
 import { listHref, usePageTitle } from "./route";
+import { TemplateOfEnvelope } from "./templates";
 import { sortable, timeline, type Line } from "./timeline";
 
 interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null }
@@ -24,6 +25,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const [voiding, setVoiding] = useState(false);
   const [replacing, setReplacing] = useState<Signer | null>(null);
   const [rescheduling, setRescheduling] = useState(false);
+  const [copying, setCopying] = useState(false);
   const [told, setTold] = useState("");
   usePageTitle(e ? e.subject ?? `Envelope ${id}` : "Envelope");
   if (!e) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
@@ -33,6 +35,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const correctable = open && support && e.signers.some((s) => !s.signedAt);
   const files = e.documents.filter((d) => d.kind === "sealed");
   const copies = e.status === "completed" && support && files.length > 0 && files.every((d) => d.purgeStatus !== "purged");
+  const templatable = hasRole(who, "sender") && e.documents.some((d) => d.kind === "original" && d.purgeStatus !== "purged");
   const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
   const actions = (s: Signer): SignerActions => ({
     resend: correctable && ["sent", "viewed"].includes(s.status) ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined,
@@ -43,7 +46,8 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
-      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && hasRole(who, "sender") && <a class="button small" href={`#/build/${id}`}>Prepare</a>}</div>
+      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && hasRole(who, "sender") && <a class="button small" href={`#/build/${id}`}>Prepare</a>}
+        {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Make a template of it</button>}</div>
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
       {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
@@ -92,6 +96,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
           <ol class="timeline">{timeline(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
         </section>
       </div>
+      {copying && <TemplateOfEnvelope client={client} envelope={e} onClose={() => setCopying(false)} />}
       {replacing && <ReplaceDialog client={client} envelope={id} signer={replacing} onDone={changed} onClose={() => setReplacing(null)} />}
       {rescheduling && <DeadlineDialog client={client} envelope={id} expiresAt={e.expiresAt} onDone={changed} onClose={() => setRescheduling(false)} />}
       {voiding && (

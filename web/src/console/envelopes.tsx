@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { query, useLoad, formatTime, hasRole, type Client, type Envelope, type Identity, type Paged } from "./api";
 import { NewEnvelope } from "./newenvelope";
+import { Empty } from "./empty";
 import { Badge, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
@@ -27,11 +28,18 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   })}`, live);
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
   const filtered = ["search", "status", "tenant", "from", "to", "refused"].some((name) => get(name));
+  const fresh = data?.total === 0 && !filtered;
+  const button = <button type="button" class="small" onClick={() => setMaking(true)}>New envelope</button>;
   return (
     <>
-      <div class="row head"><Title>Envelopes</Title>{sender && <button type="button" class="small" onClick={() => setMaking(true)}>New envelope</button>}</div>
+      <div class="row head"><Title>Envelopes</Title>{sender && !fresh && button}</div>
       {making && <NewEnvelope client={client} who={who} onClose={() => setMaking(false)} />}
-      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+      {fresh && (
+        <Empty icon="pen" title="No envelope yet" action={sender && <>{button}<a class="button small plain" href="#/templates">Begin with a template</a></>}>
+          {sender ? "Choose a PDF, say who signs, place the fields, and send it. Who signs gets a link by mail; the sealed document comes back here." : "Senders make them here, applications by the API. They appear in this list as soon as there is one."}
+        </Empty>
+      )}
+      <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
         <div><label for="search">Search</label><input id="search" type="search" placeholder="Subject, name or e-mail" maxLength={200} aria-describedby="searchhint" value={search} onInput={filter("search")} />
           <p id="searchhint" class="quiet small">Any part of a subject or name, a whole e-mail address, or a domain such as @example.com.</p></div>
         <div><label for="status">Status</label><select id="status" value={get("status")} onChange={filter("status")}><option value="">any</option>{statuses.map((s) => <option key={s} value={s}>{s.replace("_", " ")}</option>)}</select></div>
@@ -41,7 +49,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
         <div class="tick"><label><input id="refused" type="checkbox" checked={Boolean(get("refused"))} onChange={(e) => set({ refused: e.currentTarget.checked ? "1" : "" })} /> Mail was refused</label></div>
       </form>
       <ErrorNotice text={problem} />
-      {data && (
+      {data && !fresh && (
         <>
           <Table label="Envelopes" head={["Subject", "Status", "Signers", "Tenant", "Created"]}>
             {data.data.map((e) => (
@@ -54,7 +62,7 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{filtered ? "Nothing matches." : sender ? "There are none yet. Begin with “New envelope”: choose a PDF, say who signs, and place the fields. Applications create them by the API." : "There are none yet. Applications create them by the API."} {partOfAddress(search) && "E-mail addresses are kept encrypted, so that a part of one finds nothing: give the whole address, or its domain."}</p>}
+          {data.total === 0 && <p class="quiet">Nothing matches. {partOfAddress(search) && "E-mail addresses are kept encrypted, so that a part of one finds nothing: give the whole address, or its domain."}</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}

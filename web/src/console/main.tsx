@@ -1,10 +1,9 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { Loading } from "../ui/parts";
 import "../ui/base.css";
 import "./console.css";
-import { background, Client, errorText, hasRole, type Identity } from "./api";
-import { Builder } from "../builder/Builder";
-import { fieldTypes } from "../builder/model";
+import { background, Client, contactsOf, errorText, hasRole, type Identity } from "./api";
 import { Application } from "./application";
 import { BulkSendPage, BulkSends } from "./bulk";
 import { Contacts } from "./contacts";
@@ -12,19 +11,21 @@ import { DeliveryPage } from "./delivery";
 import { EnvelopePage } from "./envelope";
 import { Envelopes } from "./envelopes";
 import { Login } from "./login";
+import { NewBulkSend } from "./newbulk";
 import { Account, MustEnrol } from "./ownaccount";
 import { ErrorNotice } from "./parts";
 import { AtProvider } from "./proof";
 import { takeReturned } from "./provider";
 import { useRoute } from "./route";
 import { SettingsPage } from "./settings";
+import { TemplatePage, Templates } from "./templates";
 import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
 
 const look = 60_000; // milliseconds between looks whether the session still holds
 
-const sections = { envelopes: "Envelopes", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
+const sections = { envelopes: "Envelopes", templates: "Templates", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
 const administration = { users: "Users", application: "Application" } as const;
 
 // Before anything reads the address.
@@ -57,10 +58,7 @@ function Console() {
   if (!asked) return null;
   if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(""); setWho(w); }} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
-  if (section === "build" && id && hasRole(who, "sender")) {
-    const back = () => { location.hash = `#/envelopes/${id}`; };
-    return <Builder key={id} envelopeId={id} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} onClose={back} onEvent={(event) => { if (event === "sent") back(); }} />;
-  }
+  if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} section={section} id={id} />;
   const current = section === "deliveries" ? "webhooks" : section;
   return (
     <AtProvider.Provider value={who.signIn === "provider"}><div class="console">
@@ -74,8 +72,11 @@ function Console() {
         <ErrorNotice text={told} />
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
-        {section === "bulk" && !id && <BulkSends client={client} />}
-        {section === "bulk" && id && <BulkSendPage client={client} who={who} id={id} />}
+        {section === "templates" && !id && <Templates client={client} who={who} />}
+        {section === "templates" && id && <TemplatePage client={client} who={who} id={id} />}
+        {section === "bulk" && !id && <BulkSends client={client} who={who} />}
+        {section === "bulk" && id === "new" && hasRole(who, "sender") && <NewBulkSend client={client} who={who} />}
+        {section === "bulk" && id && id !== "new" && <BulkSendPage client={client} who={who} id={id} />}
         {section === "webhooks" && <Webhooks client={client} who={who} />}
         {section === "deliveries" && id && <DeliveryPage client={client} who={who} id={id} />}
         {section === "contacts" && <Contacts client={client} who={who} />}
@@ -87,6 +88,22 @@ function Console() {
       </main>
     </div></AtProvider.Provider>
   );
+}
+
+type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model")];
+
+/** The builder in the console, of a draft or a template. Its script is fetched when it is needed. */
+function Workshop({ client, section, id }: { client: Client; section: "build" | "edit"; id: string }) {
+  const [modules, setModules] = useState<BuilderModules | null>(null);
+  const [problem, setProblem] = useState(false);
+  useEffect(() => { Promise.all([import("../builder/Builder"), import("../builder/model")]).then(setModules, () => setProblem(true)); }, []);
+  const contacts = useMemo(() => contactsOf(client), [client]);
+  const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
+  if (problem) return <main class="narrow"><ErrorNotice text="The builder could not be loaded. Load the page again." /></main>;
+  if (!modules) return <Loading text="One moment …" />;
+  const [{ Builder }, { fieldTypes }] = modules;
+  return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts}
+    onClose={back} onEvent={(event) => { if (event === "sent") back(); }} />;
 }
 
 render(<Console />, document.getElementById("app")!);

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Client, Identity } from "./api";
 import { FormDialog } from "./parts";
+import { TenantField } from "./tenant";
 
 /** Begins a draft with a person's files, and goes on in the builder. */
 export function NewEnvelope({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
@@ -22,9 +23,8 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     form.append("file", first, first.name);
     const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form });
     for (const file of files.slice(1)) {
-      const more = new FormData();
-      more.append("file", file, file.name);
-      await client.call(`/v1/envelopes/${draft.id}/document`, { body: more });
+      const { documentId } = await client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file });
+      await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: file.name } });
     }
     location.hash = `#/build/${draft.id}`;
   };
@@ -38,9 +38,8 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
       <div><label for="newname">Who signs first: name</label><input id="newname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
       <div><label for="newemail">E-mail address</label><input id="newemail" type="email" required maxLength={254} value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
       <div><label for="newsubject">Subject</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
-      {who.app.tenants.length === 1 ? null : who.app.tenants.length > 1
-        ? <div><label for="newtenant">Tenant</label><select id="newtenant" value={tenantId} onChange={(e) => setTenant(e.currentTarget.value)}>{who.app.tenants.map((t) => <option key={t}>{t}</option>)}</select></div>
-        : <div><label for="newtenant">Tenant</label><input id="newtenant" required maxLength={255} value={tenantId} onInput={(e) => setTenant(e.currentTarget.value)} /></div>}
+      <TenantField who={who} value={tenantId} onChange={setTenant} />
+      <p class="quiet small">The same again and again? <a href="#/templates">Begin with a template.</a></p>
     </FormDialog>
   );
 }

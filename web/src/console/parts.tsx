@@ -55,14 +55,14 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 }
 
 /** A dialog with a form: it closes when the work is done, and tells why it is not. */
-export function FormDialog({ title, label, tone = "", work, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; onClose: () => void; children: ComponentChildren }) {
+export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; /** What else can be done with what was entered. */ other?: { label: string; work: () => Promise<unknown> }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
     if (busy) return;
     setBusy(true);
-    work().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
+    (other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work)().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
   };
   return (
     <Dialog label={title} onClose={onClose}>
@@ -70,7 +70,7 @@ export function FormDialog({ title, label, tone = "", work, onClose, children }:
         <h2>{title}</h2>
         {children}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class={tone} aria-disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { hasRole, query, useLoad, webhookEvents, formatTime, type Client, type Delivery, type Paged, type Webhook, type Identity } from "./api";
 import { live } from "./envelopes";
+import { Empty } from "./empty";
 import { ActionButton, ActionRow, FormDialog, Badge, makeSecret, SecretNotice, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
@@ -21,14 +22,19 @@ export function Webhooks({ client, who }: { client: Client; who: Identity }) {
   const { data, problem, reload } = useLoad<Webhook[]>(client, "webhooks", live);
   const [adding, setAdding] = useState(false);
   const [secret, setSecret] = useState("");
+  const button = <button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button>;
   return (
     <>
       <Title>Webhooks</Title>
       <ErrorNotice text={problem} />
       {secret && <SecretNotice label="The endpoint’s secret." secret={secret} onKept={() => setSecret("")} />}
-      {data?.length === 0 && <p class="quiet">No endpoint is registered. {hasRole(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}</p>}
+      {data?.length === 0 && (
+        <Empty icon="link" title="No endpoint yet" action={hasRole(who, "admin") && button}>
+          An endpoint is an address of yours that is told what happens, such as a completed envelope, as soon as it happened. {hasRole(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}
+        </Empty>
+      )}
       <div class="stack">{data?.map((w) => <Endpoint key={w.id} client={client} who={who} w={w} onChange={reload} onSecret={setSecret} />)}</div>
-      {hasRole(who, "admin") && <p><button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button></p>}
+      {hasRole(who, "admin") && (data?.length ?? 0) > 0 && <p>{button}</p>}
       {adding && (
         <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own) => {
           await client.call("webhooks", { body: { url, events, secret: own } });

@@ -1,0 +1,363 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// savedTemplate is a template as the service has it.
+type savedTemplate struct {
+	ID, Name, Subject string
+	Version           int
+	Roles             []struct {
+		Role         string
+		Kind         string
+		RoutingOrder int
+		WitnessFor   string
+	}
+	Fields []struct {
+		Role, Type, DocumentID string
+		X                      float64
+	}
+	Documents []struct{ ID, Name string }
+}
+
+func (s *service) savedTemplate(t *testing.T, id string) savedTemplate {
+	t.Helper()
+	var out savedTemplate
+	s.json(t, http.MethodGet, "/v1/templates/"+id, nil, &out)
+	return out
+}
+
+// templateOf makes a template of a draft with two roles and a field of each.
+func (s *service) templateOf(t *testing.T, name string) string {
+	t.Helper()
+	e := s.draft(t, name, twoPeople(), leaseDocument())
+	for i, role := range []string{"Tenant", "Landlord"} {
+		s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"role": role, "type": "signature", "page": 1, "x": 72, "y": 300 + 100*i, "w": 160, "h": 40}, nil)
+	}
+	var made struct{ ID string }
+	s.json(t, http.MethodPost, "/v1/templates", object{"name": name, "tenantId": "harbour", "fromEnvelope": e.ID}, &made)
+	return made.ID
+}
+
+// buildsTemplate opens the builder of a template in a session of its own.
+func (b *tab) buildsTemplate(id string, features object) {
+	b.t.Helper()
+	var made struct{ EmbedURL string }
+	svc.json(b.t, http.MethodPost, "/v1/embedded/builder-sessions", object{"tenantId": "harbour", "templateId": id, "allowedOrigin": "http://localhost:9", "features": features}, &made)
+	b.visit(made.EmbedURL)
+	b.until(`document.querySelector(".bpaint canvas") !== null`)
+}
+
+const stateIs = `document.querySelector(".bstate")?.textContent === %q`
+
+// TestBuilderOfATemplate: roles stand where persons do, nothing is saved before it is asked for, and each time it is makes one version.
+func TestBuilderOfATemplate(t *testing.T) {
+	t.Parallel()
+	id := svc.templateOf(t, "Lease of the mill")
+	b := open(t, desktop)
+	b.buildsTemplate(id, object{"send": true})
+	b.see("Roles")
+	b.button("Text")
+	b.press(1, 300, 550)
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	b.checked("builder-template")
+	require.Equal(t, 1, svc.savedTemplate(t, id).Version)
+	b.button("Undo")
+	b.saved()
+	b.button("Redo")
+	b.button("Add")
+	b.see("Add role")
+	b.fill("#rname", "Guarantor")
+	b.choice("#rkind", "witness")
+	b.checked("builder-template-role")
+	b.click(inDialog("Add"))
+	b.until(`[...document.querySelectorAll(".brecipient.witness")].some((x) => x.textContent.includes("Guarantor") && x.textContent.includes("witnesses Tenant"))`)
+	b.button("Name and texts")
+	b.fill("#tsubject", "Lease of {{place}}")
+	b.click(inDialog("Take over"))
+	b.button("Save")
+	b.saved()
+	got := svc.savedTemplate(t, id)
+	require.Equal(t, 2, got.Version, "one press on Save is one version")
+	require.Equal(t, "Lease of {{place}}", got.Subject)
+	require.Len(t, got.Fields, 3)
+	require.Len(t, got.Roles, 3)
+	require.Equal(t, []any{"Guarantor", "Tenant", 1}, []any{got.Roles[2].Role, got.Roles[2].WitnessFor, got.Roles[2].RoutingOrder})
+
+	// Who saved in between is not overwritten without a word.
+	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"message": "Theirs"}, nil)
+	b.button("Initials")
+	b.press(1, 300, 650)
+	b.button("Save")
+	b.see("Somebody else changed this template meanwhile.")
+	b.see("version 3 was saved")
+	b.forgetRefusals()
+	b.button("Keep mine")
+	b.button("Save")
+	b.saved()
+	require.Len(t, svc.savedTemplate(t, id).Fields, 4)
+	require.Equal(t, 4, svc.savedTemplate(t, id).Version)
+	b.waitUntilStill()
+}
+
+// inDialog finds a button of the dialog that is open.
+func inDialog(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("dialog[open] button")].find((x) => x.textContent === %q)`, text)
+}
+
+// people are the recipients of a draft as the service has them.
+type people struct {
+	Signers []struct {
+		ID, Name, Email, Role, WitnessFor string
+		RoutingOrder                      int
+	}
+	Documents []struct{ ID, Name string }
+}
+
+func (s *service) people(t *testing.T, id string) people {
+	t.Helper()
+	var out people
+	s.json(t, http.MethodGet, "/v1/envelopes/"+id, nil, &out)
+	return out
+}
+
+// TestBuilderTakesBackRecipients: a recipient who was removed is back with the fields, and a move, a witness and a rename are taken back as well.
+func TestBuilderTakesBackRecipients(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.saved()
+	first := svc.fields(t, e.ID)[0]
+	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
+	b.click(inDialog("Remove, with the fields"))
+	b.until(`document.querySelectorAll(".brecipient").length === 1 && document.querySelectorAll(".bfield").length === 0`)
+	require.Len(t, svc.people(t, e.ID).Signers, 1)
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".brecipient").length === 2 && document.querySelectorAll(".bfield").length === 1`)
+	b.saved()
+	ada := find(svc.people(t, e.ID), "Ada Lovelace")
+	back := svc.fields(t, e.ID)[0]
+	require.Equal(t, []any{ada, first.X, first.Y}, []any{back.SignerID, back.X, back.Y}, "the field is there again, and hers")
+	b.button("Undo")
+	b.saved()
+	require.Empty(t, svc.fields(t, e.ID), "the placing, too")
+	b.button("Redo")
+	b.saved()
+	require.Len(t, svc.fields(t, e.ID), 1)
+	b.button("Redo")
+	b.until(`document.querySelectorAll(".brecipient").length === 1`)
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".bfield").length === 1`)
+	b.saved()
+
+	// By keys: both sign at the same time, and one witnesses the other.
+	b.enterOn(`document.querySelector('[aria-label="Grace Hopper: earlier"]')`)
+	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
+	for _, s := range svc.people(t, e.ID).Signers {
+		require.Equal(t, 1, s.RoutingOrder, s.Name)
+	}
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".bstepbox").length === 2`)
+	b.checked("builder-steps")
+	b.button("Add")
+	b.fill("#rname", "Wil Witness")
+	b.fill("#remail", "wil@example.com")
+	b.choice("#rauth", "none")
+	b.choice("#rkind", "witness")
+	b.click(inDialog("Add"))
+	b.until(`document.querySelector(".brecipient.witness")?.textContent.includes("witnesses")`)
+	require.NotEmpty(t, svc.people(t, e.ID).Signers[2].WitnessFor)
+	b.button("Undo")
+	b.until(`document.querySelector(".brecipient.witness") === null`)
+	require.Len(t, svc.people(t, e.ID).Signers, 2)
+	b.waitUntilStill()
+}
+
+// enterOn gives a control the focus and presses Enter.
+func (b *tab) enterOn(find string) {
+	b.t.Helper()
+	eval[bool](b, `(`+find+`.focus(), true)`)
+	b.keysOn(find, "\r")
+}
+
+func find(p people, name string) string {
+	for _, s := range p.Signers {
+		if s.Name == name {
+			return s.ID
+		}
+	}
+	return ""
+}
+
+// TestBuilderOrdersRecipientsByMouse: a recipient is dragged into the step of another one.
+func TestBuilderOrdersRecipientsByMouse(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Dragged", twoPeople(), leaseDocument())
+	b := open(t, desktop)
+	b.builds(e, nil)
+	eval[bool](b, `(() => {
+		const data = new DataTransfer(), from = document.querySelectorAll(".brecipient")[1], to = document.querySelector(".bstepbox");
+		const send = (target, kind) => target.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
+		send(from, "dragstart"); send(to, "dragover"); send(to, "drop"); send(from, "dragend");
+		return true;
+	})()`)
+	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
+	for _, s := range svc.people(t, e.ID).Signers {
+		require.Equal(t, 1, s.RoutingOrder, s.Name)
+	}
+	b.waitUntilStill()
+}
+
+// TestBuilderTakesBackDocuments: a document that was removed is back with its name, place, pages and fields.
+func TestBuilderTakesBackDocuments(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Two files", twoPeople()[:1], leaseDocument())
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.choose(`.badd input`, "annex.pdf", leaseDocument())
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.enterOn(`document.querySelector('[aria-label="annex.pdf: further up"]')`)
+	b.until(`document.querySelector(".bdocuments > li")?.textContent.includes("annex.pdf")`)
+	b.click(`document.querySelector('[aria-label="Edit annex.pdf"]')`)
+	b.fill("#dname", "Annex A.pdf")
+	b.click(inDialog("Rename"))
+	b.until(`document.querySelector(".bdocuments > li")?.textContent.includes("Annex A.pdf")`)
+	b.click(`document.querySelector('[aria-label="Show pages of Annex A.pdf"]')`)
+	b.until(`document.querySelectorAll(".bthumbpage canvas").length > 0`)
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.saved()
+	b.checked("builder-thumbnails")
+	require.Equal(t, "Annex A.pdf", svc.people(t, e.ID).Documents[0].Name)
+	b.click(`document.querySelector('[aria-label="Edit Annex A.pdf"]')`)
+	b.click(inDialog("Remove, with its fields"))
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
+	require.Empty(t, svc.fields(t, e.ID))
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelectorAll(".bfield").length === 1`)
+	b.saved()
+	require.Equal(t, "Annex A.pdf", svc.people(t, e.ID).Documents[0].Name)
+	require.Len(t, svc.fields(t, e.ID), 1)
+	for range 4 { // the field, the name, the place, the file
+		b.until(`!(document.querySelector('[title="Undo (Ctrl+Z)"]').disabled || document.querySelector('[title="Undo (Ctrl+Z)"]').ariaDisabled === "true")`)
+		b.button("Undo")
+	}
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
+	b.saved()
+	require.Len(t, svc.people(t, e.ID).Documents, 1)
+	require.Equal(t, "lease.pdf", svc.people(t, e.ID).Documents[0].Name)
+	b.waitUntilStill()
+}
+
+// TestConsoleTemplates: a sender makes a template of a file and of an envelope, edits, uses and archives it, without the API.
+func TestConsoleTemplates(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "templates", "sender")
+	b.visit(svc.base + "/console#/templates")
+	b.see("New template")
+	b.button("New template")
+	b.choose("#newfiles", "workshop.pdf", leaseDocument())
+	b.until(`document.querySelector("#newtname")?.value === "workshop"`)
+	b.fill("#newtname", "Workshop of a sender")
+	b.fill("#newroles", "Tenant, Landlord")
+	b.fill("#newtenant", "harbour")
+	b.checked("console-template-new")
+	b.button("Go on")
+	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	id := eval[string](b, `location.hash.split("/")[2]`)
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.button("Close")
+	b.see("Save what you changed?")
+	b.accessible()
+	b.button("Save and close")
+	b.see("Version 2")
+	b.checked("console-template")
+	require.Len(t, svc.savedTemplate(t, id).Fields, 1)
+
+	b.button("New envelope")
+	b.see("New envelope: Workshop of a sender")
+	b.fill("#pname0", "Ada Lovelace")
+	b.fill("#pmail0", "ada-template@example.com")
+	b.fill("#pname1", "Grace Hopper")
+	b.fill("#pmail1", "grace-template@example.com")
+	b.checked("console-template-use")
+	b.button("Go on in the builder")
+	b.until(`document.querySelectorAll(".bfield").length === 1`)
+	b.click(`[...document.querySelectorAll(".brecipient .bchoose")][1]`)
+	b.button("Signature")
+	b.press(1, 200, 500)
+	b.saved()
+	b.button("Send …")
+	b.button("Send to 2 people")
+	b.see("What happened")
+	b.button("Make a template of it")
+	b.see("Persons become roles")
+	b.fill("#newtname", "Of an envelope")
+	b.button("Make it")
+	b.see("Of an envelope")
+	b.see("Landlord")
+	b.button("Archive")
+	b.see("Archive this template?")
+	b.click(inDialog("Archive"))
+	b.until(`document.querySelector(".head .badge")?.textContent === "archived"`)
+	b.waitUntilStill()
+}
+
+// TestContactsAreOffered: the console's builder offers contacts as a name is typed, and a session of an application none.
+func TestContactsAreOffered(t *testing.T) {
+	t.Parallel()
+	svc.json(t, http.MethodPost, "/v1/console/contacts", object{"name": "Quentin Quay", "email": "quentin@example.com"}, nil)
+	e := svc.draft(t, "With contacts", twoPeople()[:1], leaseDocument())
+	b := open(t, desktop)
+	consoleUser(b, "contacting", "sender")
+	b.visit(svc.base + "/console#/build/" + e.ID)
+	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.button("Add")
+	b.keysOn(`document.querySelector("#rname")`, "Quen")
+	b.until(`document.querySelectorAll("[role=option]").length === 1`)
+	b.checked("builder-contacts")
+	b.keys("\ue015\r") // arrow down, Enter
+	b.until(`document.querySelector("#remail").value === "quentin@example.com"`)
+	require.Equal(t, "Quentin Quay", eval[string](b, `document.querySelector("#rname").value`))
+	b.waitUntilStill()
+
+	b = open(t, desktop)
+	b.builds(e, nil)
+	b.button("Add")
+	b.see("Add recipient")
+	require.True(t, eval[bool](b, `document.querySelector("#rname").role !== "combobox"`))
+	b.waitUntilStill()
+}
+
+// TestFirstUse: lists that are empty say what they are for and what to do next.
+func TestFirstUse(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	const none = `{"data": [], "total": 0, "page": 1, "pageSize": 20, "nextCursor": null}`
+	b.answers("/v1/console/envelopes", 200, none)
+	b.answers("/v1/templates", 200, none)
+	b.answers("/v1/bulk-sends", 200, none)
+	b.answers("/v1/console/contacts", 200, `[]`)
+	b.answers("/v1/console/webhooks", 200, `[]`)
+	consoleUser(b, "firstuse", "sender")
+	for _, list := range []struct{ section, title string }{
+		{"envelopes", "No envelope yet"}, {"templates", "No template yet"}, {"bulk", "No bulk send yet"}, {"contacts", "No contact yet"}, {"webhooks", "No endpoint yet"},
+	} {
+		b.visit(svc.base + "/console#/" + list.section)
+		b.see(list.title)
+		b.checked("console-first-" + list.section)
+	}
+	b.visit(svc.base + "/console#/bulk/new")
+	b.see("A template first")
+	b.waitUntilStill()
+}

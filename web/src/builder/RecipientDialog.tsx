@@ -1,0 +1,81 @@
+import { useState } from "preact/hooks";
+import { ContactBox, type Contacts } from "../ui/ContactBox";
+import type { Editor, RecipientContent, RecipientEdit } from "./editor";
+import { recipientKinds, type AuthMethod, type Recipient, type RecipientKind } from "./model";
+import { FormDialog } from "./parts";
+import { freshRole } from "./steps";
+
+interface Props {
+  editor: Editor;
+  recipient: Recipient | null;
+  recipients: readonly Recipient[];
+  copies: readonly Recipient[];
+  onMade: (id: string) => void;
+  onClose: () => void;
+  contacts?: Contacts;
+}
+
+/** Makes or edits a recipient; in a template, a role. */
+export function RecipientDialog({ editor, recipient, recipients, copies, onMade, onClose, contacts }: Props) {
+  const roles = Boolean(editor.texts);
+  const [name, setName] = useState(recipient?.name ?? "");
+  const [email, setEmail] = useState(recipient?.email ?? "");
+  const [phone, setPhone] = useState(recipient?.phone ?? "");
+  const [authMethod, setAuth] = useState<AuthMethod>(recipient?.authMethod ?? "email_otp");
+  const [kind, setKind] = useState<RecipientKind | "witness">(recipient?.witnessFor ? "witness" : recipient?.kind ?? "signer");
+  const [host, setHost] = useState(recipient?.host ?? { name: "", email: "" });
+  const principals = recipients.filter((r) => r.id !== recipient?.id && !r.witnessFor && ["signer", "in_person"].includes(r.kind ?? "signer"));
+  const [principal, setPrincipal] = useState(principals.find((r) => r.role && r.role === recipient?.witnessFor)?.id ?? principals[0]?.id ?? "");
+  const inPerson = kind === "in_person";
+  const offered = (Object.entries(recipientKinds) as [RecipientKind | "witness", string][]).filter(([k]) => !recipient || (k === "copy") === (recipient.kind === "copy"));
+  if (principals.length > 0 && recipient?.kind !== "copy") offered.splice(1, 0, ["witness", "witnesses a signature, once it is there"]);
+  const save = async () => {
+    const also = new Map<string, RecipientEdit>();
+    let witnessFor: string | undefined;
+    if (kind === "witness") {
+      const whom = principals.find((r) => r.id === principal);
+      if (!whom) throw new Error("Say whose signature is witnessed.");
+      witnessFor = whom.role;
+      if (!witnessFor) {
+        witnessFor = freshRole(recipients);
+        also.set(whom.id, { role: witnessFor });
+      }
+    }
+    const content: RecipientEdit = {
+      name, kind: kind === "witness" ? "signer" : kind, ...(roles ? { role: name.trim() } : { email, ...(inPerson ? { host } : {}) }),
+      ...(kind === "copy" ? {} : { authMethod: inPerson && authMethod === "email_otp" ? "none" : authMethod, ...(roles ? {} : { phone: phone || null }) }),
+      ...(witnessFor || recipient?.witnessFor ? { witnessFor } : {}),
+    };
+    if (recipient) await editor.parts.editRecipients(new Map([...also, [recipient.id, content]]));
+    else {
+      const next = Math.max(0, ...recipients.map((r) => r.routingOrder)) + 1;
+      const made = await editor.parts.addRecipient({ email: "", phone: null, authMethod: "none", routingOrder: next, ...content } as RecipientContent, also);
+      if (kind !== "copy") onMade(made);
+    }
+  };
+  const remove = async () => { await editor.parts.removeRecipient(recipient!.id); };
+  const last = roles && recipient !== null && recipients.length + copies.length === 1; // a template has one at least
+  return (
+    <FormDialog title={`${recipient ? "Edit" : "Add"} ${roles ? "role" : "recipient"}`} label={recipient ? "Save" : "Add"} work={save} onClose={onClose}
+      other={recipient && !last ? { label: "Remove, with the fields", work: remove } : undefined}>
+      {roles || !contacts ? <div><label for="rname">{roles ? "Role, such as Tenant" : "Name"}</label><input id="rname" data-first required maxLength={roles ? 64 : 255} autocomplete="off" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+        : <ContactBox value={name} contacts={contacts} onInput={setName} onTake={(c) => { setName(c.name); setEmail(c.email); setPhone(c.phone ?? ""); }} />}
+      {!roles && <div><label for="remail">E-mail address</label><input id="remail" type="email" required maxLength={254} autocomplete="off" value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>}
+      <div><label for="rkind">What they do</label>
+        <select id="rkind" value={kind} onChange={(e) => setKind(e.currentTarget.value as RecipientKind | "witness")}>{offered.map(([k, words]) => <option key={k} value={k}>{words}</option>)}</select></div>
+      {kind === "witness" && (
+        <div><label for="rwitness">Whose signature</label>
+          <select id="rwitness" value={principal} onChange={(e) => setPrincipal(e.currentTarget.value)}>{principals.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}</select></div>
+      )}
+      {inPerson && !roles && (
+        <><div><label for="rhost">Host: name</label><input id="rhost" required maxLength={255} value={host.name} onInput={(e) => setHost({ ...host, name: e.currentTarget.value })} /></div>
+          <div><label for="rhostmail">Host: e-mail address, which gets the link</label><input id="rhostmail" type="email" required maxLength={254} value={host.email} onInput={(e) => setHost({ ...host, email: e.currentTarget.value })} /></div></>
+      )}
+      {kind !== "copy" && <div><label for="rauth">Proves who they are by</label>
+        <select id="rauth" value={inPerson && authMethod === "email_otp" ? "none" : authMethod} onChange={(e) => setAuth(e.currentTarget.value as AuthMethod)}>
+          {!inPerson && <option value="email_otp">a code by e-mail</option>}<option value="sms_otp">a code by text message</option><option value="none">the link alone</option>
+        </select></div>}
+      {kind !== "copy" && !roles && authMethod === "sms_otp" && <div><label for="rphone">Telephone number, with the country's code</label><input id="rphone" type="tel" required placeholder="+44 20 7946 0958" value={phone} onInput={(e) => setPhone(e.currentTarget.value)} /></div>}
+    </FormDialog>
+  );
+}

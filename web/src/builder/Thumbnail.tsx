@@ -1,0 +1,34 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Sheet, Viewer } from "../sign/viewer";
+
+/** The small pages that are in view; they are drawn after the large ones. */
+export interface Thumbnails { put: (sheet: Sheet) => void; drop: (sheet: Sheet) => void }
+
+interface Props { documentId: string; page: number; current: boolean; viewer: Viewer; thumbnails: Thumbnails; onShow: () => void }
+
+/** A page in small, drawn only while it is in view, that leads to it. */
+export function Thumbnail({ documentId, page, current, viewer, thumbnails, onShow }: Props) {
+  const holder = useRef<HTMLSpanElement>(null);
+  const [size, setSize] = useState<{ width: number; height: number } | null>(null);
+  const [near, setNear] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver((seen) => setNear(seen.at(-1)!.isIntersecting), { rootMargin: "60px" });
+    watch.observe(holder.current!);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => {
+    if (near && !size) viewer.pageSize(documentId, page).then(setSize, () => undefined);
+  }, [near]);
+  useEffect(() => {
+    if (!near || !size) return;
+    const sheet: Sheet = { documentId, page, holder: holder.current!, width: size.width, onDrawn: () => undefined, onFailed: () => undefined };
+    thumbnails.put(sheet);
+    return () => thumbnails.drop(sheet);
+  }, [near, size]);
+  const { width, height } = size ?? { width: 612, height: 792 };
+  return (
+    <button type="button" class={`bthumb ${current ? "on" : ""}`} aria-label={`Page ${page}`} aria-current={current ? "page" : undefined} onClick={onShow}>
+      <span ref={holder} class="bthumbpage" style={{ aspectRatio: `${width} / ${height}` }} aria-hidden="true" /><span class="small" aria-hidden="true">{page}</span>
+    </button>
+  );
+}

@@ -1,0 +1,160 @@
+import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit } from "./editor";
+import type { BuilderField, DraftDocument, Recipient } from "./model";
+
+/** Something done to recipients or documents at the service: how it is taken back, and done again. */
+export interface Step { back(): Promise<void>; again(): Promise<void> }
+
+/** What the parts need of the editor of a draft. */
+interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"> {
+  act<T>(method: string, path: string, body?: unknown): Promise<T>;
+  done(step: Step): void;
+  current(id: string): string;
+  becomes(old: string, made: string): void;
+  putBack(fields: readonly BuilderField[]): void;
+}
+
+const members = ["name", "email", "phone", "routingOrder", "authMethod", "role", "kind", "host", "language", "notify", "allowDelegation", "witnessFor"] as const satisfies readonly (keyof RecipientContent)[];
+
+/** What the service is asked for. A witness has the step of whom he witnesses, and a copy proves nothing. */
+function bodyOf(r: RecipientContent): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const name of members) if (r[name] !== undefined && r[name] !== null) out[name] = r[name];
+  if (r.witnessFor) delete out.routingOrder;
+  if (r.kind === "copy") for (const name of ["phone", "authMethod", "allowDelegation"]) delete out[name];
+  return out;
+}
+
+/** The members of a that an edit changes, as they are now; null where there is none. */
+function before(r: Recipient, edit: RecipientEdit): Record<string, unknown> {
+  return Object.fromEntries((Object.keys(edit) as (keyof RecipientEdit)[]).map((name) => [name, r[name] ?? null]));
+}
+
+const patchOf = (edit: RecipientEdit): Record<string, unknown> => Object.fromEntries(Object.entries(edit).map(([name, value]) => [name, value ?? null]));
+
+/** Recipients and documents of a draft: each change is made at the service at once, and kept with what takes it back. */
+export class DraftParts implements Parts {
+  constructor(private readonly editor: Steps) {}
+
+  private recipients(): Recipient[] {
+    const { draft } = this.editor.snapshot();
+    return [...draft.signers, ...(draft.copies ?? [])];
+  }
+
+  private async patch(edits: ReadonlyMap<string, Record<string, unknown>>): Promise<void> {
+    for (const [id, edit] of edits) await this.editor.act("PATCH", `/signers/${this.editor.current(id)}`, edit);
+  }
+
+  async addRecipient(r: RecipientContent, also: ReadonlyMap<string, RecipientEdit> = new Map()): Promise<string> {
+    const changed = new Map([...also].map(([id, edit]) => [id, before(this.recipients().find((o) => o.id === id)!, edit)]));
+    const edits = new Map([...also].map(([id, edit]) => [id, patchOf(edit)]));
+    const make = async () => (await this.editor.act<{ id: string }>("POST", "/signers", bodyOf(r))).id;
+    await this.patch(edits);
+    const id = await make();
+    let fields: BuilderField[] = [];
+    this.editor.done({
+      back: async () => {
+        const now = this.editor.current(id);
+        fields = this.editor.snapshot().fields.filter((f) => f.signerId === now);
+        await this.editor.act("DELETE", `/signers/${now}`);
+        await this.patch(changed);
+      },
+      again: async () => {
+        await this.patch(edits);
+        this.editor.becomes(this.editor.current(id), await make());
+        this.editor.putBack(fields);
+      },
+    });
+    return id;
+  }
+
+  async editRecipients(edits: ReadonlyMap<string, RecipientEdit>): Promise<void> {
+    const all = this.recipients();
+    const was = new Map([...edits].map(([id, edit]) => [id, before(all.find((r) => r.id === id)!, edit)]));
+    const is = new Map([...edits].map(([id, edit]) => [id, patchOf(edit)]));
+    await this.patch(is);
+    this.editor.done({ back: () => this.patch(was), again: () => this.patch(is) });
+  }
+
+  async removeRecipient(id: string): Promise<void> {
+    const all = this.recipients();
+    const gone = all.find((r) => r.id === id)!;
+    // Who witnesses somebody goes with him.
+    const witnesses = gone.role ? all.filter((r) => r.witnessFor === gone.role) : [];
+    const list = [gone, ...witnesses];
+    let fields: BuilderField[] = [];
+    const remove = async () => {
+      const now = list.map((r) => this.editor.current(r.id));
+      fields = this.editor.snapshot().fields.filter((f) => now.includes(f.signerId));
+      for (const one of [...now].reverse()) await this.editor.act("DELETE", `/signers/${one}`);
+    };
+    await remove();
+    this.editor.done({
+      back: async () => {
+        for (const r of list) this.editor.becomes(this.editor.current(r.id), (await this.editor.act<{ id: string }>("POST", "/signers", bodyOf(r))).id);
+        this.editor.putBack(fields);
+      },
+      again: remove,
+    });
+  }
+
+  private async upload(file: File): Promise<string> {
+    const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);
+    await this.editor.act("PATCH", `/documents/${documentId}`, { name: file.name });
+    return documentId;
+  }
+
+  async addDocument(file: File): Promise<void> {
+    const id = await this.upload(file);
+    let fields: BuilderField[] = [];
+    this.editor.done({
+      back: async () => {
+        const now = this.editor.current(id);
+        fields = this.editor.snapshot().fields.filter((f) => f.documentId === now);
+        await this.editor.act("DELETE", `/documents/${now}`);
+      },
+      again: async () => {
+        this.editor.becomes(this.editor.current(id), await this.upload(file));
+        this.editor.putBack(fields);
+      },
+    });
+  }
+
+  private async patchDocument(id: string, was: Record<string, unknown>, is: Record<string, unknown>): Promise<void> {
+    const patch = async (edit: Record<string, unknown>) => { await this.editor.act("PATCH", `/documents/${this.editor.current(id)}`, edit); };
+    await patch(is);
+    this.editor.done({ back: () => patch(was), again: () => patch(is) });
+  }
+
+  private document(id: string): DraftDocument {
+    return this.editor.snapshot().draft.documents.find((d) => d.id === id)!;
+  }
+
+  renameDocument(id: string, name: string): Promise<void> {
+    return this.patchDocument(id, { name: this.document(id).name }, { name });
+  }
+
+  moveDocument(id: string, to: number): Promise<void> {
+    return this.patchDocument(id, { document_order: this.document(id).document_order }, { document_order: to + 1 });
+  }
+
+  async removeDocument(id: string): Promise<void> {
+    const d = this.document(id);
+    const file = await fetchFile(this.editor, id, d.name);
+    let fields: BuilderField[] = [];
+    const remove = async () => {
+      const now = this.editor.current(id);
+      fields = this.editor.snapshot().fields.filter((f) => f.documentId === now);
+      await this.editor.act("DELETE", `/documents/${now}`);
+    };
+    await remove();
+    this.editor.done({
+      back: async () => {
+        const made = await this.upload(file);
+        this.editor.becomes(this.editor.current(id), made);
+        await this.editor.act("PATCH", `/documents/${made}`, { name: d.name, document_order: d.document_order });
+        this.editor.putBack(fields);
+      },
+      again: remove,
+    });
+  }
+}

@@ -1,0 +1,74 @@
+/** What the builder edits: a draft, or a template. */
+import type { BuilderField, Draft, Recipient } from "./model";
+
+/** How the work stands with the service. */
+export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "over";
+
+export interface Snapshot {
+  draft: Draft;
+  fields: readonly BuilderField[];
+  state: SaveState;
+  /** What is wrong with a field, by its key. */
+  problems: ReadonlyMap<string, string>;
+  /** What the service said to something that concerns no field. */
+  told: string;
+  canUndo: boolean;
+  canRedo: boolean;
+  /** In a conflict: what somebody else has changed. */
+  theirs: string[];
+  /** Whether the browser keeps what is not saved, should the page be loaded again. */
+  kept: boolean;
+  /** Whether work is here that had not been saved when the page was loaded. */
+  restored: boolean;
+}
+
+/** A recipient without id, or the members of one that change. */
+export type RecipientContent = Omit<Recipient, "id">;
+export type RecipientEdit = Partial<RecipientContent>;
+
+/** Recipients and documents. Each of these is one step of the history. They are refused with an error that says why. */
+export interface Parts {
+  addRecipient(r: RecipientContent, also?: ReadonlyMap<string, RecipientEdit>): Promise<string>;
+  editRecipients(edits: ReadonlyMap<string, RecipientEdit>): Promise<void>;
+  removeRecipient(id: string): Promise<void>;
+  addDocument(file: File): Promise<void>;
+  renameDocument(id: string, name: string): Promise<void>;
+  /** Gives a document another place, counted from 0. */
+  moveDocument(id: string, to: number): Promise<void>;
+  removeDocument(id: string): Promise<void>;
+}
+
+/** Name and texts of a template. */
+export interface TemplateTexts { name: string; subject: string; message: string }
+
+export interface Editor {
+  readonly parts: Parts;
+  readonly bearer: string;
+  /** The address of what is edited. */
+  readonly at: string;
+  /** Whether something here is not at the service yet. */
+  readonly dirty: boolean;
+  /** The texts of a template; undefined: a draft, whose texts are asked for when it is sent. */
+  readonly texts?: TemplateTexts;
+  setTexts?(texts: TemplateTexts): void;
+  /** Whether people read a file that the service prepared, instead of the one that was given. */
+  isPrepared(documentId: string): boolean;
+  snapshot(): Snapshot;
+  change(next: readonly BuilderField[], merge?: string): void;
+  undo(): void;
+  redo(): void;
+  save(): Promise<void>;
+  resolve(keep: "mine" | "theirs"): void;
+  close(): void;
+}
+
+/** The address of a document's file. */
+export const fileOf = (at: string, prepared: boolean, documentId: string): string =>
+  `${at}/document?kind=${prepared ? "prepared" : "original"}&documentId=${documentId}`;
+
+/** Fetches a document's file, so that it can be given back to the service when it is removed and that is undone. */
+export async function fetchFile(editor: Pick<Editor, "at" | "bearer" | "isPrepared">, documentId: string, name: string): Promise<File> {
+  const res = await fetch(fileOf(editor.at, editor.isPrepared(documentId), documentId), { headers: { Authorization: `Bearer ${editor.bearer}` } });
+  if (!res.ok) throw new Error("The document could not be read; it was not removed.");
+  return new File([await res.blob()], name || "document.pdf", { type: "application/pdf" });
+}

@@ -1,0 +1,357 @@
+import { ApiError, NetworkError, request } from "../ui/http";
+import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit, type SaveState, type Snapshot, type TemplateTexts } from "./editor";
+import { contentMembers, freshKey, type BuilderField, type DraftDocument, type FieldContent, type Recipient } from "./model";
+
+interface Role {
+  role: string; kind: Recipient["kind"]; routingOrder: number; authMethod: Recipient["authMethod"]; language: string | null; allowDelegation: boolean; notify: boolean; witnessFor: string | null;
+}
+
+/** A template as the API shows it. */
+interface Template {
+  id: string; tenantId: string | null; name: string; version: number; subject: string | null; message: string | null; roles: Role[];
+  fields: (Omit<FieldContent, "documentId" | "signerId"> & { documentId: string | null; role: string })[]; documents: DraftDocument[];
+}
+
+interface Content {
+  readonly signers: readonly Recipient[];
+  readonly copies: readonly Recipient[];
+  readonly documents: readonly DraftDocument[];
+  readonly fields: readonly BuilderField[];
+  readonly texts: TemplateTexts;
+}
+
+const maxHistory = 500;
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function recipientOf(r: Role, id: string): Recipient {
+  return {
+    id, name: r.role, email: "", phone: null, role: r.role, kind: r.kind, routingOrder: r.routingOrder, authMethod: r.authMethod, notify: r.notify, allowDelegation: r.allowDelegation,
+    language: r.language ?? undefined, witnessFor: r.witnessFor ?? undefined,
+  };
+}
+
+function roleOf(r: Recipient): Record<string, unknown> {
+  return {
+    role: r.role, kind: r.kind ?? "signer", language: r.language ?? null, notify: r.notify ?? true,
+    ...(r.witnessFor ? { witnessFor: r.witnessFor } : { routingOrder: r.routingOrder }), ...(r.kind === "copy" ? {} : { authMethod: r.authMethod, allowDelegation: r.allowDelegation ?? false }),
+  };
+}
+
+const everybody = (c: Content): Recipient[] => [...c.signers, ...c.copies];
+
+/**
+ * A template that is edited. All changes stay here until they are saved: each time that makes a version of the template. A recipient is a role, whose
+ * name is both name and role.
+ */
+export class TemplateEditor implements Editor {
+  private content: Content;
+  private saved: Content;
+  private past: Content[] = [];
+  private future: Content[] = [];
+  private files = new Map<string, File>(); // of documents that were removed
+  private state: SaveState = "saved";
+  private told = "";
+  private problems: ReadonlyMap<string, string> = new Map();
+  private theirs: string[] = [];
+  private server: Template | null = null;
+  private running: Promise<void> | null = null;
+  private lastMerge = "";
+  private closed = false;
+
+  private constructor(private template: Template, private etag: string, readonly bearer: string, private readonly onChange: (s: Snapshot) => void) {
+    this.content = this.saved = this.read(template, []);
+  }
+
+  static async open(id: string, bearer: string, onChange: (s: Snapshot) => void): Promise<TemplateEditor> {
+    let etag = "";
+    const template = await request<Template>(`/v1/templates/${id}`, { bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+    return new TemplateEditor(template, etag, bearer, onChange);
+  }
+
+  get at(): string { return `/v1/templates/${this.template.id}`; }
+
+  get version(): number { return this.template.version; }
+
+  get texts(): TemplateTexts { return this.content.texts; }
+
+  get dirty(): boolean { return !same(this.content, this.saved); }
+
+  isPrepared(documentId: string): boolean {
+    return Boolean(this.content.documents.find((d) => d.id === documentId)?.prepared);
+  }
+
+  snapshot(): Snapshot {
+    const { signers, copies, documents, fields, texts } = this.content;
+    const state = this.state === "saved" && this.dirty ? "unsaved" : this.state;
+    return {
+      draft: { id: this.template.id, tenantId: this.template.tenantId ?? "", status: "draft", subject: texts.name, signers: signers as Recipient[], copies: copies as Recipient[], documents: documents as DraftDocument[], fields: [] },
+      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: false, restored: false, canUndo: this.past.length > 0, canRedo: this.future.length > 0,
+    };
+  }
+
+  /** What is edited of a version. Roles and fields that were here before keep their keys. */
+  private read(t: Template, fields: readonly BuilderField[]): Content {
+    const known = new Map(this.content ? everybody(this.content).map((r) => [r.role, r.id]) : []);
+    const roles = t.roles.map((r) => recipientOf(r, known.get(r.role) ?? freshKey()));
+    const ids = new Map(roles.map((r) => [r.role, r.id]));
+    const documents = [...t.documents].sort((a, b) => a.document_order - b.document_order);
+    return {
+      signers: roles.filter((r) => r.kind !== "copy"), copies: roles.filter((r) => r.kind === "copy"), documents,
+      fields: t.fields.map(({ role, ...f }, i) => {
+        const out: Record<string, unknown> = { key: t.fields.length === fields.length ? fields[i]!.key : freshKey() };
+        for (const name of contentMembers) {
+          const value = name === "signerId" ? ids.get(role) : name === "documentId" ? f.documentId ?? documents[0]?.id : f[name];
+          if (value !== undefined) out[name] = value;
+        }
+        return out as unknown as BuilderField;
+      }),
+      texts: { name: t.name, subject: t.subject ?? "", message: t.message ?? "" },
+    };
+  }
+
+  private publish(): void {
+    if (!this.closed) this.onChange(this.snapshot());
+  }
+
+  private put(next: Content, merge = ""): void {
+    if (same(next, this.content)) return;
+    if (!merge || merge !== this.lastMerge) {
+      this.past.push(this.content);
+      if (this.past.length > maxHistory) this.past.shift();
+    }
+    this.lastMerge = merge;
+    this.future = [];
+    this.set(next);
+  }
+
+  private set(next: Content): void {
+    this.content = next;
+    this.problems = new Map();
+    if (this.state === "refused") this.state = "saved";
+    this.told = "";
+    this.publish();
+  }
+
+  change(next: readonly BuilderField[], merge = ""): void { this.put({ ...this.content, fields: next }, merge); }
+
+  setTexts(texts: TemplateTexts): void { this.put({ ...this.content, texts }); }
+
+  undo(): void { this.turn(this.past, this.future); }
+
+  redo(): void { this.turn(this.future, this.past); }
+
+  private turn(from: Content[], to: Content[]): void {
+    const next = from.pop();
+    if (!next) return;
+    to.push(this.content);
+    this.lastMerge = "";
+    this.set(next);
+  }
+
+  readonly parts: Parts = {
+    addRecipient: async (r, also = new Map()) => {
+      const id = freshKey();
+      this.setRecipients([...this.edited(also), { ...r, id }]);
+      return id;
+    },
+    editRecipients: async (edits) => this.setRecipients(this.edited(edits)),
+    removeRecipient: async (id) => {
+      const gone = everybody(this.content).find((r) => r.id === id);
+      this.setRecipients(everybody(this.content).filter((r) => r.id !== id && !(gone && r.witnessFor === gone.role)));
+    },
+    addDocument: (file) => this.upload(file),
+    renameDocument: async (id, name) => this.setDocuments(this.content.documents.map((d) => (d.id === id ? { ...d, name } : d))),
+    moveDocument: async (id, to) => {
+      const rest = this.content.documents.filter((d) => d.id !== id);
+      this.setDocuments([...rest.slice(0, to), this.content.documents.find((d) => d.id === id)!, ...rest.slice(to)]);
+    },
+    removeDocument: async (id) => {
+      const d = this.content.documents.find((o) => o.id === id)!;
+      if (!this.files.has(id)) this.files.set(id, await fetchFile(this, id, d.name));
+      this.setDocuments(this.content.documents.filter((o) => o.id !== id));
+    },
+  };
+
+  private edited(edits: ReadonlyMap<string, RecipientEdit>): (RecipientContent & { id: string })[] {
+    const all = everybody(this.content);
+    const renamed = new Map([...edits].flatMap(([id, e]) => (e.role === undefined ? [] : [[all.find((r) => r.id === id)?.role, e.role]])));
+    return all.map((r) => {
+      const next = { ...r, ...edits.get(r.id) };
+      return { ...next, name: next.role ?? next.name, witnessFor: next.witnessFor === r.witnessFor ? renamed.get(r.witnessFor) ?? r.witnessFor : next.witnessFor };
+    });
+  }
+
+  private setRecipients(all: readonly Recipient[]): void {
+    const names = all.map((r) => r.role);
+    if (names.some((n, i) => names.indexOf(n) !== i)) throw new Error("Another role has this name.");
+    const orders = new Map(all.map((r) => [r.role, r.routingOrder]));
+    const placed = all.map((r) => (r.witnessFor ? { ...r, routingOrder: orders.get(r.witnessFor) ?? r.routingOrder } : r));
+    const ids = new Set(all.map((r) => r.id));
+    this.put({ ...this.content, signers: placed.filter((r) => r.kind !== "copy"), copies: placed.filter((r) => r.kind === "copy"), fields: this.content.fields.filter((f) => ids.has(f.signerId)) });
+  }
+
+  private setDocuments(documents: readonly DraftDocument[]): void {
+    const ids = new Set(documents.map((d) => d.id));
+    this.put({ ...this.content, documents: documents.map((d, i) => ({ ...d, document_order: i + 1 })), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
+  }
+
+  /** Saves what has changed as one version; documents that were removed and saved, and are here again, come first. */
+  async save(): Promise<void> {
+    this.running ??= this.saveAll().finally(() => { this.running = null; });
+    return this.running;
+  }
+
+  private async saveAll(): Promise<void> {
+    if (!this.dirty || this.state === "conflict" || this.state === "over") return;
+    this.state = "saving";
+    this.publish();
+    try {
+      for (let d = this.unknown()[0]; d; d = this.unknown()[0]) await this.give(d, this.files.get(d.id)!);
+      if (this.dirty) await this.patch(this.body(this.content));
+      this.state = "saved";
+      this.told = "";
+    } catch (e) {
+      this.failed(e);
+    }
+    this.publish();
+  }
+
+  private unknown(): DraftDocument[] {
+    const ids = new Set(this.saved.documents.map((d) => d.id));
+    return this.content.documents.filter((d) => !ids.has(d.id));
+  }
+
+  /** The members of an edit that differ from what is saved: a session may lack the feature for others. */
+  private body(c: Content): Record<string, unknown> {
+    const names = new Map(everybody(c).map((r) => [r.id, r.role]));
+    const [is, was] = [c.texts, this.saved.texts];
+    const roles = everybody(c).map(roleOf);
+    const documents = c.documents.map((d) => ({ id: d.id, name: d.name }));
+    return {
+      ...(same(roles, everybody(this.saved).map(roleOf)) ? {} : { roles }),
+      ...(same(documents, this.saved.documents.map((d) => ({ id: d.id, name: d.name }))) ? {} : { documents }),
+      ...(same([c.fields, roles, documents], [this.saved.fields, everybody(this.saved).map(roleOf), this.saved.documents.map((d) => ({ id: d.id, name: d.name }))]) ? {} : {
+        origin: "top-left",
+        fields: c.fields.map((f) => {
+          const out: Record<string, unknown> = { role: names.get(f.signerId) };
+          for (const name of contentMembers) if (name !== "signerId" && f[name] !== undefined) out[name] = f[name];
+          return out;
+        }),
+      }),
+      ...(is.name === was.name ? {} : { name: is.name }), ...(is.subject === was.subject ? {} : { subject: is.subject || null }), ...(is.message === was.message ? {} : { message: is.message || null }),
+    };
+  }
+
+  private async patch(body: unknown): Promise<void> {
+    const sent = this.content;
+    let etag = "";
+    this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+    this.etag = etag || this.etag;
+    const now = this.read(this.template, sent.fields);
+    // What was changed meanwhile is still to be saved.
+    if (same(sent, this.content)) this.content = now;
+    this.saved = now;
+  }
+
+  private async upload(file: File): Promise<void> {
+    await this.save();
+    if (this.dirty) throw new Error(this.told || "What is here could not be saved yet; try again in a moment.");
+    const before = this.content;
+    try {
+      await this.give(null, file);
+    } catch (e) {
+      if (!(e instanceof ApiError && e.status === 400)) this.failed(e);
+      this.publish();
+      throw e;
+    }
+    this.past.push(before);
+    this.future = [];
+    const made = this.content.documents.at(-1);
+    if (made) this.files.set(made.id, file);
+    this.publish();
+  }
+
+  /** Gives a file to the template as its last document, beside those that are saved; again says which document of the history it is. */
+  private async give(again: DraftDocument | null, file: File): Promise<void> {
+    const form = new FormData();
+    form.append("data", JSON.stringify({ documents: this.saved.documents.map((d) => ({ id: d.id, name: d.name })) }));
+    form.append("file", file, again?.name || file.name);
+    const kept = this.content;
+    this.content = this.saved;
+    try {
+      await this.patch(form);
+    } finally {
+      if (again) this.content = kept;
+    }
+    if (!again) return;
+    const made = this.saved.documents.at(-1)!;
+    const swap = (c: Content): Content => ({
+      ...c, documents: c.documents.map((d) => (d.id === again.id ? { ...made, name: d.name, document_order: d.document_order } : d)),
+      fields: c.fields.map((f) => (f.documentId === again.id ? { ...f, documentId: made.id } : f)),
+    });
+    this.content = swap(this.content);
+    this.past = this.past.map(swap);
+    this.future = this.future.map(swap);
+    this.files.set(made.id, file);
+  }
+
+  private failed(e: unknown): void {
+    this.told = e instanceof Error ? e.message : String(e);
+    if (e instanceof NetworkError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))) this.state = "offline";
+    else if (e instanceof ApiError && (e.status === 412 || e.code === "template_changed")) {
+      this.state = "conflict";
+      void this.lookAtTheirs();
+    } else if (e instanceof ApiError && [401, 404, 409].includes(e.status)) this.state = "over";
+    else {
+      this.state = "refused";
+      if (e instanceof ApiError) this.note(e);
+    }
+  }
+
+  /** Says which field or role the service has refused. */
+  private note(e: ApiError): void {
+    const out = new Map<string, string>();
+    const rest: string[] = [];
+    for (const [path, why] of Object.entries(e.errors)) {
+      const [, list, i, member] = /^(fields|roles)\[(\d+)\]\.?(.*)$/.exec(path) ?? [];
+      const key = list === "fields" ? this.content.fields[Number(i)]?.key : list === "roles" ? everybody(this.content)[Number(i)]?.id : undefined;
+      if (key) out.set(key, `${member} ${why.join(", ")}`.trim());
+      else rest.push(`${path} ${why.join(", ")}`);
+    }
+    this.problems = out;
+    if (rest.length > 0) this.told = rest.join("; ");
+  }
+
+  private async lookAtTheirs(): Promise<void> {
+    try {
+      let etag = "";
+      this.server = await request<Template>(this.at, { bearer: this.bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+      this.etag = etag;
+      const theirs = this.read(this.server, []);
+      const fields = (c: Content) => JSON.stringify(c.fields.map(({ key: _, ...f }) => f));
+      this.theirs = [`version ${this.server.version} was saved`, ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : ["roles"]),
+        ...(same(theirs.documents, this.saved.documents) ? [] : ["documents"]), ...(fields(theirs) === fields(this.saved) ? [] : ["fields"]), ...(same(theirs.texts, this.saved.texts) ? [] : ["name or texts"])];
+    } catch (e) {
+      this.told = e instanceof Error ? e.message : String(e);
+    }
+    this.publish();
+  }
+
+  resolve(keep: "mine" | "theirs"): void {
+    if (!this.server) return;
+    const mine = this.content;
+    this.template = this.server;
+    this.saved = this.read(this.server, []);
+    if (keep === "theirs") {
+      this.past.push(mine);
+      this.content = this.saved;
+    }
+    this.server = null;
+    this.theirs = [];
+    this.told = "";
+    this.state = "saved";
+    this.publish();
+  }
+
+  close(): void { this.closed = true; }
+}

@@ -1,0 +1,29 @@
+/** The rows of a table (RFC 4180): quotes, commas and line ends inside them, with or without a byte order mark. What is wrong with a table the service says. */
+export function rowsOf(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = "";
+  let quoted = false;
+  const endRow = () => {
+    row.push(cell);
+    if (row.length > 1 || row[0] !== "") rows.push(row);
+    [row, cell] = [[], ""];
+  };
+  for (let i = text.startsWith("\uFEFF") ? 1 : 0; i < text.length; i++) {
+    const c = text[i]!;
+    if (quoted) {
+      if (c !== '"') cell += c;
+      else if (text[i + 1] === '"') { cell += '"'; i++; } else quoted = false;
+    } else if (c === '"' && cell === "") quoted = true;
+    else if (c === ",") { row.push(cell); cell = ""; } else if (c === "\n") endRow();
+    else if (c !== "\r" || text[i + 1] !== "\n") cell += c;
+  }
+  if (cell !== "" || row.length > 0) endRow();
+  return rows;
+}
+
+/** A cell, in quotes where it needs them. A leading apostrophe keeps a spreadsheet from taking it for a formula. */
+export const cellOf = (text: string): string => {
+  const safe = /^[=@\t\r]|^[+-](?!\d+$)/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};

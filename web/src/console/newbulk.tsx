@@ -1,0 +1,134 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../ui/http";
+import { Title } from "../ui/parts";
+import { errorText, query, useLoad, type Client, type Identity, type Paged } from "./api";
+import { cellOf, rowsOf } from "./csv";
+import { Empty } from "./empty";
+import { ErrorNotice, Table } from "./parts";
+import { listHref, useFilters, usePageTitle } from "./route";
+import type { Template, TemplateSummary } from "./template";
+import { TenantField } from "./tenant";
+
+interface Fault { row: number; column: string; message: string }
+interface Checked { total: number; faults: Fault[]; faultCount: number }
+
+const shown = 10; // rows of the preview
+const saveAs = (text: string, name: string) => {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+};
+
+/** The columns that a table for a template can have. */
+function columnsOf(t: Template): string[] {
+  const people = t.roles.flatMap((r) => [`${r.role}.name`, `${r.role}.email`, ...(r.authMethod === "sms_otp" && r.kind !== "copy" ? [`${r.role}.phone`] : [])]);
+  return ["externalId", ...people, ...t.variables.map((v) => `variable.${v}`)];
+}
+
+/** Starts a bulk send: a template, a table, what is wrong with it, and then it goes out. */
+export function NewBulkSend({ client, who }: { client: Client; who: Identity }) {
+  usePageTitle("New bulk send");
+  const { get, set } = useFilters();
+  const id = get("template");
+  const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
+  const { data: template, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
+  const [file, setFile] = useState<File | null>(null);
+  const [rows, setRows] = useState<string[][]>([]);
+  const [checked, setChecked] = useState<Checked | null>(null);
+  const [refused, setRefused] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [name, setName] = useState("");
+  const [perMinute, setPerMinute] = useState("");
+  const turn = useRef(0);
+  const tenant = template?.tenantId ?? tenantId;
+  const post = <T,>(dryRun: boolean) => client.call<T>(`/v1/bulk-sends?${query({ templateId: id, tenantId: tenant, templateVersion: template?.version, name: dryRun ? "" : name, perMinute, dryRun: dryRun ? "true" : "" })}`, { body: new Blob([file!], { type: "text/csv" }) });
+  const failed = (e: unknown): void => {
+    const details = e instanceof ApiError ? e.details as Partial<Checked> : {};
+    if (Array.isArray(details.faults)) setChecked({ total: details.total ?? 0, faults: details.faults, faultCount: details.faultCount ?? details.faults.length });
+    else setRefused(errorText(e));
+  };
+  useEffect(() => {
+    const mine = ++turn.current;
+    setChecked(null);
+    setRefused("");
+    if (!file || !template || !tenant) return;
+    setBusy(true);
+    void file.text().then((text) => { if (mine === turn.current) setRows(rowsOf(text)); });
+    post<{ total: number }>(true).then((c) => { if (mine === turn.current) setChecked({ total: c.total, faults: [], faultCount: 0 }); }, (e: unknown) => { if (mine === turn.current) failed(e); })
+      .finally(() => { if (mine === turn.current) setBusy(false); });
+  }, [file, template?.id, tenant]);
+  const send = async () => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      const made = await post<{ id: string }>(false);
+      location.hash = `#/bulk/${made.id}`;
+    } catch (e) {
+      failed(e);
+      setBusy(false);
+    }
+  };
+  const faulty = new Set(checked?.faults.map((f) => f.row));
+  const [head = [], ...body] = rows;
+  const ready = checked !== null && checked.faultCount === 0 && checked.total > 0;
+  return (
+    <>
+      <p class="small"><a href={listHref("bulk")}>Bulk sends</a></p>
+      <Title>New bulk send</Title>
+      <ErrorNotice text={templates.problem || problem} />
+      {templates.data?.data.length === 0 ? (
+        <Empty icon="file" title="A template first" action={<a class="button small" href="#/templates">Templates</a>}>A bulk send makes an envelope of a template for each row of a table.</Empty>
+      ) : (
+        <div class="stack wide rows">
+          <section class="card stack">
+            <h2>1. Template</h2>
+            <div><label for="btemplate">Template</label>
+              <select id="btemplate" value={id} onChange={(e) => set({ template: e.currentTarget.value })}><option value="">choose one</option>{templates.data?.data.map((t) => <option key={t.id} value={t.id}>{t.name}</option>)}
+                {template && !templates.data?.data.some((t) => t.id === id) && <option value={id}>{template.name}</option>}</select></div>
+            {template && template.tenantId === null && <TenantField who={who} value={tenantId} onChange={setTenant} />}
+          </section>
+          {template && (
+            <section class="card stack">
+              <h2>2. Table</h2>
+              <p class="quiet small">A CSV file in UTF-8 with a row for each envelope, up to 10,000. Its first line names the columns: <span class="mono">{columnsOf(template).join(", ")}</span>; also <span class="mono">value.</span> and the name of a field that is filled in already.</p>
+              <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>Download an empty table</button></p>
+              <div><label for="btable">Table</label><input id="btable" type="file" accept=".csv,text/csv" onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
+              {busy && !checked && <p class="quiet" role="status">Every row is checked …</p>}
+              <ErrorNotice text={refused} />
+            </section>
+          )}
+          {template && file && checked && (
+            <section class="card stack">
+              <h2>3. What was found</h2>
+              {checked.faultCount > 0 ? (
+                <>
+                  <p class="notice bad" role="alert">{checked.faultCount.toLocaleString()} {checked.faultCount === 1 ? "fault" : "faults"} in {checked.total.toLocaleString()} rows. Nothing was sent. Mend the table and choose it again.</p>
+                  <Table label="Faults" head={["Row", "Column", "What is wrong"]}>{checked.faults.map((f, i) => <tr key={i}><td>{f.row === 0 ? "all" : f.row.toLocaleString()}</td><td class="mono">{f.column}</td><td>{f.message}</td></tr>)}</Table>
+                  {checked.faultCount > checked.faults.length && <p class="quiet small">The first {checked.faults.length} are shown.</p>}
+                  <p><button type="button" class="plain small" onClick={() => saveAs(["row,column,message", ...checked.faults.map((f) => [String(f.row), f.column, f.message].map(cellOf).join(","))].join("\r\n"), "faults.csv")}>Download the faults</button></p>
+                </>
+              ) : <p class="notice good" role="status">{checked.total.toLocaleString()} {checked.total === 1 ? "row is" : "rows are"} right.</p>}
+              {body.length > 0 && (
+                <>
+                  <Table label="Preview of the rows" head={["Row", ...head]}>{body.slice(0, shown).map((r, i) => <tr key={i} class={faulty.has(i + 1) ? "faulty" : ""}><td>{i + 1}</td>{head.map((_, j) => <td key={j}><bdi>{r[j] ?? ""}</bdi></td>)}</tr>)}</Table>
+                  {body.length > shown && <p class="quiet small">The first {shown} of {body.length.toLocaleString()} rows.</p>}
+                </>
+              )}
+            </section>
+          )}
+          {ready && (
+            <section class="card stack">
+              <h2>4. Send</h2>
+              <div class="pair">
+                <div><label for="bname">Name (may be empty)</label><input id="bname" maxLength={200} placeholder="Leases of May" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+                <div><label for="bpace">At most so many a minute (may be empty)</label><input id="bpace" type="number" min={1} max={6000} value={perMinute} onInput={(e) => setPerMinute(e.currentTarget.value)} /></div>
+              </div>
+              <p class="row"><button type="button" aria-disabled={busy} onClick={() => void send()}>Send {checked.total.toLocaleString()} {checked.total === 1 ? "envelope" : "envelopes"}</button><span class="quiet small">It can be paused and cancelled while it goes out.</span></p>
+            </section>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { useState } from "preact/hooks";
+import { ContactBox } from "../ui/ContactBox";
+import { contactsOf, type Client, type Identity } from "./api";
+import { FormDialog } from "./parts";
+import type { Template } from "./template";
+import { TenantField } from "./tenant";
+
+interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
+const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
+
+/** Makes an envelope of a template: says who takes each role, and sends it or goes on in the builder. */
+export function UseTemplate({ client, who, template, onClose }: { client: Client; who: Identity; template: Template; onClose: () => void }) {
+  const [people, setPeople] = useState<Record<string, Person>>({});
+  const [variables, setVariables] = useState<Record<string, string>>({});
+  const [tenantId, setTenant] = useState(template.tenantId ?? who.app.tenants[0] ?? "");
+  const personOf = (role: string): Person => people[role] ?? nobody;
+  const set = (role: string, change: Partial<Person>) => setPeople((old) => ({ ...old, [role]: { ...(old[role] ?? nobody), ...change } }));
+  const make = (send: boolean) => async () => {
+    const signers = template.roles.map((r) => {
+      const p = personOf(r.role);
+      return {
+        role: r.role, name: p.name, email: p.email, ...(p.phone && r.kind !== "copy" ? { phone: p.phone } : {}),
+        ...(r.kind === "in_person" ? { host: { name: p.hostName, email: p.hostEmail } } : {}),
+      };
+    });
+    const made = await client.call<{ id: string }>("/v1/envelopes", { body: { tenantId, templateId: template.id, templateVersion: template.version, signers, variables, send } });
+    location.hash = send ? `#/envelopes/${made.id}` : `#/build/${made.id}`;
+  };
+  return (
+    <FormDialog title={`New envelope: ${template.name}`} label="Send" work={make(true)} other={{ label: "Go on in the builder", work: make(false) }} onClose={onClose}>
+      {template.roles.map((r, i) => {
+        const p = personOf(r.role);
+        return (
+          <fieldset key={r.role} class="person">
+            <legend><bdi>{r.role}</bdi>{r.kind !== "signer" && <span class="quiet small"> ({r.kind.replace("_", " ")})</span>}{r.witnessFor && <span class="quiet small"> (witnesses {r.witnessFor})</span>}</legend>
+            <div class="pair">
+              <ContactBox id={`pname${i}`} label="Name" first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
+                onTake={(c) => set(r.role, { name: c.name, email: c.email, phone: c.phone ?? "" })} />
+              <div><label for={`pmail${i}`}>E-mail</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
+              {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>Phone, such as +12025550123</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}
+              {r.kind === "in_person" && (
+                <><div><label for={`phost${i}`}>Host: name</label><input id={`phost${i}`} required maxLength={255} value={p.hostName} onInput={(e) => set(r.role, { hostName: e.currentTarget.value })} /></div>
+                  <div><label for={`phostmail${i}`}>Host: e-mail</label><input id={`phostmail${i}`} type="email" required maxLength={254} value={p.hostEmail} onInput={(e) => set(r.role, { hostEmail: e.currentTarget.value })} /></div></>
+              )}
+            </div>
+          </fieldset>
+        );
+      })}
+      {template.variables.map((v) => <div key={v}><label for={`var-${v}`}>{v}</label><input id={`var-${v}`} required maxLength={2000} value={variables[v] ?? ""} onInput={(e) => setVariables({ ...variables, [v]: e.currentTarget.value })} /></div>)}
+      {template.tenantId === null && <TenantField who={who} value={tenantId} onChange={setTenant} />}
+    </FormDialog>
+  );
+}
