@@ -66,7 +66,7 @@ func (s *Server) providerCookie() string {
 }
 
 func (s *Server) setProviderCookie(c *gin.Context, value string, maxAge int) {
-	http.SetCookie(c.Writer, &http.Cookie{
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the service is reached by https
 		Name: s.providerCookie(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: maxAge,
 	})
@@ -134,8 +134,8 @@ func (s *Server) completeAtProvider(c *gin.Context) error {
 	}
 	code, state, issuer := o.str("code"), o.str("state"), o.optStr("iss")
 	for name, v := range map[string]string{"code": code, "state": state} {
-		if len(v) > maxProviderText {
-			o.bad(name, "must have at most %d bytes", maxProviderText)
+		if o.has(name) && (v == "" || len(v) > maxProviderText) {
+			o.bad(name, "must have between 1 and %d bytes", maxProviderText)
 		}
 	}
 	if err := o.err(); err != nil {

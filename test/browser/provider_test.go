@@ -66,7 +66,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 	down.checked("console-provider-down")
 	startProvider(t)
 
-	t.Run("with a role", func(t *testing.T) {
+	t.Run("with a role", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
 		b := open(t, desktop)
 		b.visit(svc.base + "/console#/contacts")
 		b.see("Sign in with Staff login")
@@ -119,7 +119,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider could not sign you in. Begin again")
 		b.waitUntilStill()
 	})
-	t.Run("without", func(t *testing.T) {
+	t.Run("without", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
 		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
 			b := open(t, phone)
 			b.visit(svc.base + "/console")
@@ -137,7 +137,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider did not let you in, or you went back.")
 		b.waitUntilStill()
 	})
-	t.Run("in place of a password", func(t *testing.T) {
+	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
 		b := open(t, desktop)
 		consoleUser(b, "connect", "viewer")
 		b.visit(svc.base + "/console#/account")
