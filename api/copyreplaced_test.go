@@ -48,7 +48,7 @@ func TestReplacedCopies(t *testing.T) {
 		}
 		require.Equal(t, []any{2.0, 2.0}, persons)
 		require.Empty(t, c.get("/v1/console/webhook-deliveries?webhookId=" + hook.str("id")).want(200).body["data"])
-		require.Equal(t, 1.0, c.get("/v1/envelopes?tenantId=acme&signerEmail=dora@example.com").want(200).body["total"])
+		require.EqualValues(t, 1, c.get("/v1/envelopes?tenantId=acme&signerEmail=dora@example.com").want(200).body["total"])
 		s.signIn(t, models.RoleViewer).post(at(0), in).refused(403, "role_forbidden")
 		c.signs(e, token)
 		c.post(at(0), in).refused(409, "envelope_sealing")

@@ -67,8 +67,8 @@ func TestOldBulkDataGoes(t *testing.T) {
 		retried, err := f.retry(mixed)
 		require.NoError(t, err)
 		assert.Equal(t, models.BulkCounts{Pending: 1, Failed: 1}, retried.Counts, "the one that can be")
-		assert.Equal(t, `{"of":"row 2"}`, f.work(mixed, 2).Rows[0].Data)
-		assert.Equal(t, `{"of":"row 1"}`, f.work(waiting, 2).Rows[0].Data)
+		assert.JSONEq(t, `{"of":"row 2"}`, f.work(mixed, 2).Rows[0].Data)
+		assert.JSONEq(t, `{"of":"row 1"}`, f.work(waiting, 2).Rows[0].Data)
 	})
 }
 

@@ -25,7 +25,7 @@ type partCaller func(in partCall, link *string) (partSeen, error)
 
 // racesOfParts lets clients ask for what they like of one envelope, and returns what
 // they asked and were told.
-func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, first partState, known [parts]string, clients, calls int, wg *sync.WaitGroup) *[]porcupine.Operation {
+func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, known [parts]string, clients, calls int, wg *sync.WaitGroup) *[]porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
 	h := &[]porcupine.Operation{}
@@ -87,7 +87,7 @@ func TestLinearizableKinds(t *testing.T) {
 			seen, err := ask(partCall{what: "get"}, nil)
 			require.NoError(t, err)
 			firsts[i].deadline, firsts[i].copyTo = seen.deadline, seen.copyTo
-			histories[i] = racesOfParts(t, rnd, ask, firsts[i], known, 4, 12, &wg)
+			histories[i] = racesOfParts(t, rnd, ask, known, 4, 12, &wg)
 		}
 		pause(rnd, 100*time.Millisecond)
 		killed.kill()
@@ -242,7 +242,7 @@ func TestLinearizableKindsInTheStore(t *testing.T) {
 				first.deadline, first.copyTo = seen.deadline, seen.copyTo
 				var wg sync.WaitGroup
 				ask := func(in partCall, link *string) (partSeen, error) { return d.ask(t, in, link) }
-				h := racesOfParts(t, rnd, ask, first, known, 4, 12, &wg)
+				h := racesOfParts(t, rnd, ask, known, 4, 12, &wg)
 				wg.Wait()
 				checkParts(t, d.id.String(), first, *h)
 				after, events, err := s.EnvelopeWithEvents(t.Context(), app.ID, d.id)
