@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -326,7 +328,8 @@ func TestContactsAreOffered(t *testing.T) {
 	b.keysOn(`document.querySelector("#rname")`, "Quen")
 	b.until(`document.querySelectorAll("[role=option]").length === 1`)
 	b.checked("builder-contacts")
-	b.keys("\ue015\r") // arrow down, Enter
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.keys("\r")
 	b.until(`document.querySelector("#remail").value === "quentin@example.com"`)
 	require.Equal(t, "Quentin Quay", eval[string](b, `document.querySelector("#rname").value`))
 	b.waitUntilStill()
