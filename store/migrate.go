@@ -21,10 +21,38 @@ func (s *Store) Migrate(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return 0, fmt.Errorf("migrate database: %w", err)
+	for {
+		before, err := p.GetDBVersion(ctx)
+		if err == nil {
+			_, err = p.Up(ctx)
+		}
+		if err != nil && (s.postgres || !migratedMeanwhile(ctx, p, before)) {
+			return 0, fmt.Errorf("migrate database: %w", err)
+		}
+		if err == nil {
+			return p.GetDBVersion(ctx)
+		}
 	}
-	return p.GetDBVersion(ctx)
+}
+
+// migratedMeanwhile reports whether another process has brought an SQLite database beyond a version, for which there is
+// no lock: each migration is one transaction, and of two that run the same one the second fails.
+func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) bool {
+	const limit, interval = 2 * time.Second, 20 * time.Millisecond // the other one may be about to commit
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if now, err := p.GetDBVersion(ctx); err == nil && now > before {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // Migrated reports an error unless the database is at the version this program
