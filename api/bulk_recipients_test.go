@@ -17,7 +17,8 @@ func inPersonTemplate(c *client) string {
 	data := leaseTemplate()
 	data["subject"], data["message"] = "Lease", nil
 	data["roles"] = []object{
-		{"role": "tenant", "kind": "in_person", "authMethod": "none"}, {"role": "landlord", "authMethod": "none", "routingOrder": 2},
+		{"role": "tenant", "kind": "in_person", "authMethod": "none"},
+		{"role": "landlord", "authMethod": "none", "routingOrder": 2},
 		{"role": "witness", "authMethod": "none", "witnessFor": "tenant"},
 	}
 	return c.template(data).str("id")
