@@ -185,10 +185,10 @@ func TestConsoleAccount(t *testing.T) {
 	b.until(`document.querySelectorAll("tbody tr").length === 1`)
 	b.checked("console-contacts")
 	b.fill("#csearch", "nobody of that name")
-	b.see("There are none.")
+	b.see("Nothing matches.")
 	b.fill("#csearch", "kj@")
 	b.button("Remove")
-	b.see("There are none.")
+	b.see("Nothing matches.")
 
 	b.visit(svc.base + "/console#/usage")
 	b.see("without limit")

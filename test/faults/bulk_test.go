@@ -151,6 +151,7 @@ func TestPostgresStopsDuringBulk(t *testing.T) {
 			require.NoError(t, server.Crash(t.Context()))
 			pause(rnd, 300*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
+			w.db.Reset() // its connections were to the server that stopped
 		}
 		w.checkBulk(bulk, *bulkSize)
 	})

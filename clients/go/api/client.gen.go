@@ -717,21 +717,6 @@ func (e FileFormTags) Valid() bool {
 	}
 }
 
-// Defines values for LoginResponseTokenType.
-const (
-	Bearer LoginResponseTokenType = "Bearer"
-)
-
-// Valid indicates whether the value is a known member of the LoginResponseTokenType enum.
-func (e LoginResponseTokenType) Valid() bool {
-	switch e {
-	case Bearer:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for Origin.
 const (
 	OriginBottomLeft Origin = "bottom-left"
@@ -1972,15 +1957,6 @@ type Condition struct {
 	Any *Comparisons `json:"any,omitempty"`
 }
 
-// ConfirmedRequest defines model for ConfirmedRequest.
-type ConfirmedRequest struct {
-	// Code Needed where there is a second factor: of the authenticator app, or a recovery code.
-	Code *string `json:"code,omitempty"`
-
-	// Password The own password. Of an account that signs in at the provider it is not looked at: that must have been done within five minutes (403 `sign_in_again`).
-	Password string `json:"password"`
-}
-
 // ConsoleEnvelope defines model for ConsoleEnvelope.
 type ConsoleEnvelope struct {
 	AuditLog    []AuditEvent `json:"auditLog"`
@@ -2618,24 +2594,6 @@ type HostEdit struct {
 	Name  *string `json:"name,omitempty"`
 }
 
-// LoginResponse defines model for LoginResponse.
-type LoginResponse struct {
-	AccessToken string `json:"access_token"`
-	App         App    `json:"app"`
-	ExpiresIn   int    `json:"expires_in"`
-
-	// MustEnrol A second factor is required and missing: until there is one, only the own account can be used.
-	MustEnrol bool `json:"mustEnrol"`
-
-	// SignIn With the password, and a code where there is a second factor; or at the OpenID provider alone.
-	SignIn    SignIn                 `json:"signIn"`
-	TokenType LoginResponseTokenType `json:"token_type"`
-	User      User                   `json:"user"`
-}
-
-// LoginResponseTokenType defines model for LoginResponse.TokenType.
-type LoginResponseTokenType string
-
 // Mail defines model for Mail.
 type Mail struct {
 	Attempts  int                `json:"attempts"`
@@ -2763,27 +2721,6 @@ type Progress struct {
 	WorkflowURL *string `json:"workflowUrl"`
 }
 
-// ProviderAddress defines model for ProviderAddress.
-type ProviderAddress struct {
-	// URL Where the browser has to go.
-	URL string `json:"url"`
-}
-
-// ProviderBeginRequest defines model for ProviderBeginRequest.
-type ProviderBeginRequest struct {
-	// Again The provider asks the person again who it is. For five minutes that stands for the password where it is asked for.
-	Again *bool `json:"again,omitempty"`
-}
-
-// ProviderCompleteRequest defines model for ProviderCompleteRequest.
-type ProviderCompleteRequest struct {
-	Code string `json:"code"`
-
-	// Iss Of the address as well (RFC 9207).
-	Iss   *string `json:"iss,omitempty"`
-	State string  `json:"state"`
-}
-
 // ReasonRequest defines model for ReasonRequest.
 type ReasonRequest struct {
 	Reason *string `json:"reason,omitempty"`
@@ -2879,15 +2816,6 @@ type SettingsLanguage string
 
 // SignIn With the password, and a code where there is a second factor; or at the OpenID provider alone.
 type SignIn string
-
-// SignInOptions defines model for SignInOptions.
-type SignInOptions struct {
-	// Provider An OpenID provider; null: there is none.
-	Provider *struct {
-		// Name As the page shows it.
-		Name string `json:"name"`
-	} `json:"provider"`
-}
 
 // Signer defines model for Signer.
 type Signer struct {
@@ -3826,24 +3754,6 @@ type VoidAnEnvelopeInTheConsoleParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// BeginSignInAtTheProviderParams defines parameters for BeginSignInAtTheProvider.
-type BeginSignInAtTheProviderParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
-// CompleteSignInAtTheProviderParams defines parameters for CompleteSignInAtTheProvider.
-type CompleteSignInAtTheProviderParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
-// ConnectWithTheProviderParams defines parameters for ConnectWithTheProvider.
-type ConnectWithTheProviderParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
 // GetSettingsParams defines parameters for GetSettings.
 type GetSettingsParams struct {
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
@@ -4261,15 +4171,6 @@ type AddADocumentInTheConsoleMultipartRequestBody = FileForm
 
 // VoidAnEnvelopeInTheConsoleJSONRequestBody defines body for VoidAnEnvelopeInTheConsole for application/json ContentType.
 type VoidAnEnvelopeInTheConsoleJSONRequestBody = ReasonRequest
-
-// BeginSignInAtTheProviderJSONRequestBody defines body for BeginSignInAtTheProvider for application/json ContentType.
-type BeginSignInAtTheProviderJSONRequestBody = ProviderBeginRequest
-
-// CompleteSignInAtTheProviderJSONRequestBody defines body for CompleteSignInAtTheProvider for application/json ContentType.
-type CompleteSignInAtTheProviderJSONRequestBody = ProviderCompleteRequest
-
-// ConnectWithTheProviderJSONRequestBody defines body for ConnectWithTheProvider for application/json ContentType.
-type ConnectWithTheProviderJSONRequestBody = ConfirmedRequest
 
 // ChangeSettingsJSONRequestBody defines body for ChangeSettings for application/json ContentType.
 type ChangeSettingsJSONRequestBody = Settings
@@ -5146,60 +5047,6 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
 	TellWhoIsSignedIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// BeginSignInAtTheProviderWithBody Begin to sign in at the OpenID provider
-	//
-	// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-	//
-	// Takes any type of body and a specified content type.
-	//
-	// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-	BeginSignInAtTheProviderWithBody(ctx context.Context, params *BeginSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// BeginSignInAtTheProvider Begin to sign in at the OpenID provider
-	//
-	// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-	//
-	// Takes a body of the `application/json` content type.
-	//
-	// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-	BeginSignInAtTheProvider(ctx context.Context, params *BeginSignInAtTheProviderParams, body BeginSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// CompleteSignInAtTheProviderWithBody Sign in with what the OpenID provider sent back
-	//
-	// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-	//
-	// Takes any type of body and a specified content type.
-	//
-	// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-	CompleteSignInAtTheProviderWithBody(ctx context.Context, params *CompleteSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// CompleteSignInAtTheProvider Sign in with what the OpenID provider sent back
-	//
-	// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-	//
-	// Takes a body of the `application/json` content type.
-	//
-	// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-	CompleteSignInAtTheProvider(ctx context.Context, params *CompleteSignInAtTheProviderParams, body CompleteSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// ConnectWithTheProviderWithBody Begin to connect the own account with the OpenID provider
-	//
-	// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-	//
-	// Takes any type of body and a specified content type.
-	//
-	// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-	ConnectWithTheProviderWithBody(ctx context.Context, params *ConnectWithTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// ConnectWithTheProvider Begin to connect the own account with the OpenID provider
-	//
-	// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-	//
-	// Takes a body of the `application/json` content type.
-	//
-	// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-	ConnectWithTheProvider(ctx context.Context, params *ConnectWithTheProviderParams, body ConnectWithTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
-
 	// GetSettings Get settings
 	//
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
@@ -5222,11 +5069,6 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
 	ChangeSettings(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// TellHowToSignIn Tell how one may sign in to the console
-	//
-	// Corresponds with GET /v1/console/sign-in (the `TellHowToSignIn` operationId).
-	TellHowToSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTheUsage Get the usage
 	//
@@ -6332,120 +6174,6 @@ func (c *Client) TellWhoIsSignedIn(ctx context.Context, reqEditors ...RequestEdi
 	return c.Client.Do(req)
 }
 
-// BeginSignInAtTheProviderWithBody Begin to sign in at the OpenID provider
-//
-// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-//
-// Takes any type of body and a specified content type.
-//
-// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-func (c *Client) BeginSignInAtTheProviderWithBody(ctx context.Context, params *BeginSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewBeginSignInAtTheProviderRequestWithBody(c.Server, params, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// BeginSignInAtTheProvider Begin to sign in at the OpenID provider
-//
-// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-//
-// Takes a body of the `application/json` content type.
-//
-// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-func (c *Client) BeginSignInAtTheProvider(ctx context.Context, params *BeginSignInAtTheProviderParams, body BeginSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewBeginSignInAtTheProviderRequest(c.Server, params, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// CompleteSignInAtTheProviderWithBody Sign in with what the OpenID provider sent back
-//
-// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-//
-// Takes any type of body and a specified content type.
-//
-// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-func (c *Client) CompleteSignInAtTheProviderWithBody(ctx context.Context, params *CompleteSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCompleteSignInAtTheProviderRequestWithBody(c.Server, params, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// CompleteSignInAtTheProvider Sign in with what the OpenID provider sent back
-//
-// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-//
-// Takes a body of the `application/json` content type.
-//
-// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-func (c *Client) CompleteSignInAtTheProvider(ctx context.Context, params *CompleteSignInAtTheProviderParams, body CompleteSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCompleteSignInAtTheProviderRequest(c.Server, params, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// ConnectWithTheProviderWithBody Begin to connect the own account with the OpenID provider
-//
-// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-//
-// Takes any type of body and a specified content type.
-//
-// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-func (c *Client) ConnectWithTheProviderWithBody(ctx context.Context, params *ConnectWithTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewConnectWithTheProviderRequestWithBody(c.Server, params, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// ConnectWithTheProvider Begin to connect the own account with the OpenID provider
-//
-// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-//
-// Takes a body of the `application/json` content type.
-//
-// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-func (c *Client) ConnectWithTheProvider(ctx context.Context, params *ConnectWithTheProviderParams, body ConnectWithTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewConnectWithTheProviderRequest(c.Server, params, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
 // GetSettings Get settings
 //
 // Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
@@ -6489,21 +6217,6 @@ func (c *Client) ChangeSettingsWithBody(ctx context.Context, params *ChangeSetti
 // Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
 func (c *Client) ChangeSettings(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangeSettingsRequest(c.Server, params, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// TellHowToSignIn Tell how one may sign in to the console
-//
-// Corresponds with GET /v1/console/sign-in (the `TellHowToSignIn` operationId).
-func (c *Client) TellHowToSignIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewTellHowToSignInRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -9441,171 +9154,6 @@ func NewTellWhoIsSignedInRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewBeginSignInAtTheProviderRequest calls the generic BeginSignInAtTheProvider builder with application/json body
-func NewBeginSignInAtTheProviderRequest(server string, params *BeginSignInAtTheProviderParams, body BeginSignInAtTheProviderJSONRequestBody) (*http.Request, error) {
-	var bodyReader io.Reader
-	buf, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	bodyReader = bytes.NewReader(buf)
-	return NewBeginSignInAtTheProviderRequestWithBody(server, params, "application/json", bodyReader)
-}
-
-// NewBeginSignInAtTheProviderRequestWithBody constructs an http.Request for the BeginSignInAtTheProvider method, with any body, and a specified content type
-func NewBeginSignInAtTheProviderRequestWithBody(server string, params *BeginSignInAtTheProviderParams, contentType string, body io.Reader) (*http.Request, error) {
-	var err error
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/console/provider/begin")
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
-	if err != nil {
-		return nil, err
-	}
-
-	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		if params.IdempotencyKey != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-	}
-
-	return req, nil
-}
-
-// NewCompleteSignInAtTheProviderRequest calls the generic CompleteSignInAtTheProvider builder with application/json body
-func NewCompleteSignInAtTheProviderRequest(server string, params *CompleteSignInAtTheProviderParams, body CompleteSignInAtTheProviderJSONRequestBody) (*http.Request, error) {
-	var bodyReader io.Reader
-	buf, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	bodyReader = bytes.NewReader(buf)
-	return NewCompleteSignInAtTheProviderRequestWithBody(server, params, "application/json", bodyReader)
-}
-
-// NewCompleteSignInAtTheProviderRequestWithBody constructs an http.Request for the CompleteSignInAtTheProvider method, with any body, and a specified content type
-func NewCompleteSignInAtTheProviderRequestWithBody(server string, params *CompleteSignInAtTheProviderParams, contentType string, body io.Reader) (*http.Request, error) {
-	var err error
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/console/provider/complete")
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
-	if err != nil {
-		return nil, err
-	}
-
-	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		if params.IdempotencyKey != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-	}
-
-	return req, nil
-}
-
-// NewConnectWithTheProviderRequest calls the generic ConnectWithTheProvider builder with application/json body
-func NewConnectWithTheProviderRequest(server string, params *ConnectWithTheProviderParams, body ConnectWithTheProviderJSONRequestBody) (*http.Request, error) {
-	var bodyReader io.Reader
-	buf, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	bodyReader = bytes.NewReader(buf)
-	return NewConnectWithTheProviderRequestWithBody(server, params, "application/json", bodyReader)
-}
-
-// NewConnectWithTheProviderRequestWithBody constructs an http.Request for the ConnectWithTheProvider method, with any body, and a specified content type
-func NewConnectWithTheProviderRequestWithBody(server string, params *ConnectWithTheProviderParams, contentType string, body io.Reader) (*http.Request, error) {
-	var err error
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/console/provider/connect")
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
-	if err != nil {
-		return nil, err
-	}
-
-	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		if params.IdempotencyKey != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-	}
-
-	return req, nil
-}
-
 // NewGetSettingsRequest constructs an http.Request for the GetSettings method
 func NewGetSettingsRequest(server string, params *GetSettingsParams) (*http.Request, error) {
 	var err error
@@ -9723,33 +9271,6 @@ func NewChangeSettingsRequestWithBody(server string, params *ChangeSettingsParam
 	}
 
 	req.Header.Add("Content-Type", contentType)
-
-	return req, nil
-}
-
-// NewTellHowToSignInRequest constructs an http.Request for the TellHowToSignIn method
-func NewTellHowToSignInRequest(server string) (*http.Request, error) {
-	var err error
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/console/sign-in")
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
 
 	return req, nil
 }
@@ -13980,60 +13501,6 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
 	TellWhoIsSignedInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TellWhoIsSignedInResponse, error)
 
-	// BeginSignInAtTheProviderWithBodyWithResponse Begin to sign in at the OpenID provider
-	//
-	// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-	//
-	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-	BeginSignInAtTheProviderWithBodyWithResponse(ctx context.Context, params *BeginSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginSignInAtTheProviderResponse, error)
-
-	// BeginSignInAtTheProviderWithResponse Begin to sign in at the OpenID provider
-	//
-	// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-	//
-	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-	BeginSignInAtTheProviderWithResponse(ctx context.Context, params *BeginSignInAtTheProviderParams, body BeginSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginSignInAtTheProviderResponse, error)
-
-	// CompleteSignInAtTheProviderWithBodyWithResponse Sign in with what the OpenID provider sent back
-	//
-	// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-	//
-	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-	CompleteSignInAtTheProviderWithBodyWithResponse(ctx context.Context, params *CompleteSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteSignInAtTheProviderResponse, error)
-
-	// CompleteSignInAtTheProviderWithResponse Sign in with what the OpenID provider sent back
-	//
-	// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-	//
-	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-	CompleteSignInAtTheProviderWithResponse(ctx context.Context, params *CompleteSignInAtTheProviderParams, body CompleteSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteSignInAtTheProviderResponse, error)
-
-	// ConnectWithTheProviderWithBodyWithResponse Begin to connect the own account with the OpenID provider
-	//
-	// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-	//
-	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-	ConnectWithTheProviderWithBodyWithResponse(ctx context.Context, params *ConnectWithTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConnectWithTheProviderResponse, error)
-
-	// ConnectWithTheProviderWithResponse Begin to connect the own account with the OpenID provider
-	//
-	// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-	//
-	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-	ConnectWithTheProviderWithResponse(ctx context.Context, params *ConnectWithTheProviderParams, body ConnectWithTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ConnectWithTheProviderResponse, error)
-
 	// GetSettingsWithResponse Get settings
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14058,13 +13525,6 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
 	ChangeSettingsWithResponse(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSettingsResponse, error)
-
-	// TellHowToSignInWithResponse Tell how one may sign in to the console
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with GET /v1/console/sign-in (the `TellHowToSignIn` operationId).
-	TellHowToSignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TellHowToSignInResponse, error)
 
 	// GetTheUsageWithResponse Get the usage
 	//
@@ -15723,129 +15183,6 @@ func (r TellWhoIsSignedInResponse) ContentType() string {
 	return ""
 }
 
-type BeginSignInAtTheProviderResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *ProviderAddress
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r BeginSignInAtTheProviderResponse) GetJSON200() *ProviderAddress {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r BeginSignInAtTheProviderResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r BeginSignInAtTheProviderResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r BeginSignInAtTheProviderResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r BeginSignInAtTheProviderResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type CompleteSignInAtTheProviderResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *LoginResponse
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CompleteSignInAtTheProviderResponse) GetJSON200() *LoginResponse {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r CompleteSignInAtTheProviderResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r CompleteSignInAtTheProviderResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r CompleteSignInAtTheProviderResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CompleteSignInAtTheProviderResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type ConnectWithTheProviderResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *ProviderAddress
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ConnectWithTheProviderResponse) GetJSON200() *ProviderAddress {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r ConnectWithTheProviderResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r ConnectWithTheProviderResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r ConnectWithTheProviderResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ConnectWithTheProviderResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
 type GetSettingsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15922,47 +15259,6 @@ func (r ChangeSettingsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangeSettingsResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type TellHowToSignInResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *SignInOptions
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r TellHowToSignInResponse) GetJSON200() *SignInOptions {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r TellHowToSignInResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r TellHowToSignInResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r TellHowToSignInResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r TellHowToSignInResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18981,96 +18277,6 @@ func (c *ClientWithResponses) TellWhoIsSignedInWithResponse(ctx context.Context,
 	return ParseTellWhoIsSignedInResponse(rsp)
 }
 
-// BeginSignInAtTheProviderWithBodyWithResponse Begin to sign in at the OpenID provider
-//
-// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-//
-// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-func (c *ClientWithResponses) BeginSignInAtTheProviderWithBodyWithResponse(ctx context.Context, params *BeginSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginSignInAtTheProviderResponse, error) {
-	rsp, err := c.BeginSignInAtTheProviderWithBody(ctx, params, contentType, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseBeginSignInAtTheProviderResponse(rsp)
-}
-
-// BeginSignInAtTheProviderWithResponse Begin to sign in at the OpenID provider
-//
-// Binds what comes back to this browser, by a cookie for ten minutes. 404 where there is no provider; 503 `provider_unreachable`.
-//
-// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/begin (the `BeginSignInAtTheProvider` operationId).
-func (c *ClientWithResponses) BeginSignInAtTheProviderWithResponse(ctx context.Context, params *BeginSignInAtTheProviderParams, body BeginSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginSignInAtTheProviderResponse, error) {
-	rsp, err := c.BeginSignInAtTheProvider(ctx, params, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseBeginSignInAtTheProviderResponse(rsp)
-}
-
-// CompleteSignInAtTheProviderWithBodyWithResponse Sign in with what the OpenID provider sent back
-//
-// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-//
-// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-func (c *ClientWithResponses) CompleteSignInAtTheProviderWithBodyWithResponse(ctx context.Context, params *CompleteSignInAtTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteSignInAtTheProviderResponse, error) {
-	rsp, err := c.CompleteSignInAtTheProviderWithBody(ctx, params, contentType, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseCompleteSignInAtTheProviderResponse(rsp)
-}
-
-// CompleteSignInAtTheProviderWithResponse Sign in with what the OpenID provider sent back
-//
-// Takes the cookie of the beginning, and each answer once. 401 `sign_in_expired`, `sign_in_refused`; 403 `role_missing`, `email_unverified`, `account_disabled`, `account_elsewhere`; 409 `account_exists` for an address whose account has a password, `identity_taken`, `application_unclear`; 503 `provider_unreachable`.
-//
-// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/complete (the `CompleteSignInAtTheProvider` operationId).
-func (c *ClientWithResponses) CompleteSignInAtTheProviderWithResponse(ctx context.Context, params *CompleteSignInAtTheProviderParams, body CompleteSignInAtTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteSignInAtTheProviderResponse, error) {
-	rsp, err := c.CompleteSignInAtTheProvider(ctx, params, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseCompleteSignInAtTheProviderResponse(rsp)
-}
-
-// ConnectWithTheProviderWithBodyWithResponse Begin to connect the own account with the OpenID provider
-//
-// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-//
-// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-func (c *ClientWithResponses) ConnectWithTheProviderWithBodyWithResponse(ctx context.Context, params *ConnectWithTheProviderParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConnectWithTheProviderResponse, error) {
-	rsp, err := c.ConnectWithTheProviderWithBody(ctx, params, contentType, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseConnectWithTheProviderResponse(rsp)
-}
-
-// ConnectWithTheProviderWithResponse Begin to connect the own account with the OpenID provider
-//
-// Once the provider has sent somebody back, the account signs in there and no longer with the password; all sessions end. 404 where there is no provider; 409 `provider_account`.
-//
-// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /v1/console/provider/connect (the `ConnectWithTheProvider` operationId).
-func (c *ClientWithResponses) ConnectWithTheProviderWithResponse(ctx context.Context, params *ConnectWithTheProviderParams, body ConnectWithTheProviderJSONRequestBody, reqEditors ...RequestEditorFn) (*ConnectWithTheProviderResponse, error) {
-	rsp, err := c.ConnectWithTheProvider(ctx, params, body, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseConnectWithTheProviderResponse(rsp)
-}
-
 // GetSettingsWithResponse Get settings
 //
 // Returns a wrapper object for the known response body format(s).
@@ -19112,19 +18318,6 @@ func (c *ClientWithResponses) ChangeSettingsWithResponse(ctx context.Context, pa
 		return nil, err
 	}
 	return ParseChangeSettingsResponse(rsp)
-}
-
-// TellHowToSignInWithResponse Tell how one may sign in to the console
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with GET /v1/console/sign-in (the `TellHowToSignIn` operationId).
-func (c *ClientWithResponses) TellHowToSignInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TellHowToSignInResponse, error) {
-	rsp, err := c.TellHowToSignIn(ctx, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseTellHowToSignInResponse(rsp)
 }
 
 // GetTheUsageWithResponse Get the usage
@@ -21020,84 +20213,6 @@ func ParseTellWhoIsSignedInResponse(rsp *http.Response) (*TellWhoIsSignedInRespo
 	return response, nil
 }
 
-// ParseBeginSignInAtTheProviderResponse parses an HTTP response from a BeginSignInAtTheProviderWithResponse call
-func ParseBeginSignInAtTheProviderResponse(rsp *http.Response) (*BeginSignInAtTheProviderResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &BeginSignInAtTheProviderResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest ProviderAddress
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseCompleteSignInAtTheProviderResponse parses an HTTP response from a CompleteSignInAtTheProviderWithResponse call
-func ParseCompleteSignInAtTheProviderResponse(rsp *http.Response) (*CompleteSignInAtTheProviderResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &CompleteSignInAtTheProviderResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest LoginResponse
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseConnectWithTheProviderResponse parses an HTTP response from a ConnectWithTheProviderWithResponse call
-func ParseConnectWithTheProviderResponse(rsp *http.Response) (*ConnectWithTheProviderResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &ConnectWithTheProviderResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest ProviderAddress
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
 // ParseGetSettingsResponse parses an HTTP response from a GetSettingsWithResponse call
 func ParseGetSettingsResponse(rsp *http.Response) (*GetSettingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -21140,32 +20255,6 @@ func ParseChangeSettingsResponse(rsp *http.Response) (*ChangeSettingsResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest TenantSettings
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseTellHowToSignInResponse parses an HTTP response from a TellHowToSignInWithResponse call
-func ParseTellHowToSignInResponse(rsp *http.Response) (*TellHowToSignInResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &TellHowToSignInResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest SignInOptions
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
