@@ -78,6 +78,7 @@ func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
+// listen keeps what the page complains of. While mu is held it waits, and with it every answer of the browser.
 func (b *tab) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,10 +147,11 @@ func (b *tab) until(expression string) {
 		}
 		if time.Now().After(deadline) || b.ctx.Err() != nil {
 			b.shot("failure")
+			focus, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement?.outerHTML.slice(0, 200) ?? ''"))
+			shown := b.text()
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			focus, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement?.outerHTML.slice(0, 200) ?? ''"))
-			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.onConsoleError, focus, b.text())
+			require.FailNow(b.t, "waited in vain for "+expression, "%v; the page complained of: %v; the focus is on %s; it shows: %s", err, b.onConsoleError, focus, shown)
 		}
 	}
 }
@@ -216,9 +218,10 @@ func (b *tab) within(limit time.Duration, what string, ok func() bool) {
 	for deadline := time.Now().Add(limit); !ok(); time.Sleep(80 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.shot("failure")
+			shown := b.text()
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.onConsoleError, b.text())
+			require.FailNow(b.t, "waited in vain until "+what, "the page complained of: %v; it shows: %s", b.onConsoleError, shown)
 		}
 	}
 }
