@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, SealSlots, Anchors, BulkInFlight, InvitationBegan and Random are needed.
+// Activities does the work. All fields but SMS, SealSlots, Anchors, BulkRoom and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -61,10 +61,8 @@ type Activities struct {
 	ReminderInterval time.Duration
 	Now              func() time.Time
 	NewID            func() uuid.UUID
-	// BulkInFlight is how many envelopes may await their invitations before no further row of a bulk send is sent; 0: one.
-	BulkInFlight int
-	// InvitationBegan tells bulk sends in this process that there may be room; nil: they look at intervals.
-	InvitationBegan *Broadcast
+	// BulkRoom holds bulk sends back; nil: a worker makes one.
+	BulkRoom *BulkRoom
 	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
 	Random func(n int64) int64
 }

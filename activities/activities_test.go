@@ -135,7 +135,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
 		env.Activities = &activities.Activities{
 			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
-			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID,
+			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkRoom: &activities.BulkRoom{},
 		}
 		var suite testsuite.WorkflowTestSuite
 		env.env = suite.NewTestActivityEnvironment()
@@ -160,6 +160,15 @@ func (env *fakeEnv) sent(emails ...string) (*models.Envelope, temporal.EnvelopeI
 // sentInTurn is sent for signers of whom each has a routing group.
 func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
+	e := env.prepared(group, emails...)
+	require.NoError(env.t, e.Send(env.act(), nil))
+	require.NoError(env.t, env.Store.Create(env.t.Context(), e))
+	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
+}
+
+// prepared is an envelope that could be sent, which is not stored.
+func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.Envelope {
+	env.t.Helper()
 	act, days := env.act(), 30
 	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: env.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(env.t, err)
@@ -182,9 +191,7 @@ func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models
 		}}, models.NoPrefix)
 		require.NoError(env.t, err)
 	}
-	require.NoError(env.t, e.Send(act, nil))
-	require.NoError(env.t, env.Store.Create(env.t.Context(), e))
-	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}
+	return e
 }
 
 func (env *fakeEnv) change(e *models.Envelope, fn func(*models.Envelope) error) {

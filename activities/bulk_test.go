@@ -19,7 +19,7 @@ import (
 // template is one of an envelope with one signer.
 func (env *fakeEnv) template() *models.LoadedTemplate {
 	env.t.Helper()
-	e, _ := env.sent("of-the-template@example.com")
+	e := env.prepared(func(int) int { return 1 }, "of-the-template@example.com")
 	e.Signers[0].Role = "signer"
 	out, _, err := env.Store.PutTemplate(env.t.Context(), store.TemplateTarget{App: env.app.ID, Tenant: "t"},
 		func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error) {
@@ -60,7 +60,7 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var looked atomic.Int32
-			env.BulkInFlight, env.InvitationBegan = inFlight, &activities.Broadcast{}
+			env.BulkRoom.InFlight = inFlight
 			env.Now = func() time.Time { looked.Add(1); return env.clock.Now() }
 			room := max(1, inFlight)
 			for range room - 1 {
@@ -90,6 +90,45 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 			require.NoError(t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: last.Signers[0].ID}))
 			require.NoError(t, <-done)
 		})
+	}
+}
+
+// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for twice as many, and
+// for ten seconds after a single envelope there is not.
+func TestABulkSendAloneHasMoreRoom(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		room := func() bool {
+			t.Helper()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			looks := 0
+			env.Now = func() time.Time {
+				if looks++; looks == 3 {
+					cancel()
+				}
+				return env.clock.Now()
+			}
+			err := env.AwaitRoom(ctx, time.Hour)
+			if err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+			}
+			return err == nil
+		}
+		_, err := env.SendBulkRows(t.Context(), env.bulk(1))
+		require.NoError(t, err)
+		assert.True(t, room(), "one row is in flight, and nobody else sends")
+		single, in := env.sent("other@example.com")
+		require.NoError(t, env.Invite(t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: single.Signers[0].ID}))
+		assert.False(t, room(), "the row is in flight, and somebody else sends")
+	})
+	began := time.Now()
+	for _, c := range []struct{ inFlight, alone, others int }{{0, 2, 1}, {1, 2, 1}, {3, 6, 3}} {
+		r := &activities.BulkRoom{InFlight: c.inFlight}
+		assert.Equal(t, c.alone, r.Room(began, 0))
+		assert.Equal(t, c.others, r.Room(began, 1))
+		assert.Equal(t, c.others, r.Room(began.Add(10*time.Second-1), 0))
+		assert.Equal(t, c.alone, r.Room(began.Add(10*time.Second), 0))
 	}
 }
 

@@ -14,11 +14,47 @@ const (
 	// roomInterval is how often it is looked for room, beside the moments in which an invitation
 	// begins in this process.
 	roomInterval = 8 * time.Millisecond
+	// singlesInterval is how long after a single envelope others are expected.
+	singlesInterval = 10 * time.Second
+	// roomAlone is how many times as many envelopes may be in flight when none are expected.
+	roomAlone = 2
 )
 
-// awaitRoom waits until few envelopes, whoever sent them, await their invitations: the next row
-// of a bulk send then finds no queue, and makes none for others. What is read is the
-// database's, so that the envelopes of all processes count, and nothing is lost with one.
+// BulkRoom says when a bulk send may send its next row: when few envelopes, whoever sent
+// them, await their invitations. The row then finds no queue, and makes none for others.
+// What is read is the database's, so that the envelopes of all processes count; what is kept
+// here only makes a bulk send slower or faster.
+type BulkRoom struct {
+	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
+	// While no single envelopes are sent there may be twice as many.
+	InFlight int
+
+	began   broadcast
+	mu      sync.Mutex
+	singles time.Time // when a single envelope was last seen
+}
+
+// room is how many envelopes may be in flight.
+func (r *BulkRoom) room(now time.Time, singles int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if singles > 0 {
+		r.singles = now
+	}
+	if now.Sub(r.singles) < singlesInterval {
+		return max(1, r.InFlight)
+	}
+	return roomAlone * max(1, r.InFlight)
+}
+
+// invitationBegan tells the bulk sends of this process that there may be room.
+func (r *BulkRoom) invitationBegan() {
+	if r != nil {
+		r.began.send()
+	}
+}
+
+// awaitRoom waits until the next row of a bulk send may be sent, and at most so long.
 func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	limit := time.NewTimer(most)
 	defer limit.Stop()
@@ -30,27 +66,25 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 			return ctx.Err()
 		case <-limit.C:
 			return nil
-		case <-a.InvitationBegan.next():
+		case <-a.BulkRoom.began.next():
 		case <-tick.C:
 		}
-		n, err := a.Store.AwaitingInvitation(ctx, a.Now().Add(-most))
-		if err != nil || n < max(1, a.BulkInFlight) {
+		now := a.Now()
+		n, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
+		if err != nil || n.All < a.BulkRoom.room(now, n.Singles) {
 			return err
 		}
 	}
 }
 
-// Broadcast tells all who wait at the time that something has happened. A nil one never does.
-type Broadcast struct {
+// broadcast tells all who wait at the time that something has happened.
+type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{} // nil: nobody waits
 }
 
 // next is closed when it happens again.
-func (b *Broadcast) next() <-chan struct{} {
-	if b == nil {
-		return nil
-	}
+func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch == nil {
@@ -59,10 +93,7 @@ func (b *Broadcast) next() <-chan struct{} {
 	return b.ch
 }
 
-func (b *Broadcast) send() {
-	if b == nil {
-		return
-	}
+func (b *broadcast) send() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch != nil {

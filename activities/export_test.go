@@ -12,3 +12,6 @@ func NonRetryable(err error) error { return nonRetryable(err) }
 func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 	return a.awaitRoom(ctx, limit)
 }
+
+// Room is how many envelopes may be in flight.
+func (r *BulkRoom) Room(now time.Time, singles int) int { return r.room(now, singles) }

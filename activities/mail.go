@@ -286,7 +286,7 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 		return err
 	}
 	if kind == models.MailInvitation {
-		a.InvitationBegan.send()
+		a.BulkRoom.invitationBegan()
 	}
 	err = send()
 	var refused *notify.PermanentError

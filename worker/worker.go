@@ -72,6 +72,9 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 		MaxConcurrentActivityExecutionSize: 100, MaxConcurrentLocalActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
 		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
 	})
+	if a.BulkRoom == nil {
+		a.BulkRoom = &activities.BulkRoom{}
+	}
 	if a.SealSlots == nil {
 		a.SealSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	}

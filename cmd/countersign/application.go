@@ -213,7 +213,7 @@ func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
-		BulkInFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2), InvitationBegan: &activities.Broadcast{},
+		BulkRoom: &activities.BulkRoom{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
 	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
 }
 
