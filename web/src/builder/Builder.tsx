@@ -6,7 +6,7 @@ import { Documents } from "./Documents";
 import { DraftEditor, rounded } from "./draft";
 import { fileOf, type Editor, type Snapshot } from "./editor";
 import { freePlace, onPage, type Box, type Size } from "./geometry";
-import { colourOf, describe, fieldTypes, freshGroup, freshKey, freshName, kinds, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
+import { colourOf, describe, fieldTypes, freshContent, freshGroup, freshKey, freshName, kinds, typeName, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
 import { PageView, pageId, type PageEvents } from "./PageView";
 import { Preview } from "./Preview";
 import { Properties } from "./Properties";
@@ -16,6 +16,7 @@ import { TemplateEditor } from "./template";
 import { LeaveDialog, TextsDialog } from "./TemplateDialogs";
 import type { Thumbnails } from "./Thumbnail";
 import { foundByService, foundOnPage, openOnes, type Suggestion } from "./suggestions";
+import { percent, t, type TextKey } from "./texts";
 
 export type BuilderEvent = "ready" | "changed" | "saved" | "sent" | "error";
 
@@ -33,12 +34,9 @@ interface Props {
 }
 
 const letter: Size = { width: 612, height: 792 }; // points, until a page is known
-const saveWords: Record<Snapshot["state"], string> = {
-  saved: "Saved", saving: "Saving …", unsaved: "Not saved yet", offline: "No connection: your work is kept here and saved as soon as there is one", conflict: "Changed elsewhere",
-  refused: "Something could not be saved", over: "This cannot be edited any more",
+const stateTexts: Record<Snapshot["state"], TextKey> = {
+  saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", over: "stateOver",
 };
-
-const unkept = "No connection: your work is kept in this page alone, so leave it open; it is saved as soon as there is one";
 
 /** Prepares a draft, or a template: documents, recipients and fields. What is done to a draft is saved at once. */
 export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts }: Props) {
@@ -57,7 +55,7 @@ export function Builder({ envelopeId, templateId, bearer, features, onEvent, onC
       : DraftEditor.open(envelopeId ?? "", bearer, (d, page) => { if (d.prepared) prepared.current.add(d.id); return viewer.pageSize(d.id, page); }, changed);
     opened.then(
       (e) => { if (!gone) { editor.current = e; setShot(e.snapshot()); onEvent?.("ready"); } },
-      (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : "It could not be loaded."); onEvent?.("error", { code: "unreachable" }); },
+      (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : t("notLoaded")); onEvent?.("error", { code: "unreachable" }); },
     );
     return () => {
       gone = true;
@@ -73,7 +71,7 @@ export function Builder({ envelopeId, templateId, bearer, features, onEvent, onC
     return () => { removeEventListener("beforeunload", warn); removeEventListener("online", online); };
   }, []);
   if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
-  if (!shot || !editor.current) return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">One moment …</span></div>;
+  if (!shot || !editor.current) return <div class="narrow row" role="status"><div class="spinner" /><span class="quiet">{t("loading")}</span></div>;
   return <Workbench shot={shot} editor={editor.current} viewer={viewer} features={features} onEvent={onEvent} onClose={onClose} contacts={contacts} />;
 }
 
@@ -99,8 +97,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const documents = [...draft.documents].sort((a, b) => a.document_order - b.document_order);
   const recipients = draft.signers;
   const who = recipients.some((r) => r.id === active) ? active : recipients[0]?.id ?? "";
-  const types = fieldTypes.filter((t) => features.fieldTypes.includes(t));
-  const what = editor.texts ? "template" : "draft";
+  const types = fieldTypes.filter((type) => features.fieldTypes.includes(type));
+  const isTemplate = Boolean(editor.texts);
 
   const sizeOf = useCallback((f: Pick<FieldContent, "documentId" | "page">): Size => sizes.get(`${f.documentId}/${f.page}`) ?? sizes.get(`${f.documentId}/1`) ?? letter, [sizes]);
   const pagesOf = (documentId: string) => documents.find((d) => d.id === documentId)?.pageCount ?? 1;
@@ -176,8 +174,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     editor.change(fields.map((f) => by.get(f.key) ?? f), merge);
   };
   const make = (type: FieldType, documentId: string, page: number, box: Box, more: Partial<FieldContent> = {}): BuilderField => {
-    const f: BuilderField = { key: freshKey(), documentId, page, signerId: who, required: true, ...kinds[type].content, type, ...box, ...more };
-    if (type === "radio") return { ...f, group: f.group ?? [...fields].reverse().find((o) => o.type === "radio" && o.page === page && o.signerId === f.signerId)?.group ?? freshGroup(fields), option: f.option ?? `Choice ${fields.filter((o) => o.type === "radio").length + 1}` };
+    const f: BuilderField = { key: freshKey(), documentId, page, signerId: who, required: true, ...freshContent(type), type, ...box, ...more };
+    if (type === "radio") return { ...f, group: f.group ?? [...fields].reverse().find((o) => o.type === "radio" && o.page === page && o.signerId === f.signerId)?.group ?? freshGroup(fields), option: f.option ?? t("choiceNumber", { n: fields.filter((o) => o.type === "radio").length + 1 }) };
     return { ...f, name: f.name && !fields.some((o) => o.name === f.name) ? f.name : freshName(type, fields) };
   };
   const add = (made: readonly BuilderField[], say: string) => {
@@ -189,13 +187,13 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     if (first) requestAnimationFrame(() => document.getElementById(`field-${first.key}`)?.focus({ preventScroll: false }));
   };
   const place = (type: FieldType, documentId: string, page: number, x: number, y: number, free: boolean) => {
-    if (!who) { setTold(noOne); return; }
+    if (!who) { setTold(t("noRecipientYet")); return; }
     const { w, h } = kinds[type];
     const size = sizeOf({ documentId, page });
     const wanted = { x: x - w / 2, y: y - h / 2, w, h };
     const others = fields.filter((f) => f.documentId === documentId && f.page === page);
     const box = free ? freePlace(wanted, others, size) : onPage(wanted, size);
-    add([make(type, documentId, page, box)], `${kinds[type].name} was placed on page ${page} for ${recipients.find((r) => r.id === who)?.name ?? ""}. Arrow keys move it.`);
+    add([make(type, documentId, page, box)], t("placed", { type: typeName(type), page, name: recipients.find((r) => r.id === who)?.name ?? "" }));
   };
   /** Places by keyboard or by a press without a pointer: in the middle of the page in view. */
   const placeInView = (type: FieldType) => {
@@ -211,7 +209,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     if (chosen.length === 0) return;
     editor.change(fields.filter((f) => !selected.has(f.key)));
     setSelected(new Set());
-    setTold(`${chosen.length === 1 ? describe(chosen[0]!) : `${chosen.length} fields`} removed. Undo brings back what was removed.`);
+    setTold(chosen.length === 1 ? t("removed", { field: describe(chosen[0]!) }) : t("removedFields", { n: chosen.length }));
     setTab("place");
     area.current?.focus({ preventScroll: true });
   };
@@ -222,7 +220,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       const copy = { ...f, ...freePlace({ x: f.x, y: f.y + f.h + 6, w: f.w, h: f.h }, others, sizeOf(f)), key: freshKey() };
       made.push(f.type === "radio" ? { ...copy, option: `${f.option} 2` } : { ...copy, name: freshName(f.type, [...fields, ...made]) });
     }
-    if (made.length) add(made, `${made.length === 1 ? "A copy was" : `${made.length} copies were`} placed below.`);
+    if (made.length) add(made, t("copied", { n: made.length }));
   };
   const copyToAllPages = (f: BuilderField) => {
     const made: BuilderField[] = [];
@@ -232,7 +230,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       made.push({ ...f, ...box, page, key: freshKey(), ...(f.type === "radio" ? {} : { name: freshName(f.type, [...fields, ...made]) }) });
     }
     editor.change([...fields, ...made]);
-    setTold(`Copied to ${made.length} other pages.`);
+    setTold(t("copiedToPages", { n: made.length }));
   };
   const nudge = (dx: number, dy: number, grow: boolean) => put(chosen.map((f) => onPage(grow ? { ...f, w: f.w + dx, h: f.h + dy } : { ...f, x: f.x + dx, y: f.y + dy }, sizeOf(f))), `nudge:${grow}`);
 
@@ -264,20 +262,20 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
 
   const take = (s: Suggestion) => {
     const signer = s.role ? recipients.find((r) => r.role === s.role || r.email.toLowerCase() === s.role?.toLowerCase())?.id : undefined;
-    if (!who) { setTold(noOne); return; }
+    if (!who) { setTold(t("noRecipientYet")); return; }
     const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
-    add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], `${s.label} was added.`);
+    add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], t("suggestionAdded", { label: s.label }));
   };
   const open = openOnes(found, fields);
   const takeAll = () => {
-    if (!who) { setTold(noOne); return; }
+    if (!who) { setTold(t("noRecipientYet")); return; }
     let all = fields;
     for (const s of open) {
-      const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...kinds[s.type].content, type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined, ...s.content });
-      all = [...all, s.type === "radio" ? { ...f, group: freshGroup(all), option: s.label || "Choice" } : { ...f, name: freshName(s.type, all) }];
+      const f: BuilderField = rounded({ key: freshKey(), documentId: s.documentId, page: s.page, signerId: recipients.find((r) => s.role && r.role === s.role)?.id ?? who, required: true, ...freshContent(s.type), type: s.type, ...onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), label: s.label || undefined, ...s.content });
+      all = [...all, s.type === "radio" ? { ...f, group: freshGroup(all), option: s.label || t("choice") } : { ...f, name: freshName(s.type, all) }];
     }
     editor.change(all);
-    setTold(`${open.length} suggested fields were added.`);
+    setTold(t("suggestionsAdded", { n: open.length }));
   };
 
   // One object for all pages, so that a page is drawn again only when something of its own changes.
@@ -312,68 +310,68 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   return (
     <div class="builder" onKeyDown={(e) => { if (!(e.target as HTMLElement).closest("input, textarea, select, dialog")) key(e, null); }}>
       <header class="bbar">
-        {onClose && <button type="button" class="bare small" onClick={() => { if (editor.texts && editor.dirty) setDialog("leave"); else void editor.save().finally(onClose); }}>Close</button>}
-        <h1 class="btitle"><bdi>{draft.subject ?? documents[0]?.name ?? "Draft"}</bdi></h1>
-        <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? `${broken} ${broken === 1 ? "field is" : "fields are"} not saved` : state === "offline" && !shot.kept ? unkept : saveWords[state]}</span>
+        {onClose && <button type="button" class="bare small" onClick={() => { if (editor.texts && editor.dirty) setDialog("leave"); else void editor.save().finally(onClose); }}>{t("close")}</button>}
+        <h1 class="btitle"><bdi>{draft.subject ?? documents[0]?.name ?? t("draft")}</bdi></h1>
+        <span class={`bstate small ${state}`} role="status">{broken && state === "refused" ? t("fieldsNotSaved", { n: broken }) : t(state === "offline" && !shot.kept ? "stateUnkept" : stateTexts[state])}</span>
         <div class="row btools">
-          <button type="button" class="plain small" aria-disabled={!shot.canUndo} onClick={() => editor.undo()} title="Undo (Ctrl+Z)">Undo</button>
-          <button type="button" class="plain small" aria-disabled={!shot.canRedo} onClick={() => editor.redo()} title="Redo (Ctrl+Y)">Redo</button>
-          <span class="bzoom"><button type="button" class="plain small" aria-label="Smaller" onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{Math.round(scale * 100)} %</span><button type="button" class="plain small" aria-label="Larger" onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
-          <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>Preview</button>
-          {editor.texts && features.send && <button type="button" class="plain small" onClick={() => setDialog("texts")}>Name and texts</button>}
-          {editor.texts && <button type="button" class="small" aria-disabled={!editor.dirty} onClick={() => void editor.save()}>Save</button>}
-          {features.send && !editor.texts && <button type="button" class="small" onClick={() => setDialog("send")}>Send …</button>}
+          <button type="button" class="plain small" aria-disabled={!shot.canUndo} onClick={() => editor.undo()} title={t("undoKeys")}>{t("undo")}</button>
+          <button type="button" class="plain small" aria-disabled={!shot.canRedo} onClick={() => editor.redo()} title={t("redoKeys")}>{t("redo")}</button>
+          <span class="bzoom"><button type="button" class="plain small" aria-label={t("smaller")} onClick={() => setZoom(Math.max(zoom / 1.2, 0.4))}>−</button><span class="small">{percent(scale)}</span><button type="button" class="plain small" aria-label={t("larger")} onClick={() => setZoom(Math.min(zoom * 1.2, 3))}>+</button></span>
+          <button type="button" class="plain small" disabled={recipients.length === 0} onClick={() => setDialog("preview")}>{t("preview")}</button>
+          {editor.texts && features.send && <button type="button" class="plain small" onClick={() => setDialog("texts")}>{t("nameAndTexts")}</button>}
+          {editor.texts && <button type="button" class="small" aria-disabled={!editor.dirty} onClick={() => void editor.save()}>{t("save")}</button>}
+          {features.send && !editor.texts && <button type="button" class="small" onClick={() => setDialog("send")}>{t("sendMore")}</button>}
         </div>
       </header>
-      <aside class="bside bleft" aria-label="What there is">
+      <aside class="bside bleft" aria-label={t("contents")}>
         <Recipients editor={editor} recipients={recipients} copies={draft.copies ?? []} active={who} editable={features.recipients} problems={problems} onActive={setActive} onTold={setTold} contacts={contacts} />
         <section aria-labelledby="bpalette" class="bpalette-s">
-          <h2 id="bpalette">Fields</h2>
+          <h2 id="bpalette">{t("fields")}</h2>
           <div class="bpalette">
-            {types.map((t) => (
-              <button key={t} type="button" class={`bkind ${colourOf(recipients, who)} ${tool === t ? "on" : ""}`} aria-pressed={tool === t}
-                onClick={(e) => { if (e.detail === 0) placeInView(t); else setTool(tool === t ? null : t); }}
-                draggable onDragStart={(e) => { e.dataTransfer?.setData("text/x-field", t); setTool(null); }}>{kinds[t].name}</button>
+            {types.map((type) => (
+              <button key={type} type="button" class={`bkind ${colourOf(recipients, who)} ${tool === type ? "on" : ""}`} aria-pressed={tool === type}
+                onClick={(e) => { if (e.detail === 0) placeInView(type); else setTool(tool === type ? null : type); }}
+                draggable onDragStart={(e) => { e.dataTransfer?.setData("text/x-field", type); setTool(null); }}>{typeName(type)}</button>
             ))}
           </div>
-          {tool && <p class="notice small">Press on the page where the {kinds[tool].name.toLowerCase()} belongs. <button type="button" class="bare small" onClick={() => placeInView(tool)}>Place it on page {current.page}</button></p>}
+          {tool && <p class="notice small">{t("pressWhere", { type: typeName(tool) })} <button type="button" class="bare small" onClick={() => placeInView(tool)}>{t("placeInView", { page: current.page })}</button></p>}
         </section>
         {open.length > 0 && (
-          <section aria-labelledby="bsuggested"><h2 id="bsuggested">Suggestions</h2>
-            <p class="quiet small">{open.length} {open.length === 1 ? "place in the documents looks" : "places in the documents look"} like a field: dotted on the pages.</p>
-            <button type="button" class="plain small" onClick={takeAll}>Add all {open.length}</button></section>
+          <section aria-labelledby="bsuggested"><h2 id="bsuggested">{t("suggestions")}</h2>
+            <p class="quiet small">{t("suggested", { n: open.length })}</p>
+            <button type="button" class="plain small" onClick={takeAll}>{t("addAll", { n: open.length })}</button></section>
         )}
         <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onTold={setTold} />
       </aside>
-      <main ref={area} class="bpages" tabIndex={0} aria-label="Pages" onScroll={look}
+      <main ref={area} class="bpages" tabIndex={0} aria-label={t("pages")} onScroll={look}
         onDragOver={(e) => e.preventDefault()} onDrop={(e) => {
-          const t = e.dataTransfer?.getData("text/x-field") as FieldType;
+          const type = e.dataTransfer?.getData("text/x-field") as FieldType;
           const target = (e.target as HTMLElement).closest<HTMLElement>(".bpage");
           const s = target && sheets.current.get(target.id)?.sheet;
-          if (!t || !target || !s) return;
+          if (!type || !target || !s) return;
           e.preventDefault();
           const r = target.getBoundingClientRect();
-          place(t, s.documentId, s.page, (e.clientX - r.left) / scale, (e.clientY - r.top) / scale, false);
+          place(type, s.documentId, s.page, (e.clientX - r.left) / scale, (e.clientY - r.top) / scale, false);
         }}>
-        {documents.length === 0 && <p class="quiet bempty">There is no document yet. Add a PDF on the left.</p>}
+        {documents.length === 0 && <p class="quiet bempty">{t("noDocument")}</p>}
         {documents.map((d) => sizes.has(`${d.id}/1`) && Array.from({ length: d.pageCount }, (_, i) => i + 1).map((page) => (
           <PageView key={`${d.id}/${page}`} documentId={d.id} page={page} pages={d.pageCount} name={documents.length > 1 ? d.name : ""} size={sizeOf({ documentId: d.id, page })} scale={scale} fields={perPage.get(`${d.id}/${page}`) ?? none}
             recipients={recipients} selected={perPage.has(`${d.id}/${page}`) ? selected : noneSelected} problems={problems} suggestions={openPerPage.get(`${d.id}/${page}`) ?? noSuggestions} armed={tool !== null} several={several} viewer={viewer} events={events} />
         )))}
       </main>
-      <aside class="bside bright" aria-label="Properties">
+      <aside class="bside bright" aria-label={t("properties")}>
         <div class="btabs" role="tablist">
-          <button type="button" role="tab" id="tab-edit" aria-selected={tab !== "fields"} aria-controls="bpanel" onClick={() => setTab("edit")}>Properties</button>
-          <button type="button" role="tab" id="tab-fields" aria-selected={tab === "fields"} aria-controls="bpanel" onClick={() => setTab("fields")}>All fields ({fields.length})</button>
+          <button type="button" role="tab" id="tab-edit" aria-selected={tab !== "fields"} aria-controls="bpanel" onClick={() => setTab("edit")}>{t("properties")}</button>
+          <button type="button" role="tab" id="tab-fields" aria-selected={tab === "fields"} aria-controls="bpanel" onClick={() => setTab("fields")}>{t("allFields", { n: fields.length })}</button>
         </div>
         <div id="bpanel" role="tabpanel" aria-labelledby={tab === "fields" ? "tab-fields" : "tab-edit"}>
           {tab === "fields" ? (
             <ol class="blist">
               {[...fields].sort((a, b) => documents.findIndex((d) => d.id === a.documentId) - documents.findIndex((d) => d.id === b.documentId) || a.page - b.page || a.y - b.y || a.x - b.x).map((f) => (
                 <li key={f.key}><button type="button" class={`blistitem ${selected.has(f.key) ? "on" : ""}`} onClick={() => { show(f.documentId, f.page); select([f.key], several); if (!several) document.getElementById(`field-${f.key}`)?.focus({ preventScroll: true }); }}>
-                  <i class={`bdot ${colourOf(recipients, f.signerId)}`} /><span><bdi>{describe(f)}</bdi><br /><span class="quiet small">{kinds[f.type].name} · <bdi>{recipients.find((r) => r.id === f.signerId)?.name}</bdi> · page {f.page}{problems.has(f.key) ? " · not saved" : ""}</span></span></button></li>
+                  <i class={`bdot ${colourOf(recipients, f.signerId)}`} /><span><bdi>{describe(f)}</bdi><br /><span class="quiet small">{typeName(f.type)} · <bdi>{recipients.find((r) => r.id === f.signerId)?.name}</bdi> · {t("onPage", { page: f.page })}{problems.has(f.key) ? ` · ${t("notSaved")}` : ""}</span></span></button></li>
               ))}
-              {fields.length === 0 && <p class="quiet small">There are none yet.</p>}
+              {fields.length === 0 && <p class="quiet small">{t("noFields")}</p>}
             </ol>
           ) : (
             <Properties selected={chosen} fields={fields} recipients={recipients} types={types} problem={chosen.length === 1 ? problems.get(chosen[0]!.key) : undefined} sizeOf={sizeOf} pagesOf={pagesOf}
@@ -384,29 +382,28 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       </aside>
       <p class="sr" role="status" aria-live="polite">{told}</p>
       {state === "conflict" && shot.theirs.length > 0 && (
-        <div class="bconflict notice bad" role="alertdialog" aria-label={`The ${what} was changed elsewhere`}>
-          <p><strong>Somebody else changed this {what} meanwhile.</strong></p>
-          <ul>{shot.theirs.slice(0, 12).map((t) => <li key={t}>{t}</li>)}{shot.theirs.length > 12 && <li>and {shot.theirs.length - 12} more</li>}</ul>
-          <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>Take theirs</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>Keep mine</button></div>
+        <div class="bconflict notice bad" role="alertdialog" aria-label={t(isTemplate ? "templateChanged" : "draftChanged")}>
+          <p><strong>{t(isTemplate ? "somebodyTemplate" : "somebodyDraft")}</strong></p>
+          <ul>{shot.theirs.slice(0, 12).map((change) => <li key={change}>{change}</li>)}{shot.theirs.length > 12 && <li>{t("andMore", { n: shot.theirs.length - 12 })}</li>}</ul>
+          <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>{t("takeTheirs")}</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>{t("keepMine")}</button></div>
         </div>
       )}
       {restored && (
         <div class="bconflict notice" role="status">
-          <p>The page was loaded again. Work that had not been saved before is back{state === "saved" ? ", and saved now" : ""}.</p>
-          <button type="button" class="plain small" onClick={() => setRestored(false)}>Go on</button>
+          <p>{t(state === "saved" ? "restoredSaved" : "restored")}</p>
+          <button type="button" class="plain small" onClick={() => setRestored(false)}>{t("goOn")}</button>
         </div>
       )}
       {shot.told && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert">{shot.told}</p>}
-      {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || saveWords.over}</p>}
+      {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || t("stateOver")}</p>}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
-      {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(t) => editor.setTexts?.(t)} onClose={() => setDialog("")} />}
+      {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={onClose} onClose={() => setDialog("")} />}
       {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
     </div>
   );
 }
 
-const noOne = "Add a recipient first: fields belong to a person.";
 const none: readonly BuilderField[] = [];
 const noSuggestions: readonly Suggestion[] = [];
 const noneSelected: ReadonlySet<string> = new Set();

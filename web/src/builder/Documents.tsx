@@ -3,6 +3,7 @@ import type { Viewer } from "../sign/viewer";
 import type { Editor } from "./editor";
 import type { DraftDocument } from "./model";
 import { errorText, FormDialog } from "./parts";
+import { t } from "./texts";
 import { Thumbnail, type Thumbnails } from "./Thumbnail";
 
 interface Props { editor: Editor; documents: readonly DraftDocument[]; editable: boolean; viewer: Viewer; thumbnails: Thumbnails; current: { documentId: string; page: number }; onShow: (documentId: string, page: number) => void; onTold: (words: string) => void }
@@ -27,10 +28,10 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
       setBusy("");
     }
   };
-  const add = (files: FileList | null) => run("Adding …", async () => {
+  const add = (files: FileList | null) => run(t("adding"), async () => {
     for (const file of files ?? []) await editor.parts.addDocument(file);
-  }, "Added.");
-  const move = (d: DraftDocument, to: number) => run("Moving …", () => editor.parts.moveDocument(d.id, to), `${d.name} was moved.`);
+  }, t("added"));
+  const move = (d: DraftDocument, to: number) => run(t("moving"), () => editor.parts.moveDocument(d.id, to), t("moved", { name: d.name }));
   const ordered = [...documents].sort((a, b) => a.document_order - b.document_order);
   const drop = (e: DragEvent, i: number | null) => {
     e.preventDefault();
@@ -46,25 +47,25 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
     <section aria-labelledby="bdocuments" class={over === "file" ? "bdrop" : ""}
       onDragOver={(e) => { if (editable && e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver("file"); } }} onDragLeave={() => setOver(null)} onDragEnd={() => { dragged.current = null; setOver(null); }}
       onDrop={(e) => drop(e, null)}>
-      <h2 id="bdocuments">Documents</h2>
+      <h2 id="bdocuments">{t("documents")}</h2>
       <ol class="bdocuments">
         {ordered.map((d, i) => (
           <li key={d.id} class={over === i ? "on" : ""} draggable={editable && ordered.length > 1} onDragStart={(e) => { dragged.current = d; e.dataTransfer?.setData("text/x-document", d.id); }}
             onDragOver={(e) => { if (dragged.current) { e.preventDefault(); e.stopPropagation(); setOver(i); } }} onDrop={(e) => drop(e, i)}>
             <div class="bdocline">
-              <button type="button" class="bdoc" onClick={() => onShow(d.id, 1)}><bdi>{d.name || "Unnamed"}</bdi> <span class="quiet small">{d.pageCount} {d.pageCount === 1 ? "page" : "pages"}</span></button>
+              <button type="button" class="bdoc" onClick={() => onShow(d.id, 1)}><bdi>{d.name || t("unnamed")}</bdi> <span class="quiet small">{t("pageCount", { n: d.pageCount })}</span></button>
               {editable && (
                 <span class="bmini">
-                  <button type="button" aria-label={`${d.name}: further up`} title="Up" disabled={i === 0} onClick={() => void move(d, i - 1)}>↑</button>
-                  <button type="button" aria-label={`${d.name}: further down`} title="Down" disabled={i === ordered.length - 1} onClick={() => void move(d, i + 1)}>↓</button>
-                  <button type="button" aria-label={`Edit ${d.name}`} title="Rename or remove" onClick={() => setEditing(d)}>⋯</button>
+                  <button type="button" aria-label={t("moveUp", { name: d.name })} title={t("up")} disabled={i === 0} onClick={() => void move(d, i - 1)}>↑</button>
+                  <button type="button" aria-label={t("moveDown", { name: d.name })} title={t("down")} disabled={i === ordered.length - 1} onClick={() => void move(d, i + 1)}>↓</button>
+                  <button type="button" aria-label={t("editName", { name: d.name })} title={t("renameOrRemove")} onClick={() => setEditing(d)}>⋯</button>
                 </span>
               )}
             </div>
-            <button type="button" class="bare small bpagesbutton" aria-expanded={opened.has(d.id)} aria-label={`${opened.has(d.id) ? "Hide" : "Show"} pages of ${d.name}`}
-              onClick={() => setOpened((old) => { const next = new Set(old); if (!next.delete(d.id)) next.add(d.id); return next; })}>{opened.has(d.id) ? "Hide pages" : "Show pages"}</button>
+            <button type="button" class="bare small bpagesbutton" aria-expanded={opened.has(d.id)} aria-label={t(opened.has(d.id) ? "hidePagesOf" : "showPagesOf", { name: d.name })}
+              onClick={() => setOpened((old) => { const next = new Set(old); if (!next.delete(d.id)) next.add(d.id); return next; })}>{t(opened.has(d.id) ? "hidePages" : "showPages")}</button>
             {opened.has(d.id) && (
-              <ol class="bthumbs" aria-label={`Pages of ${d.name}`}>
+              <ol class="bthumbs" aria-label={t("pagesOf", { name: d.name })}>
                 {Array.from({ length: d.pageCount }, (_, p) => p + 1).map((page) => (
                   <li key={page}><Thumbnail documentId={d.id} page={page} current={current.documentId === d.id && current.page === page} viewer={viewer} thumbnails={thumbnails} onShow={() => onShow(d.id, page)} /></li>
                 ))}
@@ -73,7 +74,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
           </li>
         ))}
       </ol>
-      {editable && <label class="badd"><span>{busy || "Add a PDF"}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
+      {editable && <label class="badd"><span>{busy || t("addPDF")}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
       {problem && <p class="notice bad small" role="alert">{problem}</p>}
       {editing && <DocumentDialog editor={editor} document={editing} onClose={() => setEditing(null)} />}
     </section>
@@ -83,9 +84,9 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
 function DocumentDialog({ editor, document, onClose }: { editor: Editor; document: DraftDocument; onClose: () => void }) {
   const [name, setName] = useState(document.name);
   return (
-    <FormDialog title="Document" label="Rename" work={() => editor.parts.renameDocument(document.id, name)} onClose={onClose}
-      other={{ label: "Remove, with its fields", work: () => editor.parts.removeDocument(document.id) }}>
-      <div><label for="dname">Name</label><input id="dname" data-first required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+    <FormDialog title={t("document")} label={t("rename")} work={() => editor.parts.renameDocument(document.id, name)} onClose={onClose}
+      other={{ label: t("removeDocument"), work: () => editor.parts.removeDocument(document.id) }}>
+      <div><label for="dname">{t("name")}</label><input id="dname" data-first required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
     </FormDialog>
   );
 }

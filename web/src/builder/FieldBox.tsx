@@ -1,6 +1,7 @@
 import { memo } from "preact/compat";
 import type { Box, Handle } from "./geometry";
-import { describe, kinds, type BuilderField } from "./model";
+import { describe, typeName, type BuilderField } from "./model";
+import { t } from "./texts";
 
 /** What a field on a page tells the page. */
 export interface FieldEvents {
@@ -45,13 +46,14 @@ export const place = (b: Box, scale: number) => ({ left: `${b.x * scale}px`, top
 /** One field on its page. It is drawn again only when something of its own changes. */
 export const FieldBox = memo(function FieldBox({ f, box, scale, on, alone, who, colour, problem, events }: Props) {
   const [w, h] = [box.w * scale, box.h * scale];
+  const label = t(f.required ? "requiredFieldAt" : "fieldAt", { field: describe(f), type: typeName(f.type), name: who ?? t("nobody"), page: f.page });
   return (
     <div id={`field-${f.key}`} role="button" tabIndex={0} aria-pressed={on}
-      aria-label={`${describe(f)}, ${kinds[f.type].name} for ${who ?? "nobody"}, page ${f.page}${f.required ? ", required" : ""}${problem ? `. Wrong: ${problem}` : ""}`}
+      aria-label={problem ? t("fieldWrong", { field: label, problem }) : label}
       class={`bfield ${colour} ${on ? "on" : ""} ${problem ? "wrong" : ""} ${f.required ? "" : "optional"} t-${f.type}`} style={place(box, scale)}
       onPointerDown={(e) => events.begin(e, f, null)} onPointerMove={events.step} onPointerUp={(e) => events.end(e, f)} onPointerCancel={events.cancel}
       onClick={(e) => { if (e.detail === 0) events.press(f); }} onFocus={(e) => events.focus(e, f)} onKeyDown={(e) => events.key(e, f)}>
-      <span class="bname">{h >= 11 && w >= 24 ? f.label || kinds[f.type].name : ""}</span>
+      <span class="bname">{h >= 11 && w >= 24 ? f.label || typeName(f.type) : ""}</span>
       {alone && handlesFor(w, h).map(({ handle, out }) => (
         <span key={handle} class={`bhandle ${handle} ${out ? "out" : ""}`} onPointerDown={(e) => events.begin(e, f, handle)} />
       ))}

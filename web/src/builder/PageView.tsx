@@ -7,6 +7,7 @@ import { colourOf, type BuilderField, type Recipient } from "./model";
 import { pageContent } from "./pagecontent";
 import { noLines } from "./pagelines";
 import type { Suggestion } from "./suggestions";
+import { t } from "./texts";
 
 /** What the page tells the builder. */
 export interface PageEvents {
@@ -182,13 +183,13 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     }
   };
   return (
-    <section class="bpage-wrap" aria-label={`${name && `${name}: `}Page ${page} of ${pages}`}>
+    <section class="bpage-wrap" aria-label={name ? t("documentPageOf", { name, page, pages }) : t("pageOf", { page, pages })}>
       <div ref={ref} id={id} class={`bpage ${armed ? "armed" : ""}`} style={{ width: `${size.width * scale}px`, height: `${size.height * scale}px` }}
         onPointerDown={pageDown} onPointerMove={pageMove} onPointerUp={pageUp} onPointerCancel={() => { from.current = null; setFrame(null); }}>
         <div ref={holder} class="bpaint" aria-hidden="true" />
-        {failed && <p class="notice bad bfailed" role="alert">This page could not be shown.</p>}
+        {failed && <p class="notice bad bfailed" role="alert">{t("pageFailed")}</p>}
         {suggestions.map((s) => (
-          <button key={s.id} type="button" class="bsuggestion" style={place(s, scale)} title={`Add a field: ${s.label}`} aria-label={`Suggested field: ${s.label}. Add it.`}
+          <button key={s.id} type="button" class="bsuggestion" style={place(s, scale)} title={t("addSuggestion", { label: s.label })} aria-label={t("suggestedField", { label: s.label })}
             onPointerDown={(e) => e.stopPropagation()} onPointerUp={(e) => e.stopPropagation()} onClick={() => events.take(s)}>+</button>
         ))}
         {fields.map((f) => (
@@ -199,7 +200,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
         {guides.horizontal.map((y) => <i key={`h${y}`} class="bguide h" style={{ top: `${y * scale}px` }} />)}
         {frame && <i class="bframe" style={place(frame, scale)} />}
       </div>
-      <p class="bnumber quiet small">Page {page} of {pages}</p>
+      <p class="bnumber quiet small">{t("pageOf", { page, pages })}</p>
     </section>
   );
 });

@@ -1,7 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { visibleFields } from "../sign/conditions";
 import { Dialog } from "../ui/parts";
-import { describe, kinds, type BuilderField, type Recipient } from "./model";
+import { describe, typeName, type BuilderField, type Recipient } from "./model";
+import { t } from "./texts";
 
 interface Props { recipients: readonly Recipient[]; fields: readonly BuilderField[]; onClose: () => void }
 
@@ -24,27 +25,27 @@ export function Preview({ recipients, fields, onClose }: Props) {
     setEntered({ ...entered, ...rest, [f.key]: value });
   };
   return (
-    <Dialog label="Preview" onClose={onClose}>
+    <Dialog label={t("preview")} onClose={onClose}>
       <div class="bpreview">
         <div class="row">
-          <h2 tabIndex={-1}>Preview</h2>
-          <select aria-label="As" value={who} onChange={(e) => setWho(e.currentTarget.value)}>{recipients.map((r) => <option key={r.id} value={r.id}>as {r.name}</option>)}</select>
-          <select aria-label="Width" value={wide ? "wide" : "phone"} onChange={(e) => setWide(e.currentTarget.value === "wide")}><option value="phone">on a phone</option><option value="wide">on a desktop</option></select>
+          <h2 tabIndex={-1}>{t("preview")}</h2>
+          <select aria-label={t("previewAs")} value={who} onChange={(e) => setWho(e.currentTarget.value)}>{recipients.map((r) => <option key={r.id} value={r.id}>{t("asWho", { name: r.name })}</option>)}</select>
+          <select aria-label={t("screenWidth")} value={wide ? "wide" : "phone"} onChange={(e) => setWide(e.currentTarget.value === "wide")}><option value="phone">{t("onPhone")}</option><option value="wide">{t("onDesktop")}</option></select>
         </div>
         <div class={`bscreen ${wide ? "wide" : ""}`}>
-          {mine.length === 0 && <p class="quiet">There is nothing to fill in for this person.</p>}
+          {mine.length === 0 && <p class="quiet">{t("nothingToFill")}</p>}
           {mine.map((f) => shown.has(f.key) ? (
             <div key={f.key} class="bask">
-              <label for={`v-${f.key}`}>{describe(f)}{f.required ? "" : " (optional)"} <span class="quiet small">page {f.page}</span></label>
+              <label for={`v-${f.key}`}>{f.required ? describe(f) : t("optionalField", { field: describe(f) })} <span class="quiet small">{t("onPage", { page: f.page })}</span></label>
               {f.type === "checkbox" || f.type === "radio" ? <input id={`v-${f.key}`} type="checkbox" checked={values[f.key] === "true"} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.checked ? "true" : "")} />
                 : f.type === "select" ? <select id={`v-${f.key}`} value={values[f.key]} disabled={f.readOnly} onChange={(e) => enter(f, e.currentTarget.value)}><option value="" />{(f.options ?? []).map((o) => <option key={o} value={o}>{o}</option>)}</select>
-                  : ["signature", "initial", "stamp", "attachment", "signed_date"].includes(f.type) ? <p id={`v-${f.key}`} class="bstand">{kinds[f.type].name}</p>
+                  : ["signature", "initial", "stamp", "attachment", "signed_date"].includes(f.type) ? <p id={`v-${f.key}`} class="bstand">{typeName(f.type)}</p>
                     : <input id={`v-${f.key}`} type={f.type === "email" ? "email" : f.type === "number" ? "text" : "text"} inputMode={f.type === "number" ? "decimal" : undefined} placeholder={f.placeholder} readOnly={f.readOnly} value={values[f.key]} onInput={(e) => enter(f, e.currentTarget.value)} />}
             </div>
           ) : null)}
         </div>
-        <p class="quiet small" role="status">{shown.size} of {mine.length} fields are shown.</p>
-        <div class="row end"><button type="button" onClick={onClose}>Back to the fields</button></div>
+        <p class="quiet small" role="status">{t("fieldsShown", { shown: shown.size, n: mine.length })}</p>
+        <div class="row end"><button type="button" onClick={onClose}>{t("backToFields")}</button></div>
       </div>
     </Dialog>
   );

@@ -1,6 +1,7 @@
 import type { Condition, Clause } from "../sign/conditions";
 import { align, distribute, onPage, type Alignment, type Size } from "./geometry";
-import { describe, fieldTypes, isWritten, kinds, type BuilderField, type FieldContent, type FieldType, type Recipient } from "./model";
+import { describe, fieldTypes, freshContent, isWritten, typeName, type BuilderField, type FieldContent, type FieldType, type Recipient } from "./model";
+import { t } from "./texts";
 
 interface Props {
   selected: readonly BuilderField[];
@@ -25,12 +26,12 @@ export function Properties(props: Props) {
   const { selected, fields, several } = props;
   return (
     <>
-      {selected.length === 0 ? <p class="quiet small">Choose a type of field and press on the page, or press Enter on a type to place it on the page in view. Select a field to see what it is.</p>
+      {selected.length === 0 ? <p class="quiet small">{t("howToBegin")}</p>
         : selected.length === 1 ? <One {...props} f={selected[0]!} /> : <Several {...props} />}
       {fields.length > 1 && (
         <div class="row bseveral">
-          <button type="button" class={`plain small ${several ? "on" : ""}`} aria-pressed={several} title="Each press on a field adds it, or takes it away (Shift)" onClick={() => props.onSeveral(!several)}>Select several</button>
-          <button type="button" class="plain small" title="Ctrl+A on a field" onClick={props.onSelectPage}>All of this page</button>
+          <button type="button" class={`plain small ${several ? "on" : ""}`} aria-pressed={several} title={t("selectSeveralHint")} onClick={() => props.onSeveral(!several)}>{t("selectSeveral")}</button>
+          <button type="button" class="plain small" title={t("selectPageHint")} onClick={props.onSelectPage}>{t("selectPage")}</button>
         </div>
       )}
     </>
@@ -45,23 +46,23 @@ function Several({ selected, recipients, sizeOf, onChange, onDuplicate, onDelete
   const signer = selected.every((f) => f.signerId === selected[0]!.signerId) ? selected[0]!.signerId : "";
   return (
     <div class="stack">
-      <h2>{selected.length} fields</h2>
-      <div><label for="pwho">For</label><select id="pwho" value={signer} onChange={(e) => onChange(selected.map((f) => ({ ...f, signerId: e.currentTarget.value })), "")}>
-        {!signer && <option value="">several people</option>}{recipients.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}</select></div>
+      <h2>{t("fieldCount", { n: selected.length })}</h2>
+      <div><label for="pwho">{t("for")}</label><select id="pwho" value={signer} onChange={(e) => onChange(selected.map((f) => ({ ...f, signerId: e.currentTarget.value })), "")}>
+        {!signer && <option value="">{t("severalPeople")}</option>}{recipients.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}</select></div>
       {onePage && (
-        <fieldset class="bgrid"><legend>Line up</legend>
-          {(["left", "centre", "right", "top", "middle", "bottom"] as const).map((how) => <button key={how} type="button" class="plain small" onClick={() => lined(how)}>{how}</button>)}
+        <fieldset class="bgrid"><legend>{t("lineUp")}</legend>
+          {(["left", "centre", "right", "top", "middle", "bottom"] as const).map((how) => <button key={how} type="button" class="plain small" onClick={() => lined(how)}>{t(how)}</button>)}
         </fieldset>
       )}
       {onePage && selected.length > 2 && (
-        <fieldset class="bgrid"><legend>Equal gaps</legend>
-          <button type="button" class="plain small" onClick={() => spread("x")}>across</button><button type="button" class="plain small" onClick={() => spread("y")}>down</button>
+        <fieldset class="bgrid"><legend>{t("equalGaps")}</legend>
+          <button type="button" class="plain small" onClick={() => spread("x")}>{t("across")}</button><button type="button" class="plain small" onClick={() => spread("y")}>{t("downwards")}</button>
         </fieldset>
       )}
-      <fieldset class="bgrid"><legend>Same size as the first</legend>
-        <button type="button" class="plain small" onClick={() => sized("w")}>width</button><button type="button" class="plain small" onClick={() => sized("h")}>height</button><button type="button" class="plain small" onClick={() => sized("w", "h")}>both</button>
+      <fieldset class="bgrid"><legend>{t("sameSize")}</legend>
+        <button type="button" class="plain small" onClick={() => sized("w")}>{t("width")}</button><button type="button" class="plain small" onClick={() => sized("h")}>{t("height")}</button><button type="button" class="plain small" onClick={() => sized("w", "h")}>{t("both")}</button>
       </fieldset>
-      <div class="row"><button type="button" class="plain small" onClick={onDuplicate}>Duplicate</button><button type="button" class="plain small" onClick={onDelete}>Delete</button></div>
+      <div class="row"><button type="button" class="plain small" onClick={onDuplicate}>{t("duplicate")}</button><button type="button" class="plain small" onClick={onDelete}>{t("delete")}</button></div>
     </div>
   );
 }
@@ -78,46 +79,46 @@ function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange,
   const written = isWritten(f.type);
   return (
     <div class="stack">
-      <h2>{kinds[f.type].name}</h2>
-      {problem && <p class="notice bad small" role="alert">Not saved: {problem}</p>}
-      <div><label for="pwho">For</label><select id="pwho" value={f.signerId} onChange={(e) => set({ signerId: e.currentTarget.value }, "")}>{recipients.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}</select></div>
-      <div><label for="ptype">Type</label><select id="ptype" value={f.type} onChange={(e) => onChange([retyped(f, e.currentTarget.value as FieldType)], "")}>
-        {fieldTypes.filter((t) => types.includes(t) || t === f.type).map((t) => <option key={t} value={t}>{kinds[t].name}</option>)}</select></div>
-      {text("label", "Label, as the person reads it")}
-      {f.type === "radio" ? <>{text("group", "Group, of which one is chosen")}{text("option", "What this one stands for")}</> : text("name", "Name, for values and conditions", "Letters, digits and . _ -")}
+      <h2>{typeName(f.type)}</h2>
+      {problem && <p class="notice bad small" role="alert">{t("notSavedWhy", { problem })}</p>}
+      <div><label for="pwho">{t("for")}</label><select id="pwho" value={f.signerId} onChange={(e) => set({ signerId: e.currentTarget.value }, "")}>{recipients.map((r) => <option key={r.id} value={r.id}>{r.name}</option>)}</select></div>
+      <div><label for="ptype">{t("type")}</label><select id="ptype" value={f.type} onChange={(e) => onChange([retyped(f, e.currentTarget.value as FieldType)], "")}>
+        {fieldTypes.filter((type) => types.includes(type) || type === f.type).map((type) => <option key={type} value={type}>{typeName(type)}</option>)}</select></div>
+      {text("label", t("label"))}
+      {f.type === "radio" ? <>{text("group", t("group"))}{text("option", t("option"))}</> : text("name", t("fieldName"), t("fieldNameHint"))}
       <div class="ticks2">
-        <label class="check"><input type="checkbox" checked={f.required} onChange={(e) => set({ required: e.currentTarget.checked }, "")} /> Required</label>
-        {f.type !== "attachment" && f.type !== "signature" && <label class="check"><input type="checkbox" checked={f.readOnly ?? false} onChange={(e) => set({ readOnly: e.currentTarget.checked || undefined }, "")} /> Filled by you alone</label>}
-        {f.type === "text" && <label class="check"><input type="checkbox" checked={f.multiline ?? false} onChange={(e) => set({ multiline: e.currentTarget.checked || undefined }, "")} /> Several lines</label>}
+        <label class="check"><input type="checkbox" checked={f.required} onChange={(e) => set({ required: e.currentTarget.checked }, "")} /> {t("required")}</label>
+        {f.type !== "attachment" && f.type !== "signature" && <label class="check"><input type="checkbox" checked={f.readOnly ?? false} onChange={(e) => set({ readOnly: e.currentTarget.checked || undefined }, "")} /> {t("readOnly")}</label>}
+        {f.type === "text" && <label class="check"><input type="checkbox" checked={f.multiline ?? false} onChange={(e) => set({ multiline: e.currentTarget.checked || undefined }, "")} /> {t("multiline")}</label>}
       </div>
-      {f.type === "select" && <div><label for="poptions">Choices, one on each line</label><textarea id="poptions" rows={4} value={(f.options ?? []).join("\n")} onInput={(e) => set({ options: e.currentTarget.value.split("\n").slice(0, 100) }, "options")} onBlur={(e) => set({ options: e.currentTarget.value.split("\n").map((o) => o.trim()).filter(Boolean) }, "options")} /></div>}
-      {(written || f.type === "select") && text("defaultValue", "Filled with")}
-      {written && text("placeholder", "Hint while it is empty")}
-      {f.type === "date" && text("format", "Written as", "Such as yyyy-MM-dd or dd.MM.yyyy")}
-      {f.type === "number" && <div><label for="pdec">Digits after the point</label><input id="pdec" type="number" min={0} max={6} value={f.format ?? ""} onInput={(e) => set({ format: orNone(e.currentTarget.value) }, "format")} /></div>}
+      {f.type === "select" && <div><label for="poptions">{t("options")}</label><textarea id="poptions" rows={4} value={(f.options ?? []).join("\n")} onInput={(e) => set({ options: e.currentTarget.value.split("\n").slice(0, 100) }, "options")} onBlur={(e) => set({ options: e.currentTarget.value.split("\n").map((o) => o.trim()).filter(Boolean) }, "options")} /></div>}
+      {(written || f.type === "select") && text("defaultValue", t("defaultValue"))}
+      {written && text("placeholder", t("placeholder"))}
+      {f.type === "date" && text("format", t("dateFormat"), t("dateFormatHint"))}
+      {f.type === "number" && <div><label for="pdec">{t("decimals")}</label><input id="pdec" type="number" min={0} max={6} value={f.format ?? ""} onInput={(e) => set({ format: orNone(e.currentTarget.value) }, "format")} /></div>}
       {written && (
-        <details><summary>Rules and looks</summary>
+        <details><summary>{t("rules")}</summary>
           <div class="stack">
             <div class="bpair">
-              <div><label for="pfont">Size (points)</label><input id="pfont" type="number" min={4} max={72} step={0.5} value={f.fontSize ?? ""} onInput={(e) => set({ fontSize: Number(e.currentTarget.value) || undefined }, "fontSize")} /></div>
-              <div><label for="palign">Aligned</label><select id="palign" value={f.align ?? ""} onChange={(e) => set({ align: (e.currentTarget.value || undefined) as FieldContent["align"] }, "")}><option value="">as usual</option><option value="left">left</option><option value="center">centre</option><option value="right">right</option></select></div>
+              <div><label for="pfont">{t("fontSize")}</label><input id="pfont" type="number" min={4} max={72} step={0.5} value={f.fontSize ?? ""} onInput={(e) => set({ fontSize: Number(e.currentTarget.value) || undefined }, "fontSize")} /></div>
+              <div><label for="palign">{t("aligned")}</label><select id="palign" value={f.align ?? ""} onChange={(e) => set({ align: (e.currentTarget.value || undefined) as FieldContent["align"] }, "")}><option value="">{t("alignDefault")}</option><option value="left">{t("left")}</option><option value="center">{t("centre")}</option><option value="right">{t("right")}</option></select></div>
             </div>
-            {f.type === "text" && <div><label for="pmax">Characters at most</label><input id="pmax" type="number" min={1} max={4000} value={f.maxLength ?? ""} onInput={(e) => set({ maxLength: Number(e.currentTarget.value) || undefined }, "maxLength")} /></div>}
+            {f.type === "text" && <div><label for="pmax">{t("maxLength")}</label><input id="pmax" type="number" min={1} max={4000} value={f.maxLength ?? ""} onInput={(e) => set({ maxLength: Number(e.currentTarget.value) || undefined }, "maxLength")} /></div>}
             <Rules f={f} set={set} />
           </div>
         </details>
       )}
       <ConditionEditor f={f} fields={fields} recipients={recipients} set={set} />
-      <details><summary>Place</summary>
+      <details><summary>{t("place")}</summary>
         <div class="bpair">
-          {(["x", "y", "w", "h"] as const).map((name, i) => <div key={name}><label for={`p${name}`}>{["From the left", "From the top", "Width", "Height"][i]}</label><input id={`p${name}`} type="number" step={0.5} value={Math.round(f[name] * 100) / 100} onChange={(e) => place(name, Number(e.currentTarget.value))} /></div>)}
-          <div><label for="ppage">Page</label><input id="ppage" type="number" min={1} max={pagesOf(f.documentId)} value={f.page} onChange={(e) => { const page = Number(e.currentTarget.value); if (page >= 1 && page <= pagesOf(f.documentId)) set({ page }, ""); }} /></div>
+          {(["x", "y", "w", "h"] as const).map((name, i) => <div key={name}><label for={`p${name}`}>{t((["fromLeft", "fromTop", "fieldWidth", "fieldHeight"] as const)[i]!)}</label><input id={`p${name}`} type="number" step={0.5} value={Math.round(f[name] * 100) / 100} onChange={(e) => place(name, Number(e.currentTarget.value))} /></div>)}
+          <div><label for="ppage">{t("page")}</label><input id="ppage" type="number" min={1} max={pagesOf(f.documentId)} value={f.page} onChange={(e) => { const page = Number(e.currentTarget.value); if (page >= 1 && page <= pagesOf(f.documentId)) set({ page }, ""); }} /></div>
         </div>
       </details>
       <div class="row">
-        <button type="button" class="plain small" onClick={onDuplicate}>Duplicate</button>
-        {pagesOf(f.documentId) > 1 && <button type="button" class="plain small" onClick={() => onCopyToAllPages(f)}>Copy to all pages</button>}
-        <button type="button" class="plain small" onClick={onDelete}>Delete</button>
+        <button type="button" class="plain small" onClick={onDuplicate}>{t("duplicate")}</button>
+        {pagesOf(f.documentId) > 1 && <button type="button" class="plain small" onClick={() => onCopyToAllPages(f)}>{t("copyToAllPages")}</button>}
+        <button type="button" class="plain small" onClick={onDelete}>{t("delete")}</button>
       </div>
     </div>
   );
@@ -126,8 +127,8 @@ function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange,
 /** The field as another type: what the other type does not have is left behind. */
 function retyped(f: BuilderField, type: FieldType): BuilderField {
   const { key, documentId, signerId, page, x, y, w, h, required, name, label, condition } = f;
-  const kept: BuilderField = { key, documentId, signerId, page, x, y, w, h, required, type, label, condition, ...kinds[type].content };
-  if (type === "radio") return { ...kept, group: f.group ?? `choice_of_${name ?? "field"}`, option: f.option ?? "Choice" };
+  const kept: BuilderField = { key, documentId, signerId, page, x, y, w, h, required, type, label, condition, ...freshContent(type) };
+  if (type === "radio") return { ...kept, group: f.group ?? `choice_of_${name ?? "field"}`, option: f.option ?? t("choice") };
   return { ...kept, name: name ?? f.group };
 }
 
@@ -145,12 +146,12 @@ function Rules({ f, set }: { f: BuilderField; set: Set }) {
     <>
       {bounded && (
         <div class="bpair">
-          <div><label for="pmin">Not less than</label><input id="pmin" value={v.min ?? ""} onInput={(e) => change("min", e.currentTarget.value)} /></div>
-          <div><label for="pmaxv">Not more than</label><input id="pmaxv" value={v.max ?? ""} onInput={(e) => change("max", e.currentTarget.value)} /></div>
+          <div><label for="pmin">{t("min")}</label><input id="pmin" value={v.min ?? ""} onInput={(e) => change("min", e.currentTarget.value)} /></div>
+          <div><label for="pmaxv">{t("max")}</label><input id="pmaxv" value={v.max ?? ""} onInput={(e) => change("max", e.currentTarget.value)} /></div>
         </div>
       )}
-      {!bounded && <div><label for="ppat">Pattern of the whole value (RE2)</label><input id="ppat" class="mono" maxLength={200} value={v.pattern ?? ""} onInput={(e) => change("pattern", e.currentTarget.value)} /></div>}
-      <div><label for="pmsg">What to tell who enters something else</label><input id="pmsg" maxLength={200} value={v.message ?? ""} onInput={(e) => change("message", e.currentTarget.value)} /></div>
+      {!bounded && <div><label for="ppat">{t("pattern")}</label><input id="ppat" class="mono" maxLength={200} value={v.pattern ?? ""} onInput={(e) => change("pattern", e.currentTarget.value)} /></div>}
+      <div><label for="pmsg">{t("ruleMessage")}</label><input id="pmsg" maxLength={200} value={v.message ?? ""} onInput={(e) => change("message", e.currentTarget.value)} /></div>
     </>
   );
 }
@@ -169,26 +170,26 @@ function ConditionEditor({ f, fields, recipients, set }: { f: BuilderField; fiel
   const made = (field: string, kind: string, value: string): Clause =>
     kind === "is" ? { field, is: value } : kind === "isNot" ? { field, isNot: value } : { field, filled: kind === "filled" };
   return (
-    <details open={clauses.length > 0}><summary>Shown only if …</summary>
+    <details open={clauses.length > 0}><summary>{t("condition")}</summary>
       {clauses.length > 1 && (
-        <div><label for="chow">Shown if</label><select id="chow" value={how} onChange={(e) => put(clauses, e.currentTarget.value as "all" | "any")}><option value="all">all of these hold</option><option value="any">one of these holds</option></select></div>
+        <div><label for="chow">{t("shownIf")}</label><select id="chow" value={how} onChange={(e) => put(clauses, e.currentTarget.value as "all" | "any")}><option value="all">{t("ifAll")}</option><option value="any">{t("ifAny")}</option></select></div>
       )}
       {clauses.map((c, i) => {
         const kind = kindOf(c);
         const value = c.is ?? c.isNot ?? "";
         return (
           <div key={i} class="bclause">
-            <select aria-label="Field" value={c.field} onChange={(e) => at(i, made(e.currentTarget.value, kind, value))}>
-              {!usable.has(c.field) && <option value={c.field}>{c.field} (cannot be used)</option>}{[...usable].map(([name, label]) => <option key={name} value={name}>{label}</option>)}</select>
-            <select aria-label="How" value={kind} onChange={(e) => at(i, made(c.field, e.currentTarget.value, value))}>
-              <option value="is">is</option><option value="isNot">is not</option><option value="filled">is filled</option><option value="empty">is empty</option></select>
-            {(kind === "is" || kind === "isNot") && <input aria-label="Value" value={value} placeholder="true" onInput={(e) => at(i, made(c.field, kind, e.currentTarget.value))} />}
-            <button type="button" class="bare small" aria-label="Remove this condition" onClick={() => put(clauses.filter((_, j) => j !== i))}>×</button>
+            <select aria-label={t("field")} value={c.field} onChange={(e) => at(i, made(e.currentTarget.value, kind, value))}>
+              {!usable.has(c.field) && <option value={c.field}>{t("unusable", { name: c.field })}</option>}{[...usable].map(([name, label]) => <option key={name} value={name}>{label}</option>)}</select>
+            <select aria-label={t("how")} value={kind} onChange={(e) => at(i, made(c.field, e.currentTarget.value, value))}>
+              <option value="is">{t("is")}</option><option value="isNot">{t("isNot")}</option><option value="filled">{t("isFilled")}</option><option value="empty">{t("isEmpty")}</option></select>
+            {(kind === "is" || kind === "isNot") && <input aria-label={t("value")} value={value} placeholder="true" onInput={(e) => at(i, made(c.field, kind, e.currentTarget.value))} />}
+            <button type="button" class="bare small" aria-label={t("removeCondition")} onClick={() => put(clauses.filter((_, j) => j !== i))}>×</button>
           </div>
         );
       })}
-      {usable.size === 0 ? <p class="quiet small">There is no other field of this person, or of somebody who signs before, to depend on.</p>
-        : <button type="button" class="plain small" onClick={() => put([...clauses, made([...usable.keys()][0]!, "filled", "")])}>Add a condition</button>}
+      {usable.size === 0 ? <p class="quiet small">{t("nothingToDependOn")}</p>
+        : <button type="button" class="plain small" onClick={() => put([...clauses, made([...usable.keys()][0]!, "filled", "")])}>{t("addCondition")}</button>}
     </details>
   );
 }

@@ -5,6 +5,7 @@ import { colourOf, recipientKinds, type Recipient } from "./model";
 import { errorText } from "./parts";
 import { RecipientDialog } from "./RecipientDialog";
 import { moveBy, moveTo, stepsOf } from "./steps";
+import { t } from "./texts";
 
 interface Props {
   editor: Editor;
@@ -34,7 +35,7 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
     setProblem("");
     try {
       await editor.parts.editRecipients(edits);
-      onTold(`${r.name} was moved.`);
+      onTold(t("moved", { name: r.name }));
     } catch (e) {
       setProblem(errorText(e));
     }
@@ -57,29 +58,29 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
   const gap = (index: number) => <div class={`bgap ${target?.between && target.index === index ? "on" : ""}`} aria-hidden="true" onDragOver={over(index, true)} onDrop={drop(index, true)} />;
   return (
     <section aria-labelledby="brecipients" onDragEnd={() => { dragged.current = null; setTarget(null); }}>
-      <div class="bhead"><h2 id="brecipients">{roles ? "Roles" : "Recipients"}</h2>{editable && <button type="button" class="bare small" onClick={() => setEditing("new")}>Add</button>}</div>
-      {recipients.length === 0 && <p class="quiet small">{roles ? "Add the roles that somebody has to take. Fields belong to a role." : "Add who has to sign. Fields belong to a person."}</p>}
-      <div class="brecipients" role="radiogroup" aria-label="New fields are for">
+      <div class="bhead"><h2 id="brecipients">{t(roles ? "roles" : "recipients")}</h2>{editable && <button type="button" class="bare small" onClick={() => setEditing("new")}>{t("add")}</button>}</div>
+      {recipients.length === 0 && <p class="quiet small">{t(roles ? "noRoles" : "noRecipients")}</p>}
+      <div class="brecipients" role="radiogroup" aria-label={t("newFieldsFor")}>
         {steps.map((step, i) => (
           <div key={step[0]!.id}>
             {steps.length > 1 && editable && gap(i)}
             <div class={`bstepbox ${steps.length > 1 ? "several" : ""} ${target && !target.between && target.index === i ? "on" : ""}`} onDragOver={over(i, false)} onDrop={drop(i, false)}>
-              {steps.length > 1 && <span class="quiet small bstep">Step {i + 1}{step.filter((r) => !r.witnessFor).length > 1 ? ", at the same time" : ""}</span>}
+              {steps.length > 1 && <span class="quiet small bstep">{t(step.filter((r) => !r.witnessFor).length > 1 ? "stepTogether" : "step", { step: i + 1 })}</span>}
               {step.map((r) => (
                 <div key={r.id} class={`brecipient ${colourOf(recipients, r.id)} ${r.id === active ? "on" : ""} ${r.witnessFor ? "witness" : ""} ${problems.has(r.id) ? "wrong" : ""}`}
                   draggable={editable && !r.witnessFor} onDragStart={(e) => { dragged.current = r; e.dataTransfer?.setData("text/x-recipient", r.id); }}>
                   <button type="button" role="radio" aria-checked={r.id === active} class="bchoose" onClick={() => onActive(r.id)}>
-                    <i class="bdot" /><span><strong><bdi>{r.name || "No name yet"}</bdi></strong><br /><span class="quiet small"><Detail r={r} recipients={recipients} roles={roles} />{problems.has(r.id) && <strong class="bad-text"> {problems.get(r.id)}</strong>}</span></span>
+                    <i class="bdot" /><span><strong><bdi>{r.name || t("noName")}</bdi></strong><br /><span class="quiet small"><Detail r={r} recipients={recipients} roles={roles} />{problems.has(r.id) && <strong class="bad-text"> {problems.get(r.id)}</strong>}</span></span>
                   </button>
                   {editable && (
                     <span class="bmini">
                       {!r.witnessFor && (
                         <>
-                          <button type="button" aria-label={`${r.name}: earlier`} title="Earlier" disabled={moveBy(recipients, r, -1).size === 0} onClick={() => void order(r, moveBy(recipients, r, -1))}>↑</button>
-                          <button type="button" aria-label={`${r.name}: later`} title="Later" disabled={moveBy(recipients, r, 1).size === 0} onClick={() => void order(r, moveBy(recipients, r, 1))}>↓</button>
+                          <button type="button" aria-label={t("moveEarlier", { name: r.name })} title={t("earlier")} disabled={moveBy(recipients, r, -1).size === 0} onClick={() => void order(r, moveBy(recipients, r, -1))}>↑</button>
+                          <button type="button" aria-label={t("moveLater", { name: r.name })} title={t("later")} disabled={moveBy(recipients, r, 1).size === 0} onClick={() => void order(r, moveBy(recipients, r, 1))}>↓</button>
                         </>
                       )}
-                      <button type="button" aria-label={`Edit ${r.name}`} title="Edit" onClick={() => setEditing(r)}>⋯</button>
+                      <button type="button" aria-label={t("editName", { name: r.name })} title={t("edit")} onClick={() => setEditing(r)}>⋯</button>
                     </span>
                   )}
                 </div>
@@ -91,8 +92,8 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
       </div>
       {copies.length > 0 && (
         <>
-          <span class="quiet small bstep">{recipientKinds.copy}</span>
-          <ul class="brecipients">{copies.map((r) => <li key={r.id} class="bcopy"><span class="small"><bdi>{r.name}</bdi><br /><span class="quiet"><bdi>{r.email}</bdi></span></span>{editable && <span class="bmini"><button type="button" aria-label={`Edit ${r.name}`} title="Edit" onClick={() => setEditing(r)}>⋯</button></span>}</li>)}</ul>
+          <span class="quiet small bstep">{t(recipientKinds.copy)}</span>
+          <ul class="brecipients">{copies.map((r) => <li key={r.id} class="bcopy"><span class="small"><bdi>{r.name}</bdi><br /><span class="quiet"><bdi>{r.email}</bdi></span></span>{editable && <span class="bmini"><button type="button" aria-label={t("editName", { name: r.name })} title={t("edit")} onClick={() => setEditing(r)}>⋯</button></span>}</li>)}</ul>
         </>
       )}
       {problem && <p class="notice bad small" role="alert">{problem}</p>}
@@ -102,6 +103,6 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
 }
 
 function Detail({ r, recipients, roles }: { r: Recipient; recipients: readonly Recipient[]; roles: boolean }) {
-  const does = r.witnessFor ? `witnesses ${recipients.find((o) => o.role === r.witnessFor)?.name ?? r.witnessFor}` : roles || (r.kind && r.kind !== "signer") ? recipientKinds[r.kind ?? "signer"] : "";
+  const does = r.witnessFor ? t("witnesses", { name: recipients.find((o) => o.role === r.witnessFor)?.name ?? r.witnessFor }) : roles || (r.kind && r.kind !== "signer") ? t(recipientKinds[r.kind ?? "signer"]) : "";
   return <><bdi>{r.email}</bdi>{r.email && does && " · "}{does}</>;
 }

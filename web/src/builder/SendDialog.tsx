@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { DraftEditor } from "./draft";
 import type { Draft } from "./model";
 import { FormDialog } from "./parts";
+import { t } from "./texts";
 
 /** Subject and message, and then it goes out. */
 export function SendDialog({ editor, draft, onSent, onClose }: { editor: DraftEditor; draft: Draft; onSent: () => void; onClose: () => void }) {
@@ -13,10 +14,10 @@ export function SendDialog({ editor, draft, onSent, onClose }: { editor: DraftEd
     onSent();
   };
   return (
-    <FormDialog title="Send for signature" label={`Send to ${draft.signers.length} ${draft.signers.length === 1 ? "person" : "people"}`} work={send} onClose={onClose}>
-      <div><label for="ssubject">Subject</label><input id="ssubject" data-first maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
-      <div><label for="smessage">Message (may be empty)</label><textarea id="smessage" maxLength={2000} value={message} onInput={(e) => setMessage(e.currentTarget.value)} /></div>
-      <p class="quiet small">Those of the first step are invited at once, the others when it is their turn.</p>
+    <FormDialog title={t("sendTitle")} label={t("sendTo", { n: draft.signers.length })} work={send} onClose={onClose}>
+      <div><label for="ssubject">{t("subject")}</label><input id="ssubject" data-first maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
+      <div><label for="smessage">{t("message")}</label><textarea id="smessage" maxLength={2000} value={message} onInput={(e) => setMessage(e.currentTarget.value)} /></div>
+      <p class="quiet small">{t("sendText")}</p>
     </FormDialog>
   );
 }

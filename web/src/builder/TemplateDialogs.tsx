@@ -1,17 +1,18 @@
 import { useState } from "preact/hooks";
 import type { Editor, TemplateTexts } from "./editor";
-import { errorText, FormDialog } from "./parts";
+import { FormDialog } from "./parts";
+import { t } from "./texts";
 
 /** Name and texts of a template; they are saved with the rest. */
 export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts; onTexts: (t: TemplateTexts) => void; onClose: () => void }) {
   const [form, setForm] = useState(texts);
   const set = (k: keyof TemplateTexts) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
   return (
-    <FormDialog title="Name and texts" label="Take over" work={async () => onTexts(form)} onClose={onClose}>
-      <div><label for="tname">Name of the template</label><input id="tname" data-first required maxLength={200} value={form.name} onInput={set("name")} /></div>
-      <div><label for="tsubject">Subject of its envelopes (may be empty)</label><input id="tsubject" maxLength={4000} value={form.subject} onInput={set("subject")} /></div>
-      <div><label for="tmessage">Message (may be empty)</label><textarea id="tmessage" maxLength={4000} value={form.message} onInput={set("message")} /></div>
-      <p class="quiet small">A word in double braces, such as {"{{place}}"}, is a variable: each envelope gives it a value.</p>
+    <FormDialog title={t("nameAndTexts")} label={t("takeOver")} work={async () => onTexts(form)} onClose={onClose}>
+      <div><label for="tname">{t("templateName")}</label><input id="tname" data-first required maxLength={200} value={form.name} onInput={set("name")} /></div>
+      <div><label for="tsubject">{t("templateSubject")}</label><input id="tsubject" maxLength={4000} value={form.subject} onInput={set("subject")} /></div>
+      <div><label for="tmessage">{t("message")}</label><textarea id="tmessage" maxLength={4000} value={form.message} onInput={set("message")} /></div>
+      <p class="quiet small">{t("templateHint", { example: "{{place}}" })}</p>
     </FormDialog>
   );
 }
@@ -21,12 +22,12 @@ export function LeaveDialog({ editor, onLeave, onClose }: { editor: Editor; onLe
   const save = async () => {
     await editor.save();
     const { told } = editor.snapshot();
-    if (editor.dirty) throw new Error(told || errorText("It could not be saved."));
+    if (editor.dirty) throw new Error(told || t("notSavedNow"));
     onLeave();
   };
   return (
-    <FormDialog title="Save what you changed?" label="Save and close" work={save} onClose={onClose} other={{ label: "Close without saving", work: async () => onLeave() }}>
-      <p>Saving makes a new version of the template. Envelopes that were made of it stay as they are.</p>
+    <FormDialog title={t("saveChanges")} label={t("saveAndClose")} work={save} onClose={onClose} other={{ label: t("closeUnsaved"), work: async () => onLeave() }}>
+      <p>{t("saveText")}</p>
     </FormDialog>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Sheet, Viewer } from "../sign/viewer";
+import { numeral, t } from "./texts";
 
 /** The small pages that are in view; they are drawn after the large ones. */
 export interface Thumbnails { put: (sheet: Sheet) => void; drop: (sheet: Sheet) => void }
@@ -27,8 +28,8 @@ export function Thumbnail({ documentId, page, current, viewer, thumbnails, onSho
   }, [near, size]);
   const { width, height } = size ?? { width: 612, height: 792 };
   return (
-    <button type="button" class={`bthumb ${current ? "on" : ""}`} aria-label={`Page ${page}`} aria-current={current ? "page" : undefined} onClick={onShow}>
-      <span ref={holder} class="bthumbpage" style={{ aspectRatio: `${width} / ${height}` }} aria-hidden="true" /><span class="small" aria-hidden="true">{page}</span>
+    <button type="button" class={`bthumb ${current ? "on" : ""}`} aria-label={t("pageNumber", { page })} aria-current={current ? "page" : undefined} onClick={onShow}>
+      <span ref={holder} class="bthumbpage" style={{ aspectRatio: `${width} / ${height}` }} aria-hidden="true" /><span class="small" aria-hidden="true">{numeral(page)}</span>
     </button>
   );
 }

@@ -1,15 +1,20 @@
 /** How a draft at the service differs from what was saved from here. */
 import { contentOf, same, type Saved } from "./content";
-import { kinds, type BuilderField, type Draft, type FieldContent } from "./model";
+import { typeName, type BuilderField, type Draft, type FieldContent } from "./model";
+import { listed, t, type TextKey } from "./texts";
 
-const members: Partial<Record<keyof FieldContent, string>> = { signerId: "recipient", page: "page", documentId: "document", x: "place", y: "place", w: "size", h: "size", type: "type", defaultValue: "what it is filled with" };
+const members: Record<keyof FieldContent, TextKey> = {
+  signerId: "memberRecipient", page: "memberPage", documentId: "memberDocument", x: "memberPlace", y: "memberPlace", w: "memberSize", h: "memberSize", type: "memberType", required: "memberRequired", name: "memberName",
+  label: "memberLabel", placeholder: "memberHint", defaultValue: "memberDefault", readOnly: "memberWho", fontSize: "memberLooks", align: "memberLooks", maxLength: "memberRules", multiline: "memberRules",
+  comb: "memberRules", format: "memberRules", validation: "memberRules", options: "memberChoices", group: "memberChoices", option: "memberChoices", condition: "memberCondition",
+};
 
-const named = (f: FieldContent): string => `${f.label || f.name || kinds[f.type].name} on page ${f.page}`;
+const named = (f: FieldContent): string => t("fieldOnPage", { field: f.label || f.name || typeName(f.type), page: f.page });
 
 /** The members of a field that differ, in words. */
 function changed(a: FieldContent, b: FieldContent): string {
   const names = Object.keys({ ...a, ...b }) as (keyof FieldContent)[];
-  return [...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => members[n] ?? n))].join(", ");
+  return listed([...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => t(members[n])))]);
 }
 
 /** What somebody else has added, changed and removed. */
@@ -18,11 +23,11 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
   const out: string[] = [];
   for (const f of theirs) {
     const was = known.get(f.id);
-    if (!was) out.push(`added: ${named(f)}`);
-    else if (!same(was, contentOf(f))) out.push(`changed: ${named(f)} (${changed(was, contentOf(f))})`);
+    if (!was) out.push(t("fieldAdded", { field: named(f) }));
+    else if (!same(was, contentOf(f))) out.push(t("fieldChanged", { field: named(f), members: changed(was, contentOf(f)) }));
     known.delete(f.id);
   }
-  for (const f of known.values()) out.push(`removed: ${named(f)}`);
+  for (const f of known.values()) out.push(t("fieldRemoved", { field: named(f) }));
   return out;
 }
 

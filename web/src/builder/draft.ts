@@ -5,6 +5,7 @@ import { DraftParts, type Step } from "./draftparts";
 import type { Editor, SaveState, Snapshot } from "./editor";
 import { forgetWork, keepWork, keptWork } from "./kept";
 import { freshKey, round, type BuilderField, type Draft, type DraftDocument } from "./model";
+import { t } from "./texts";
 
 /** What the history holds: the fields as they were, or a step that concerned recipients or documents. */
 type Entry = readonly BuilderField[] | Step;
@@ -341,7 +342,7 @@ export class DraftEditor implements Editor {
   private compare(draft: Draft, etag: string, around: string): void {
     adopt(draft.fields, this.saved, this.fields);
     const theirs = differences(draft.fields, this.saved);
-    if (aroundFields(draft) !== around) theirs.push("recipients, documents, subject or message");
+    if (aroundFields(draft) !== around) theirs.push(t("aroundFields"));
     this.etag = etag;
     this.theirs = theirs;
     this.server = draft;
@@ -377,7 +378,7 @@ export class DraftEditor implements Editor {
    */
   async act<T>(method: string, path: string, body?: unknown): Promise<T> {
     await this.save();
-    if (this.dirty) throw new Error("Something could not be saved yet; try again in a moment.");
+    if (this.dirty) throw new Error(t("notYetSaved"));
     try {
       const out = await this.call<T>(path, method, body);
       await this.reload();
@@ -391,10 +392,10 @@ export class DraftEditor implements Editor {
   /** Sends the draft as it is saved; it cannot be edited any more then. */
   async send(): Promise<void> {
     await this.save();
-    if (this.dirty || this.problems.size > 0) throw new Error("Some fields could not be saved: they are marked. Mend or remove them first.");
+    if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
     await this.call("/send", "POST", {});
     this.state = "over";
-    this.told = "The envelope was sent.";
+    this.told = t("envelopeSent");
     this.publish();
   }
 

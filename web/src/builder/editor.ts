@@ -1,5 +1,6 @@
 /** What the builder edits: a draft, or a template. */
 import type { BuilderField, Draft, Recipient } from "./model";
+import { t } from "./texts";
 
 /** How the work stands with the service. */
 export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "over";
@@ -69,6 +70,6 @@ export const fileOf = (at: string, prepared: boolean, documentId: string): strin
 /** Fetches a document's file, so that it can be given back to the service when it is removed and that is undone. */
 export async function fetchFile(editor: Pick<Editor, "at" | "bearer" | "isPrepared">, documentId: string, name: string): Promise<File> {
   const res = await fetch(fileOf(editor.at, editor.isPrepared(documentId), documentId), { headers: { Authorization: `Bearer ${editor.bearer}` } });
-  if (!res.ok) throw new Error("The document could not be read; it was not removed.");
+  if (!res.ok) throw new Error(t("documentUnread"));
   return new File([await res.blob()], name || "document.pdf", { type: "application/pdf" });
 }

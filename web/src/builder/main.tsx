@@ -1,10 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../ui/http";
 import { Loading } from "../ui/parts";
-import { start } from "../ui/start";
+import { start, type LocalizedProps } from "../ui/start";
 import { paintTheme, type Theme } from "../ui/theme";
 import { Builder, type BuilderEvent } from "./Builder";
 import type { Features } from "./model";
+import { loadTexts, t, type TextKey } from "./texts";
 
 interface Session { envelopeId?: string; templateId?: string; allowedOrigin: string; returnUrl: string | null; theme: Theme | null; features: Features }
 
@@ -15,29 +16,30 @@ function post(to: Pick<Session, "envelopeId" | "templateId" | "allowedOrigin">, 
   parent.postMessage({ event: name, type: name, ...(to.templateId ? { templateId: to.templateId } : { envelopeId: to.envelopeId }), ...more }, to.allowedOrigin);
 }
 
-const words: Record<string, string> = {
-  session_expired: "This session has expired. Open the builder again from where you came.",
-  session_completed: "The envelope was sent, or its draft deleted; or the template was archived.",
-};
+const ends: Record<string, TextKey> = { session_expired: "sessionExpired", session_completed: "sessionOver" };
 
-function BuilderPage() {
+function BuilderPage({ speech }: LocalizedProps) {
   const token = location.pathname.split("/")[3] ?? "";
   const [session, setSession] = useState<Session | null>(null);
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState<TextKey | null>(null);
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    void loadTexts(speech.language).then(() => { document.title = t("pageTitle"); setReady(true); });
+  }, []);
   const [sent, setSent] = useState(false);
   useEffect(() => {
     request<Session>(`/v1/embedded/builders/${encodeURIComponent(token)}`).then((s) => {
       const above = location.ancestorOrigins;
       if (above && above.length > 0 && above[0] !== s.allowedOrigin) {
         post(s, "error", { code: "origin_forbidden" });
-        setProblem("This session belongs to another page.");
+        setProblem("otherPage");
         return;
       }
       paintTheme(s.theme);
       setSession(s);
     }, (e: unknown) => {
       const code = e instanceof ApiError ? e.code : "unreachable";
-      setProblem(words[code] ?? (e instanceof ApiError && e.status < 500 ? "This session is not valid." : "The service cannot be reached. Try again in a moment."));
+      setProblem(ends[code] ?? (e instanceof ApiError && e.status < 500 ? "sessionInvalid" : "tryLater"));
       if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") post(e.details as unknown as Session, "error", { code });
     });
   }, []);
@@ -48,9 +50,10 @@ function BuilderPage() {
     watch.observe(app);
     return () => watch.disconnect();
   }, [session]);
-  if (problem) return <main class="narrow"><p class="notice bad" role="alert">{problem}</p></main>;
-  if (sent) return <main class="narrow"><div class="card"><h1>Sent</h1><p>Those who sign first have been invited.</p>{session?.returnUrl && <a class="button" href={session.returnUrl} target="_top" rel="noreferrer">Go on</a>}</div></main>;
-  if (!session) return <Loading text="One moment …" />;
+  if (!ready) return <Loading text={speech.t("loading")} />;
+  if (problem) return <main class="narrow"><p class="notice bad" role="alert">{t(problem)}</p></main>;
+  if (sent) return <main class="narrow"><div class="card"><h1>{t("sent")}</h1><p>{t("sentText")}</p>{session?.returnUrl && <a class="button" href={session.returnUrl} target="_top" rel="noreferrer">{t("goOn")}</a>}</div></main>;
+  if (!session) return <Loading text={t("loading")} />;
   const close = () => {
     post(session, "closed");
     if (parent === window && session.returnUrl) location.assign(session.returnUrl);

@@ -2,6 +2,7 @@
 
 import type { Condition } from "../sign/conditions";
 import type { FieldType } from "../sign/model";
+import { t, type TextKey } from "./texts";
 
 export type { FieldType } from "../sign/model";
 
@@ -10,8 +11,8 @@ export type AuthMethod = "none" | "email_otp" | "sms_otp";
 export type RecipientKind = "signer" | "approver" | "viewer" | "in_person" | "copy";
 
 /** What each kind of recipient does. */
-export const recipientKinds: Record<RecipientKind, string> = {
-  signer: "signs", approver: "approves", viewer: "reads", in_person: "signs in person, with a host", copy: "gets a copy",
+export const recipientKinds: Record<RecipientKind, TextKey> = {
+  signer: "kindSigner", approver: "kindApprover", viewer: "kindViewer", in_person: "kindInPerson", copy: "kindCopy",
 };
 
 export interface Recipient {
@@ -95,26 +96,31 @@ export interface Draft {
 /** What a page may do with the draft. */
 export interface Features { recipients: boolean; documents: boolean; send: boolean; fieldTypes: FieldType[] }
 
-interface Kind { name: string; w: number; h: number; content?: Partial<FieldContent> }
+interface Kind { name: TextKey; w: number; h: number; content?: Partial<FieldContent> }
 
 /** The types in the order of the palette, with the size of a new field in points. */
 export const kinds: Record<FieldType, Kind> = {
-  signature: { name: "Signature", w: 160, h: 40 },
-  initial: { name: "Initials", w: 60, h: 30 },
-  signed_date: { name: "Date signed", w: 100, h: 20 },
-  name: { name: "Name", w: 160, h: 20 },
-  email: { name: "E-mail", w: 160, h: 20 },
-  company: { name: "Company", w: 160, h: 20, content: { required: false } },
-  title: { name: "Title", w: 140, h: 20, content: { required: false } },
-  text: { name: "Text", w: 160, h: 20 },
-  number: { name: "Number", w: 80, h: 20 },
-  date: { name: "Date", w: 100, h: 20 },
-  checkbox: { name: "Checkbox", w: 14, h: 14, content: { required: false } },
-  radio: { name: "Radio button", w: 14, h: 14 },
-  select: { name: "Choice", w: 140, h: 20, content: { options: ["First choice", "Second choice"] } },
-  attachment: { name: "Attachment", w: 160, h: 24 },
-  stamp: { name: "Stamp", w: 90, h: 90 },
+  signature: { name: "signature", w: 160, h: 40 },
+  initial: { name: "initial", w: 60, h: 30 },
+  signed_date: { name: "signedDate", w: 100, h: 20 },
+  name: { name: "nameField", w: 160, h: 20 },
+  email: { name: "emailField", w: 160, h: 20 },
+  company: { name: "company", w: 160, h: 20, content: { required: false } },
+  title: { name: "title", w: 140, h: 20, content: { required: false } },
+  text: { name: "text", w: 160, h: 20 },
+  number: { name: "number", w: 80, h: 20 },
+  date: { name: "date", w: 100, h: 20 },
+  checkbox: { name: "checkbox", w: 14, h: 14, content: { required: false } },
+  radio: { name: "radio", w: 14, h: 14 },
+  select: { name: "select", w: 140, h: 20 },
+  attachment: { name: "attachment", w: 160, h: 24 },
+  stamp: { name: "stamp", w: 90, h: 90 },
 };
+
+export const typeName = (type: FieldType): string => t(kinds[type].name);
+
+/** What a new field of a type has beside its place. */
+export const freshContent = (type: FieldType): Partial<FieldContent> => (type === "select" ? { options: [t("firstChoice"), t("secondChoice")] } : kinds[type].content ?? {});
 
 export const fieldTypes = Object.keys(kinds) as FieldType[];
 
@@ -149,4 +155,4 @@ export const freshKey = (): string => `k${++made}`;
 export const round = (n: number): number => Math.round(n * 100) / 100;
 
 /** What people call a field. */
-export const describe = (f: FieldContent): string => f.label || (f.type === "radio" ? `${f.group}: ${f.option}` : f.name) || kinds[f.type].name;
+export const describe = (f: FieldContent): string => f.label || (f.type === "radio" ? `${f.group}: ${f.option}` : f.name) || typeName(f.type);

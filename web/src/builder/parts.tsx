@@ -2,10 +2,11 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, NetworkError } from "../ui/http";
 import { Dialog } from "../ui/parts";
+import { t } from "./texts";
 
 /** What to tell of an error. */
 export function errorText(e: unknown): string {
-  if (e instanceof NetworkError) return "The service cannot be reached.";
+  if (e instanceof NetworkError) return t("unreachable");
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
@@ -27,7 +28,7 @@ export function FormDialog({ title, label, work, onClose, other, children }: For
         <h2>{title}</h2>
         {children}
         {problem && <p class="notice bad" role="alert">{problem}</p>}
-        <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
+        <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>{t("goBack")}</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

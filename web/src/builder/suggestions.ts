@@ -3,7 +3,7 @@ import type { PageText, Viewer } from "../sign/viewer";
 import { boxesIn } from "./boxes";
 import { overlaps, type Box } from "./geometry";
 import { cleanLabel, typeOf } from "./labels";
-import { fieldTypes, kinds, type FieldContent, type FieldType } from "./model";
+import { fieldTypes, typeName, type FieldContent, type FieldType } from "./model";
 import { pageContent } from "./pagecontent";
 
 /** A field that the document seems to want. Nothing is made of it until somebody takes it. */
@@ -28,7 +28,7 @@ export async function foundByService(at: string, bearer: string, documentId: str
   const { data } = await request<{ data: Found[] }>(`${at}/documents/${documentId}/suggestions`, { bearer });
   return data.map((f, i) => {
     const type = (fieldTypes as string[]).includes(f.type) ? f.type as FieldType : "text";
-    return { id: `${documentId}-${f.source}-${i}`, documentId, page: f.page, x: f.x, y: f.y, w: f.w, h: f.h, type, label: f.name || kinds[type].name, name: f.name, role: f.role, rank: 2 };
+    return { id: `${documentId}-${f.source}-${i}`, documentId, page: f.page, x: f.x, y: f.y, w: f.w, h: f.h, type, label: f.name || typeName(type), name: f.name, role: f.role, rank: 2 };
   });
 }
 
@@ -47,7 +47,7 @@ export function blanksIn(texts: readonly PageText[], documentId: string, page: n
     const share = m.index / t.text.length; // of the line: what stands before the blank
     const x = t.rtl ? t.x : t.x + t.w * share;
     const h = type === "signature" ? Math.max(t.h, 28) : Math.max(t.h, 14);
-    out.push({ id: `${documentId}-${page}-blank-${i}`, documentId, page, x, y: Math.max(t.y + t.h - h, 0), w: t.w * (1 - share), h, type, label: label || kinds[type].name, rank: 1 });
+    out.push({ id: `${documentId}-${page}-blank-${i}`, documentId, page, x, y: Math.max(t.y + t.h - h, 0), w: t.w * (1 - share), h, type, label: label || typeName(type), rank: 1 });
   });
   return out;
 }
@@ -57,7 +57,7 @@ export async function foundOnPage(viewer: Viewer, documentId: string, page: numb
   const { texts, lines } = await pageContent(viewer, documentId, page);
   return [...blanksIn(texts, documentId, page), ...boxesIn(lines, texts).map((b, i): Suggestion => {
     const type = b.type === "text" && !b.content ? typeOf(b.label) : b.type;
-    return { ...b, type, id: `${documentId}-${page}-box-${i}`, documentId, page, label: b.label || kinds[type].name, rank: 0 };
+    return { ...b, type, id: `${documentId}-${page}-box-${i}`, documentId, page, label: b.label || typeName(type), rank: 0 };
   })];
 }
 

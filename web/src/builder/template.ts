@@ -1,6 +1,7 @@
 import { ApiError, NetworkError, request } from "../ui/http";
 import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit, type SaveState, type Snapshot, type TemplateTexts } from "./editor";
 import { contentMembers, freshKey, type BuilderField, type DraftDocument, type FieldContent, type Recipient } from "./model";
+import { t } from "./texts";
 
 interface Role {
   role: string; kind: Recipient["kind"]; routingOrder: number; authMethod: Recipient["authMethod"]; language: string | null; allowDelegation: boolean; notify: boolean; witnessFor: string | null;
@@ -183,7 +184,7 @@ export class TemplateEditor implements Editor {
 
   private setRecipients(all: readonly Recipient[]): void {
     const names = all.map((r) => r.role);
-    if (names.some((n, i) => names.indexOf(n) !== i)) throw new Error("Another role has this name.");
+    if (names.some((n, i) => names.indexOf(n) !== i)) throw new Error(t("sameRole"));
     const orders = new Map(all.map((r) => [r.role, r.routingOrder]));
     const placed = all.map((r) => (r.witnessFor ? { ...r, routingOrder: orders.get(r.witnessFor) ?? r.routingOrder } : r));
     const ids = new Set(all.map((r) => r.id));
@@ -255,7 +256,7 @@ export class TemplateEditor implements Editor {
 
   private async upload(file: File): Promise<void> {
     await this.save();
-    if (this.dirty) throw new Error(this.told || "What is here could not be saved yet; try again in a moment.");
+    if (this.dirty) throw new Error(this.told || t("notYetSaved"));
     const before = this.content;
     try {
       await this.give(null, file);
@@ -329,8 +330,8 @@ export class TemplateEditor implements Editor {
       this.etag = etag;
       const theirs = this.read(this.server, []);
       const fields = (c: Content) => JSON.stringify(c.fields.map(({ key: _, ...f }) => f));
-      this.theirs = [`version ${this.server.version} was saved`, ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : ["roles"]),
-        ...(same(theirs.documents, this.saved.documents) ? [] : ["documents"]), ...(fields(theirs) === fields(this.saved) ? [] : ["fields"]), ...(same(theirs.texts, this.saved.texts) ? [] : ["name or texts"])];
+      this.theirs = [t("versionSaved", { version: this.server.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
+        ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
       this.told = e instanceof Error ? e.message : String(e);
     }

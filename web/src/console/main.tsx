@@ -90,13 +90,24 @@ function Console() {
   );
 }
 
-type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model")];
+type BuilderModules = [typeof import("../builder/Builder"), typeof import("../builder/model"), typeof import("../builder/texts")];
 
-/** The builder in the console, of a draft or a template. Its script is fetched when it is needed. */
+/** The builder in the console, of a draft or a template, in the reader's language. Its script is fetched when it is needed. */
 function Workshop({ client, section, id }: { client: Client; section: "build" | "edit"; id: string }) {
   const [modules, setModules] = useState<BuilderModules | null>(null);
   const [problem, setProblem] = useState(false);
-  useEffect(() => { Promise.all([import("../builder/Builder"), import("../builder/model")]).then(setModules, () => setProblem(true)); }, []);
+  useEffect(() => {
+    let gone = false;
+    Promise.all([import("../builder/Builder"), import("../builder/model"), import("../builder/texts")]).then(async (loaded) => {
+      await loaded[2].loadPreferredTexts(() => !gone);
+      if (!gone) setModules(loaded);
+    }).catch(() => setProblem(true));
+    return () => {
+      gone = true;
+      document.documentElement.lang = "en"; // the console's own
+      document.documentElement.dir = "ltr";
+    };
+  }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
   if (problem) return <main class="narrow"><ErrorNotice text="The builder could not be loaded. Load the page again." /></main>;

@@ -34,7 +34,7 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
           <fieldset key={r.role} class="person">
             <legend><bdi>{r.role}</bdi>{r.kind !== "signer" && <span class="quiet small"> ({r.kind.replace("_", " ")})</span>}{r.witnessFor && <span class="quiet small"> (witnesses {r.witnessFor})</span>}</legend>
             <div class="pair">
-              <ContactBox id={`pname${i}`} label="Name" first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
+              <ContactBox id={`pname${i}`} label="Name" listLabel="Contacts" first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
                 onTake={(c) => set(r.role, { name: c.name, email: c.email, phone: c.phone ?? "" })} />
               <div><label for={`pmail${i}`}>E-mail</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
               {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>Phone, such as +12025550123</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}

@@ -6,7 +6,7 @@ export interface Contact { name: string; email: string; phone: string | null }
 export type Contacts = (search: string) => Promise<Contact[]>;
 
 /** A name, with contacts offered as it is typed: arrow keys and Enter, or a press, take one. */
-export function ContactBox({ value, contacts, onInput, onTake, id = "rname", label = "Name", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; id?: string; label?: string; first?: boolean }) {
+export function ContactBox({ value, contacts, onInput, onTake, label, listLabel, id = "rname", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; label: string; /** What the contacts that are found are called. */ listLabel: string; id?: string; first?: boolean }) {
   const [found, setFound] = useState<readonly Contact[]>([]);
   const [at, setAt] = useState(-1);
   const asked = useRef(0);
@@ -39,7 +39,7 @@ export function ContactBox({ value, contacts, onInput, onTake, id = "rname", lab
       <label for={id}>{label}</label>
       <input id={id} data-first={first || undefined} required maxLength={255} autocomplete="off" role="combobox" aria-expanded={found.length > 0} aria-controls={list} aria-autocomplete="list" aria-activedescendant={at >= 0 ? `${list}-${at}` : undefined}
         value={value} onInput={(e) => type(e.currentTarget.value)} onKeyDown={key} onBlur={close} />
-      <ul id={list} role="listbox" aria-label="Contacts" hidden={found.length === 0}>
+      <ul id={list} role="listbox" aria-label={listLabel} hidden={found.length === 0}>
         {found.map((c, i) => (
           <li key={c.email} id={`${list}-${i}`} role="option" aria-selected={i === at} onPointerDown={(e) => e.preventDefault()} onClick={() => take(c)}><bdi>{c.name}</bdi> <span class="quiet small"><bdi>{c.email}</bdi></span></li>
         ))}

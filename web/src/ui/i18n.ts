@@ -1,4 +1,4 @@
-import { english, languages, loadPages, type Key, type Language, type Words } from "./locales";
+import { english, languages, loadPages, type Key, type Language, type Text, type Words } from "./locales";
 
 export { languages, type Language } from "./locales";
 
@@ -58,22 +58,27 @@ export async function loadLanguage(language: Language, chosen = false): Promise<
       // as above
     }
   }
-  document.documentElement.lang = language;
-  document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
+  setDocumentLanguage(language);
   const locale = navigator.languages.find((tag) => tag.toLowerCase().split("-")[0] === language) ?? language;
   return { language, locale, t: translator(words, language) };
 }
 
-export function translator(words: Words, language: string): Translate {
+export function setDocumentLanguage(language: Language): void {
+  document.documentElement.lang = language;
+  document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
+}
+
+/** Makes texts of a language's words. What is filled in stays as it is, braces included. */
+export function translator<K extends string>(words: Record<K, Text>, language: string): (key: K, values?: Record<string, string | number>) => string {
   const rules = new Intl.PluralRules(language);
   const numbers = new Intl.NumberFormat(language);
   return (key, values = {}) => {
     const text = words[key] ?? "";
-    let s = typeof text === "string" ? text : text[rules.select(Number(values.n ?? 0))] ?? text.other ?? "";
-    for (const [name, value] of Object.entries(values)) {
-      s = s.replaceAll(`{${name}}`, typeof value === "number" ? numbers.format(value) : value);
-    }
-    return s;
+    const form = typeof text === "string" ? text : text[rules.select(Number(values.n ?? 0))] ?? text.other ?? "";
+    return form.replace(/\{(\w+)\}/g, (place, name: string) => {
+      const value = values[name];
+      return typeof value === "number" ? numbers.format(value) : value ?? place;
+    });
   };
 }
 

@@ -1,6 +1,5 @@
 import english from "../../../locales/en/verification.json";
 import { translator, type Language } from "../ui/i18n";
-import type { Words } from "../ui/locales";
 
 export type VerifyKey = keyof typeof english;
 export type VerifyTranslate = (key: VerifyKey, values?: Record<string, string | number>) => string;
@@ -18,7 +17,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   } catch {
     language = "en";
   }
-  return translator(all as unknown as Words, language) as unknown as VerifyTranslate;
+  return translator<VerifyKey>(all, language);
 }
 
 /**

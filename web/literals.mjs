@@ -1,0 +1,66 @@
+// Names the words that the builder shows and that do not come from its texts (locales/*/builder.json), and the texts that nothing shows. "npm run check" runs it.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+
+const folder = join(import.meta.dirname, "src", "builder");
+const keys = Object.keys(JSON.parse(readFileSync(join(import.meta.dirname, "..", "locales", "en", "builder.json"), "utf8")));
+
+/** Attributes whose value is read, or read out, by people; also those of the builder's own components. */
+const shown = new Set(["title", "alt", "placeholder", "aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "label", "listLabel", "text"]);
+/** A placeholder that is a value as the API takes it, or a telephone number. */
+const values = new Set(["true", "+44 20 7946 0958"]);
+
+const letters = (text) => /\p{L}/u.test(text);
+/** A sentence, a phrase, or a word that begins like one. */
+const reads = (text) => /\p{L}{2,}[,.:]? \p{L}/u.test(text) || /^\p{Lu}\p{Ll}{2,}[^\p{L}]*$/u.test(text);
+/** What else looks so: headers, names of keys and of what is dragged, and an error that nobody is shown. */
+const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be kept"]);
+
+const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);
+
+/** The attribute or the child of an element that an expression becomes, or that it is compared or selects; null where it is an argument or none of these. */
+function roleOf(node) {
+  for (let n = node; n.parent; n = n.parent) {
+    const p = n.parent;
+    if (ts.isJsxAttribute(p)) return p.name.getText();
+    if ((ts.isJsxExpression(p) && !ts.isJsxAttribute(p.parent)) || ts.isJsxElement(p)) return "child";
+    if (ts.isCallExpression(p) && p.expression !== n) return /\.(closest|matches|querySelector(All)?)$/.test(p.expression.getText()) ? "selector" : null;
+    if (ts.isPropertyAccessExpression(p) || ts.isElementAccessExpression(p) || ts.isFunctionLike(p) || ts.isPropertyAssignment(p)) return null;
+    if (ts.isBinaryExpression(p) && /^(===|!==|==|!=|in)$/.test(p.operatorToken.getText())) return "compared";
+  }
+  return null;
+}
+
+/** The literals of a module that people would read. */
+function literalsOf(name, source) {
+  const file = ts.createSourceFile(name, source, ts.ScriptTarget.Latest, true, name.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS);
+  const found = [];
+  const visit = (n) => {
+    if (ts.isImportDeclaration(n) || ts.isTypeNode(n)) return;
+    const text = textOf(n);
+    if (text !== null && !values.has(text)) {
+      const role = ts.isJsxText(n) ? "child" : roleOf(n);
+      const bad = role === "child" || shown.has(role) ? letters(text) : role === null && reads(text) && !technical.has(text);
+      if (bad) found.push(`${name}:${file.getLineAndCharacterOfPosition(n.getStart()).line + 1}: ${JSON.stringify(text.trim())}`);
+    }
+    ts.forEachChild(n, visit);
+  };
+  visit(file);
+  return found;
+}
+
+// What the check has to find, and what not.
+const wrong = ['<p>Hello</p>', '<p>{on ? "yes" : t("no")}</p>', '<p>{`${n} fields`}</p>', '<i title="Close" />', '<i aria-label={on ? `Edit ${name}` : ""} />', 'throw new Error("Not now.")', 'const words = { saved: "Saved" }', 'setTold("not there yet")', '<D other={{ label: "Remove it" }} />'];
+const right = ['<p>{t("hello")}</p>', '<p class="big small">·</p>', '<i title={t(on ? "a" : "b")} />', 'if (state === "Saved") go("change", "x")', '<p>{kind === "signer" && t("kindSigner")}</p>', '<option value="Left">{t("left")}</option>', 'fetch(path, { method: "POST" })'];
+for (const source of wrong) if (literalsOf("wrong.tsx", source).length !== 1) throw new Error(`the check overlooks ${source}`);
+for (const source of right) if (literalsOf("right.tsx", source).length !== 0) throw new Error(`the check takes ${source} for words`);
+
+const modules = readdirSync(folder).filter((name) => /\.tsx?$/.test(name)).map((name) => [name, readFileSync(join(folder, name), "utf8")]);
+if (modules.length < 20) throw new Error(`only ${modules.length} modules were found in ${folder}`);
+const literals = modules.flatMap(([name, source]) => literalsOf(name, source));
+for (const one of literals) console.error(`not among the builder's texts: ${one}`);
+const all = modules.map(([, source]) => source).join("\n");
+const unused = keys.filter((key) => !all.includes(`"${key}"`));
+for (const key of unused) console.error(`a text of the builder that nothing shows: ${key}`);
+process.exitCode = literals.length || unused.length ? 1 : 0;
