@@ -138,7 +138,7 @@ func TestBuilderByMouse(t *testing.T) {
 	require.InDelta(t, sized[0].W, again[0].W, 0.01)
 	require.InDelta(t, moved[0].X, again[0].X, 0.01)
 	b.button("Preview")
-	b.see("1 of 1 fields are shown")
+	b.see("1 of 1 field is shown")
 	b.checked("builder-preview")
 }
 
