@@ -80,6 +80,13 @@ test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all
 	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
 		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
 
+# Those whose tests use PostgreSQL, one after another: there are four connections to the server.
+POOLED ?= ./store ./activities ./operate/... ./worker ./workflows ./api ./test/clients ./test/conformance ./test/e2e ./test/faults
+
+.PHONY: test-pgbouncer
+test-pgbouncer: setup build $(BIN)/.clients $(TOOLS)/testenv ## Run the tests that use PostgreSQL through PgBouncer in transaction mode (POOLED=./store)
+	$(TOOLS)/testenv -pgbouncer $(GO) test -p 1 -count=1 -timeout $(TIMEOUT) $(POOLED)
+
 # A failure has an input that fails. Without one, "context deadline exceeded" is the fuzzing engine's own:
 # the end of the time, which it now and then takes for an error.
 FUZZTIME ?= 10m

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
 	"countersign/models"
@@ -185,7 +186,11 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 				return err
 			})
 			invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-			require.ErrorContains(env.t, env.Invite(env.t.Context(), invite), "a renewal sends it")
+			var waits *sdktemporal.ApplicationError
+			require.ErrorAs(env.t, env.Invite(env.t.Context(), invite), &waits)
+			require.ErrorContains(env.t, waits, "a renewal sends it")
+			require.Equal(env.t, sdktemporal.ApplicationErrorCategoryBenign, waits.Category(), "the SDK logs others as errors")
+			require.False(env.t, waits.NonRetryable())
 			require.Empty(env.t, env.mailedTo())
 			env.clock.Add(3 * time.Minute)
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))

@@ -55,7 +55,11 @@ func (a *Activities) InviteGroup(ctx context.Context, in GroupInput) ([]uuid.UUI
 	var again []uuid.UUID
 	for i, err := range errs {
 		if err != nil {
-			slog.WarnContext(ctx, "signer not invited yet", "envelope", in.EnvelopeID, "signer", in.SignerIDs[i], "error", err)
+			level := slog.LevelWarn
+			if awaitsRenewal(err) {
+				level = slog.LevelDebug
+			}
+			slog.Log(ctx, level, "signer not invited yet", "envelope", in.EnvelopeID, "signer", in.SignerIDs[i], "error", err)
 			again = append(again, in.SignerIDs[i])
 		}
 	}

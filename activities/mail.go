@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/internal/failpoint"
 	"countersign/models"
@@ -85,8 +86,11 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 // notice, that was sent anew to the workflow of its own. After that it goes out by either.
 const renewalSends = 2 * time.Minute
 
+// errTypeRenewalSends is the type of the error of an invitation that another workflow is about to send.
+const errTypeRenewalSends = "RenewalSends"
+
 // awaitRenewal is an error, so that it is tried again, until what a recipient was sent
-// anew has gone out or was refused.
+// anew has gone out or was refused. It is expected, and logged as such.
 func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
 	if !s.InvitedByMail() {
 		return nil
@@ -104,7 +108,13 @@ func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *mo
 			return nil
 		}
 	}
-	return fmt.Errorf("invite signer %s: a renewal sends it", s.ID)
+	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("invite signer %s: a renewal sends it", s.ID), errTypeRenewalSends,
+		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
+}
+
+func awaitsRenewal(err error) bool {
+	var failure *sdktemporal.ApplicationError
+	return errors.As(err, &failure) && failure.Type() == errTypeRenewalSends
 }
 
 func (a *Activities) invitationID(s *models.Signer) string {

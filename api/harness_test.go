@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,8 +129,8 @@ type service struct {
 
 // databases are the two that every test runs on.
 var databases = map[string]func(testing.TB) string{
-	"sqlite":   func(tb testing.TB) string { return "sqlite://" + filepath.Join(tb.TempDir(), "test.db") },
-	"postgres": testkit.Postgres,
+	"sqlite":   func(tb testing.TB) string { return testkit.MigratedURL(tb, "sqlite") },
+	"postgres": func(tb testing.TB) string { return testkit.MigratedURL(tb, "postgres") },
 }
 
 func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
@@ -159,8 +158,6 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	s.store, err = store.Open(t.Context(), store.Config{URL: db, BaseURL: base, Vault: v, PasswordCost: bcrypt.MinCost, Now: s.clock.now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
-	_, err = s.store.Migrate(t.Context())
-	require.NoError(t, err)
 	blobs, err := blob.Open(t.Context(), "file://"+t.TempDir())
 	require.NoError(t, err)
 	keys, err := s.store.Keys(t.Context(), models.KeyTokens)

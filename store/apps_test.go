@@ -158,14 +158,12 @@ func TestPlansAreCounted(t *testing.T) {
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			clock, url := testkit.NewClock(), testkit.DatabaseURL(t, kind)
+			clock, url := testkit.NewClock(), testkit.MigratedURL(t, kind)
 			plans := models.DefaultPlans()
 			plans.Enterprise.EnvelopesPerMonth = 1 // and more are paid for
-			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
+			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			_, err = s.Migrate(t.Context())
-			require.NoError(t, err)
 			ctx := t.Context()
 			f := newFixture(t, s, clock)
 			free, _, err := s.CreateApp(ctx, "Free", models.PlanFree, nil)

@@ -128,14 +128,12 @@ func TestLoadIsOneSnapshot(t *testing.T) {
 // the envelope's lock changes nothing.
 func TestMissedRow(t *testing.T) {
 	t.Parallel()
-	url := testkit.DatabaseURL(t, "postgres")
+	url := testkit.MigratedURL(t, "postgres")
 	s, err := store.Open(t.Context(), store.Config{
-		URL: url, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock, NewID: uuid.New,
+		URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock, NewID: uuid.New,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = s.Migrate(t.Context())
-	require.NoError(t, err)
 	db, err := sql.Open("pgx", url)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -84,7 +84,7 @@ func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Durat
 
 func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
 	secret := "cs_" + rand.Text() + rand.Text() // 2 × 130 bits
-	hash, err := bcrypt.GenerateFromPassword([]byte(secret), bcrypt.DefaultCost)
+	hash, err := bcrypt.GenerateFromPassword([]byte(secret), s.cost)
 	if err != nil {
 		return "", nil, fmt.Errorf("hash client secret: %w", err)
 	}

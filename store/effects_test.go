@@ -218,7 +218,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			url := testkit.DatabaseURL(t, kind)
 			clock := testkit.NewClock()
 			s, err := store.Open(t.Context(), store.Config{
-				URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+				URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -56,7 +56,7 @@ func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
 
 func openStore(t *testing.T, url string, v *vault.Vault, clock *testkit.Clock) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: clock.Now, NewID: newID})
+	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: clock.Now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,22 +24,17 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 // eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()
-	for name, url := range map[string]func(testing.TB) string{
-		"sqlite":   func(tb testing.TB) string { return "sqlite://" + filepath.Join(tb.TempDir(), "test.db") },
-		"postgres": testkit.Postgres,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 			require.NoError(t, err)
 			s, err := store.Open(t.Context(), store.Config{
-				URL: url(t), BaseURL: "https://sign.example.com", Vault: v, Now: clock,
+				URL: testkit.MigratedURL(t, kind), PasswordCost: testkit.PasswordCost, BaseURL: "https://sign.example.com", Vault: v, Now: clock,
 				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			_, err = s.Migrate(t.Context())
-			require.NoError(t, err)
 			test(t, s)
 		})
 	}

@@ -14,6 +14,9 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// Migrations are the files that Migrate runs: migrations/postgres/*.sql and migrations/sqlite/*.sql.
+func Migrations() fs.FS { return migrations }
+
 // Migrate brings the database to the version this program needs and returns
 // that version. Several processes may do so at once.
 func (s *Store) Migrate(ctx context.Context) (int64, error) {

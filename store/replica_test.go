@@ -31,7 +31,7 @@ func TestListsFromAReplica(t *testing.T) {
 
 	clock := testkit.NewClock()
 	cfg := store.Config{
-		URL: primary.URL, ReadURL: standby.URL, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock.Now,
+		URL: primary.URL, ReadURL: standby.URL, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	}
 	open := func() *store.Store {

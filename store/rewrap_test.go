@@ -34,7 +34,7 @@ func TestRewrap(t *testing.T) {
 				v, err := vault.New(strings.Join(all, ","))
 				require.NoError(t, err)
 				s, err := store.Open(t.Context(), store.Config{
-					URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+					URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 				})
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, s.Close()) })

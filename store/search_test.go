@@ -18,12 +18,10 @@ func TestSearch(t *testing.T) {
 	for _, kind := range testkit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.DatabaseURL(t, kind)
-			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock, NewID: newID})
+			url := testkit.MigratedURL(t, kind)
+			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock, NewID: newID})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
-			_, err = s.Migrate(t.Context())
-			require.NoError(t, err)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 			require.NoError(t, err)
 			other, _, err := s.CreateApp(t.Context(), "Other", models.PlanEnterprise, nil)

@@ -36,7 +36,7 @@ type Config struct {
 	BaseURL string
 	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
 	MaxConns int
-	// PasswordCost is bcrypt's for new passwords; 0 means its default. Tests need not be slow.
+	// PasswordCost is bcrypt's for new passwords and client secrets; 0 means its default. Tests need not be slow.
 	PasswordCost int
 	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
 	LeakedPasswords string
@@ -60,7 +60,7 @@ type Store struct {
 	index    *vault.Index // of addresses
 	now      func() time.Time
 	newID    func() uuid.UUID
-	cost     int // bcrypt's for passwords
+	cost     int // bcrypt's for passwords and client secrets
 	leaked   string
 	plans    models.Plans
 	history  time.Duration

@@ -126,12 +126,10 @@ func TestLeakedPasswords(t *testing.T) {
 			require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
 			open := func(leaked string) *store.Store {
 				s, err := store.Open(t.Context(), store.Config{
-					URL: testkit.DatabaseURL(t, kind), Vault: testkit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
+					URL: testkit.MigratedURL(t, kind), Vault: testkit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
 				})
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, s.Close()) })
-				_, err = s.Migrate(t.Context())
-				require.NoError(t, err)
 				return s
 			}
 			s := open(list)

@@ -24,6 +24,10 @@ import (
 // tests may create databases.
 const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 
+// DirectVariable names the environment variable with the URL of the server behind the PgBouncer that PostgresVariable
+// names; it is empty where there is none.
+const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
+
 const (
 	serverStartTimeout = 60 * time.Second
 	databaseTimeout    = 30 * time.Second
@@ -41,6 +45,33 @@ var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 // the test ends, with whatever connections are still open.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
+	// template0 has no connections, so that tests in parallel do not hinder each other.
+	return createDatabase(tb, postgresServer(tb), "template0")
+}
+
+// DirectURL is the URL of a test's database at the server itself, for programs that change settings of their session,
+// as pg_dump and psql do: PgBouncer in transaction mode would hand such a session to others.
+func DirectURL(tb testing.TB, database string) string {
+	tb.Helper()
+	server := os.Getenv(DirectVariable)
+	if server == "" {
+		return database
+	}
+	direct, err := url.Parse(server)
+	if err != nil {
+		tb.Fatalf("%s must be a postgres:// URL", DirectVariable)
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		tb.Fatal("the database's address is no URL")
+	}
+	direct.Path = u.Path
+	return direct.String()
+}
+
+// postgresServer is the URL of the server on which tests make databases.
+func postgresServer(tb testing.TB) string {
+	tb.Helper()
 	server := os.Getenv(PostgresVariable)
 	if server == "" {
 		private, err := sharedPostgres()
@@ -49,14 +80,19 @@ func Postgres(tb testing.TB) string {
 		}
 		server = private.URL
 	}
+	return server
+}
+
+// createDatabase copies a database that has no connections.
+func createDatabase(tb testing.TB, server, template string) string {
+	tb.Helper()
 	database, err := url.Parse(server)
 	if err != nil || (database.Scheme != "postgres" && database.Scheme != "postgresql") {
 		tb.Fatalf("%s must be a postgres:// URL", PostgresVariable)
 	}
 
 	name := "countersign_test_" + rand.Text()
-	// template0 has no connections, so that tests in parallel do not hinder each other.
-	execPostgres(tb, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE template0 ENCODING 'UTF8'`, name))
+	execPostgres(tb, server, fmt.Sprintf(`CREATE DATABASE %q TEMPLATE %q ENCODING 'UTF8'`, name, template))
 	tb.Cleanup(func() { execPostgres(tb, server, fmt.Sprintf(`DROP DATABASE %q WITH (FORCE)`, name)) })
 	database.Path = "/" + name
 	return database.String()

@@ -52,10 +52,12 @@ func DatabaseURL(t testing.TB, kind string) string {
 	return "sqlite://" + filepath.Join(t.TempDir(), "test.db")
 }
 
+var zeroKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
+
 // Vault has a master key of its own.
 func Vault(t testing.TB) *vault.Vault {
 	t.Helper()
-	v, err := vault.New(base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	v, err := vault.New(zeroKey)
 	require.NoError(t, err)
 	return v
 }
@@ -64,13 +66,11 @@ func Vault(t testing.TB) *vault.Vault {
 func Store(t testing.TB, kind string, now func() time.Time) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{
-		URL: DatabaseURL(t, kind), BaseURL: "https://sign.example.com", Vault: Vault(t), Now: now,
+		URL: MigratedURL(t, kind), BaseURL: "https://sign.example.com", PasswordCost: PasswordCost, Vault: Vault(t), Now: now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = s.Migrate(t.Context())
-	require.NoError(t, err)
 	return s
 }
 

@@ -37,7 +37,7 @@ func masterKeys(t *testing.T, fill ...byte) *vault.Vault {
 func openStore(t *testing.T, url string, clock *testkit.Clock, v *vault.Vault) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{
-		URL: url, BaseURL: "https://sign.example.com", Vault: v, Now: clock.Now,
+		URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: clock.Now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	})
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func TestRestore(t *testing.T) {
 
 	// The back-up: the database first, then the files.
 	dump := filepath.Join(t.TempDir(), "countersign.sql")
-	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, s.setting("COUNTERSIGN_DATABASE_URL"))
+	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, testkit.DirectURL(t, s.setting("COUNTERSIGN_DATABASE_URL")))
 	files := filepath.Join(t.TempDir(), "files")
 	require.NoError(t, os.CopyFS(files, os.DirFS(strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://"))))
 	s.api.stop(t)
@@ -48,7 +48,7 @@ func TestRestore(t *testing.T) {
 
 	// The restore, on an empty database and an empty Temporal.
 	database, tmp := testkit.Postgres(t), testkit.Temporal(t)
-	tool(t, postgresTool(t, "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump, database)
+	tool(t, postgresTool(t, "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump, testkit.DirectURL(t, database))
 	s.env = append(s.env, "COUNTERSIGN_DATABASE_URL="+database, "COUNTERSIGN_BLOB_URL=file://"+files,
 		"COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)
 	out, err := run(t, s.env, "migrate")

@@ -76,6 +76,7 @@ func run(ctx context.Context, args []string, opts testkit.PostgresOptions, poole
 			return err
 		}
 		defer stopServer(ctx, pool.Stop)
+		environment = append(environment, testkit.DirectVariable+"="+address)
 		address = pool.URL
 	}
 	environment = append(environment, testkit.PostgresVariable+"="+address)

@@ -1,0 +1,67 @@
+package testkit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestMigratedURL: each test gets a database with all migrations, without the rows of another.
+func TestMigratedURL(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			seen := map[string]bool{}
+			for range 2 {
+				url := testkit.MigratedURL(t, kind)
+				require.False(t, seen[url])
+				seen[url] = true
+				s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+				require.NoError(t, err)
+				require.NoError(t, s.Migrated(t.Context()))
+				db, err := s.DB()
+				require.NoError(t, err)
+				var apps int
+				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM apps").Scan(&apps))
+				require.Zero(t, apps)
+				_, _, err = s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+			}
+		})
+	}
+}
+
+// TestTemplatesOfEarlierDays: they are removed when one of today is made; that of today and other databases stay.
+func TestTemplatesOfEarlierDays(t *testing.T) {
+	t.Parallel()
+	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	for _, name := range []string{testkit.TemplatePrefix + "20010101_0123456789abcdef", "countersign_tempus", "countersign"} {
+		require.NoError(t, server.Exec(t.Context(), `CREATE DATABASE "`+name+`" TEMPLATE template0`))
+	}
+	made, err := testkit.PostgresTemplate(server.URL)
+	require.NoError(t, err)
+	again, err := testkit.PostgresTemplate(server.URL)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
+	rows, err := connect(t, server.URL).Query(t.Context(), `SELECT datname FROM pg_database WHERE datname LIKE 'countersign%'`)
+	require.NoError(t, err)
+	defer rows.Close()
+	var left []string
+	for rows.Next() {
+		var name string
+		require.NoError(t, rows.Scan(&name))
+		left = append(left, name)
+	}
+	require.NoError(t, rows.Err())
+	require.ElementsMatch(t, []string{made, "countersign_tempus", "countersign"}, left)
+}
