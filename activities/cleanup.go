@@ -10,6 +10,9 @@ import (
 // CleanupRound is what one round of the cleanup has removed.
 type CleanupRound struct {
 	Removed []RemovedRows `json:"removed"`
+	// Partitions are parts of tables that were made for the months to come, or dropped.
+	Made    []string `json:"made,omitempty"`
+	Dropped []string `json:"dropped,omitempty"`
 	// More says that there is more to be removed.
 	More bool `json:"more"`
 }
@@ -24,11 +27,15 @@ type RemovedRows struct {
 // for the others.
 const roundBatches = 20
 
-// Cleanup removes, in small transactions, what is older than it is to be kept: a
+// Cleanup makes the partitions of the months to come, drops those that are over, and removes, in small transactions, what is older than it is to be kept: a
 // bounded number of rows of each kind, and files that nobody has signed with. It also
 // adds up the counts of envelopes. What was done up to an error stays done.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
+	var err error
+	if out.Made, out.Dropped, err = a.Store.MaintainPartitions(ctx); err != nil {
+		return out, err
+	}
 	for _, rows := range store.AllExpiredRows {
 		removed := RemovedRows{Kind: string(rows)}
 		for batch, n := 0, store.CleanupBatch; n == store.CleanupBatch; batch++ {
@@ -36,7 +43,6 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 				out.More = true
 				break
 			}
-			var err error
 			if n, err = a.Store.RemoveExpired(ctx, rows); err != nil {
 				return out, err
 			}

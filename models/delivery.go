@@ -37,6 +37,21 @@ type Delivery struct {
 // TableName is the table of deliveries.
 func (Delivery) TableName() string { return "webhook_deliveries" }
 
+// SettledBefore reports whether the delivery was settled before a time.
+func (d *Delivery) SettledBefore(at time.Time) bool {
+	if d.Status == DeliveryPending {
+		return false
+	}
+	settled := d.CreatedAt
+	switch {
+	case d.DeliveredAt != nil:
+		settled = *d.DeliveredAt
+	case d.FailedAt != nil:
+		settled = *d.FailedAt
+	}
+	return settled.Before(at)
+}
+
 // DeliveryAttempt is one try at a delivery.
 type DeliveryAttempt struct {
 	ID         uuid.UUID `gorm:"primaryKey"`

@@ -86,15 +86,22 @@ func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error
 	return done.RowsAffected, done.Error
 }
 
+// settledAt is when a delivery that is not pending was settled.
+const settledAt = "coalesce(delivered_at, failed_at, created_at)"
+
 // removeOldDeliveries removes deliveries that were settled before the history begins,
 // with their attempts. Ids begin with the time of their making, so that the primary
-// key finds the oldest.
+// key finds the oldest. Those in the partition of a month go with it.
 func (s *Store) removeOldDeliveries(ctx context.Context) (int64, error) {
 	before := s.historyStart()
 	var ids []uuid.UUID
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		err := s.locked(tx).Model(&models.Delivery{}).
-			Where("id < ? AND created_at < ? AND status <> ? AND coalesce(delivered_at, failed_at, created_at) < ?", firstID(before), before, models.DeliveryPending, before).
+		end, err := s.deletedBefore(tx, deliveryTable, before)
+		if err != nil {
+			return err
+		}
+		err = s.locked(tx).Model(&models.Delivery{}).
+			Where("id < ? AND id < ? AND created_at < ? AND status <> ? AND "+settledAt+" < ?", firstID(before), end, before, models.DeliveryPending, before).
 			Order("id").Limit(CleanupBatch).Pluck("id", &ids).Error
 		if err != nil || len(ids) == 0 {
 			return err

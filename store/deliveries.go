@@ -94,6 +94,9 @@ func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery
 		if err := s.locked(tx).Take(d, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return mapNotFound(err)
 		}
+		if d.SettledBefore(s.historyStart()) { // it is about to be removed
+			return models.ErrNotFound
+		}
 		var webhooks []models.Webhook
 		if err := tx.Where("id = ?", d.WebhookID).Find(&webhooks).Error; err != nil {
 			return err
@@ -148,8 +151,8 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := hook.CanDeliver(); err != nil {
 			return err
 		}
-		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
-		which := []any{webhook, models.DeliveryFailed, since.UTC(), models.MaxRuns}
+		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND " + settledAt + " >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
+		which := []any{webhook, models.DeliveryFailed, since.UTC(), s.historyStart(), models.MaxRuns}
 		var failed []*models.Delivery
 		if err := s.locked(tx).Where(resendable, which...).Order("id").Limit(resendLimit).Find(&failed).Error; err != nil {
 			return err

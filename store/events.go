@@ -173,19 +173,27 @@ func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, 
 // historyStart is since when events are read.
 func (s *Store) historyStart() time.Time { return s.now().Add(-s.history).UTC() }
 
+// eventsKeptLonger is how much longer than the history events are kept.
+const eventsKeptLonger = 24 * time.Hour
+
 // removeOldEvents removes events a day after they can be read no more, except those
 // of deliveries and the newest of each app, whose id readers hold until the next.
+// Those in the partition of a month go with it.
 func (s *Store) removeOldEvents(db *gorm.DB) (int64, error) {
-	before := s.historyStart().Add(-24 * time.Hour)
+	before := s.historyStart().Add(-eventsKeptLonger)
+	end, err := s.deletedBefore(db, eventTable, before)
+	if err != nil {
+		return 0, err
+	}
 	order := "seq"
 	if !s.postgres {
 		order = "rowid"
 	}
 	done := db.Exec(`DELETE FROM webhook_events WHERE id IN (
-		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ?
+		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)
 			AND (o.name = 'ping' OR EXISTS (SELECT 1 FROM webhook_events AS later WHERE later.app_id = o.app_id AND later.created_at < ? AND later.name <> 'ping'
 				AND (later.position > o.position OR later.position IS NULL AND (o.position IS NOT NULL OR later.`+order+` > o.`+order+`))))
-		LIMIT ?)`, before, before, CleanupBatch)
+		LIMIT ?)`, before, end, before, CleanupBatch)
 	return done.RowsAffected, done.Error
 }

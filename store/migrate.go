@@ -20,6 +20,17 @@ func Migrations() fs.FS { return migrations }
 // Migrate brings the database to the version this program needs and returns
 // that version. Several processes may do so at once.
 func (s *Store) Migrate(ctx context.Context) (int64, error) {
+	version, err := s.migrate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if _, _, err := s.MaintainPartitions(ctx); err != nil {
+		return 0, err
+	}
+	return version, nil
+}
+
+func (s *Store) migrate(ctx context.Context) (int64, error) {
 	p, err := s.migrations()
 	if err != nil {
 		return 0, err

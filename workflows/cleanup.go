@@ -17,6 +17,7 @@ const cleanupRounds = 200
 // it is. A Temporal Schedule runs it.
 func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
+	var made, dropped []string // partitions
 	for round := 1; round <= cleanupRounds; round++ {
 		workflow.SetCurrentDetails(ctx, "Removing what is older than it is to be kept; removed so far: "+describeRemoved(removed)+
 			". If this stays, see the pending activity's last failure.")
@@ -27,11 +28,12 @@ func Cleanup(ctx workflow.Context) error {
 			return err
 		}
 		removed = addRemoved(removed, done.Removed)
+		made, dropped = append(made, done.Made...), append(dropped, done.Dropped...)
 		if !done.More {
 			break
 		}
 	}
-	workflow.SetCurrentDetails(ctx, "Removed: "+describeRemoved(removed)+".")
+	workflow.SetCurrentDetails(ctx, "Removed: "+describeRemoved(removed)+"."+describePartitions("made", made)+describePartitions("dropped", dropped))
 	return nil
 }
 
@@ -61,4 +63,11 @@ func describeRemoved(removed []activities.RemovedRows) string {
 		parts = append(parts, fmt.Sprintf("%d %s", r.Rows, r.Kind))
 	}
 	return strings.Join(parts, ", ")
+}
+
+func describePartitions(what string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " Partitions " + what + ": " + strings.Join(names, ", ") + "."
 }

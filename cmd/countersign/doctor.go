@@ -118,7 +118,27 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	}
 	x.ok("migrations", "up to date")
 	x.masterKey(within, s)
+	x.partitions(within, s)
 	return s
+}
+
+// monthEnd is how long before the end of the last partition one is warned: the cleanup makes them months ahead.
+const monthEnd = 31 * 24 * time.Hour
+
+// partitions looks whether the tables that have a partition for each month will have those of the next weeks.
+func (x *doctor) partitions(ctx context.Context, s *store.Store) {
+	if !s.HasPartitions() {
+		return
+	}
+	until, err := s.PartitionsUntil(ctx)
+	switch {
+	case err != nil:
+		x.fail("partitions", err, "See the database.")
+	case until.Sub(now()) < monthEnd:
+		x.add("partitions", warned, "made until "+until.Format(time.DateOnly), "The workflow Cleanup makes them: see in Temporal that its schedule `cleanup` runs, and why it fails. Nothing is refused meanwhile; rows go to the default partition.")
+	default:
+		x.ok("partitions", "made until "+until.Format(time.DateOnly))
+	}
 }
 
 func (x *doctor) masterKey(ctx context.Context, s *store.Store) {

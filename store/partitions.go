@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+)
+
+// Webhook events, deliveries and their attempts have a partition for each month on PostgreSQL, by the time in
+// their ids: a month that is over is dropped at once, where to delete its rows would take hours. What was there
+// before the first month is the partition "past", and the partition "default" takes what belongs to no other.
+// SQLite has none of this, and rows are deleted there.
+
+// partitionedTable is a table with a partition for each month.
+type partitionedTable struct{ name, key string } // key is the id by whose time a row belongs to a month
+
+var (
+	eventTable    = partitionedTable{"webhook_events", "id"}
+	deliveryTable = partitionedTable{"webhook_deliveries", "id"}
+	attemptTable  = partitionedTable{"delivery_attempts", "delivery_id"} // with its delivery
+)
+
+const (
+	// monthsAhead is how many months after the present one have their partitions.
+	monthsAhead = 2
+	// keptRows is how many rows of a month may have to stay when it is dropped. With more it is not dropped, and
+	// its rows are deleted as those of no month are.
+	keptRows = 10_000
+	// partitionLock names the lock under which partitions are made and dropped: by one process at a time.
+	partitionLock = 7_518_019
+	// lockWait bounds the wait for a table: whoever comes after waits as well.
+	lockWait = "1s"
+)
+
+// partition is a part of a table, for ids from one on and before another.
+type partition struct {
+	name     string
+	from, to uuid.UUID
+}
+
+// MaintainPartitions makes the partitions of this month and the next ones, and drops those that end before the
+// history begins. It returns the names of both.
+func (s *Store) MaintainPartitions(ctx context.Context) (made, dropped []string, err error) {
+	if !s.postgres {
+		return nil, nil, nil
+	}
+	if made, err = s.makePartitions(ctx); err != nil {
+		return made, nil, fmt.Errorf("make partitions: %w", err)
+	}
+	if dropped, err = s.dropPartitions(ctx); err != nil {
+		return made, dropped, fmt.Errorf("drop partitions: %w", err)
+	}
+	return made, dropped, nil
+}
+
+// monthOf is the month of a time, and the one after it.
+func monthOf(at time.Time) (from, to time.Time) {
+	from = PeriodStart(at)
+	return from, from.AddDate(0, 1, 0)
+}
+
+func (t partitionedTable) month(at time.Time) partition {
+	from, to := monthOf(at)
+	return partition{t.name + from.Format("_2006_01"), firstID(from), firstID(to)}
+}
+
+// boundPattern finds the ids in the bounds of a partition, as PostgreSQL shows them.
+var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('([0-9a-f-]+)'\)`)
+
+// partitions are those of a table in the order of their ids, without the default one.
+func (s *Store) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
+	var rows []struct{ Name, Bounds string }
+	err := db.Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+		WHERE i.inhparent = to_regclass(?) ORDER BY CASE WHEN c.relname LIKE '%\_past' THEN 0 ELSE 1 END, c.relname`, t.name).Scan(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	var out []partition
+	for _, r := range rows {
+		bounds := boundPattern.FindStringSubmatch(r.Bounds)
+		if bounds == nil { // the default one
+			continue
+		}
+		p := partition{name: r.Name}
+		if bounds[2] != "" {
+			if p.from, err = uuid.Parse(bounds[2]); err != nil {
+				return nil, fmt.Errorf("bounds of %s: %w", r.Name, err)
+			}
+		}
+		if p.to, err = uuid.Parse(bounds[3]); err != nil {
+			return nil, fmt.Errorf("bounds of %s: %w", r.Name, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// covered reports whether an id belongs to one of some partitions.
+func covered(all []partition, id uuid.UUID) bool {
+	for _, p := range all {
+		if before(id, p.to) && !before(id, p.from) {
+			return true
+		}
+	}
+	return false
+}
+
+func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
+
+// partitionChange runs fn in a transaction that may lock the tables, and in which no other process makes or
+// drops partitions.
+func (s *Store) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.tx(ctx, func(tx *gorm.DB) error {
+		if err := execAll(tx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock), "SET LOCAL lock_timeout = '"+lockWait+"'"); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// execAll runs statements, one after the other.
+func execAll(tx *gorm.DB, statements ...string) error {
+	for _, sql := range statements {
+		if err := tx.Exec(sql).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePartitions makes what is missing, each table and month on its own.
+func (s *Store) makePartitions(ctx context.Context) (made []string, err error) {
+	first, _ := monthOf(s.now())
+	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
+		there, err := s.partitions(s.db.WithContext(ctx), t)
+		if err != nil {
+			return made, err
+		}
+		for n := range monthsAhead + 1 {
+			p := t.month(first.AddDate(0, n, 0))
+			if covered(there, p.from) {
+				continue
+			}
+			done, err := s.makePartition(ctx, t, p)
+			if err != nil {
+				return made, fmt.Errorf("%s: %w", p.name, err)
+			}
+			if done {
+				made = append(made, p.name)
+			}
+		}
+	}
+	return made, nil
+}
+
+// makePartition makes a partition, into which rows of that month are moved that the default one has taken. It reports false if
+// another process has made it.
+func (s *Store) makePartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
+	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
+		there, err := s.partitions(tx, t)
+		if err != nil || covered(there, p.from) {
+			return err
+		}
+		made = true
+		rest := t.name + "_default"
+		return execAll(tx,
+			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // nothing of that month comes meanwhile
+			"CREATE TABLE "+p.name+" (LIKE "+rest+" INCLUDING ALL)",
+			fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= '%s' AND %s < '%s' RETURNING *) INSERT INTO %s SELECT * FROM moved", rest, t.key, p.from, t.key, p.to, p.name),
+			fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", t.name, p.name, p.from, p.to))
+	})
+	return made && err == nil, err
+}
+
+// PartitionsUntil is until when rows have partitions of their own; zero where there are no partitions, or none for the present.
+func (s *Store) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
+	if !s.postgres {
+		return time.Time{}, nil
+	}
+	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
+		there, err := s.partitions(s.db.WithContext(ctx), t)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("look for partitions of %s: %w", t.name, err)
+		}
+		end := s.now()
+		for covered(there, firstID(end)) {
+			_, end = monthOf(end)
+		}
+		if until.IsZero() || end.Before(until) {
+			until = end
+		}
+	}
+	return until, nil
+}
+
+// HasPartitions reports whether the database is one whose tables have partitions.
+func (s *Store) HasPartitions() bool { return s.postgres }

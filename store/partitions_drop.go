@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// dropPartitions drops the partitions of which all is older than the history. Rows that have to stay all the same
+// are few; they are moved to the default partition in the same transaction.
+func (s *Store) dropPartitions(ctx context.Context) (dropped []string, err error) {
+	start := s.historyStart()
+	deliveries, err := s.partitions(s.db.WithContext(ctx), deliveryTable)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range deliveries {
+		if before(firstID(start), p.to) {
+			break
+		}
+		names, err := s.dropDeliveries(ctx, p, start)
+		if err != nil && !isUndefinedTable(err) {
+			return dropped, fmt.Errorf("%s: %w", p.name, err)
+		}
+		dropped = append(dropped, names...)
+	}
+	start = start.Add(-eventsKeptLonger)
+	events, err := s.partitions(s.db.WithContext(ctx), eventTable)
+	if err != nil {
+		return dropped, err
+	}
+	for _, p := range events {
+		if before(firstID(start), p.to) {
+			break
+		}
+		done, err := s.dropEvents(ctx, p)
+		if err != nil && !isUndefinedTable(err) {
+			return dropped, fmt.Errorf("%s: %w", p.name, err)
+		}
+		if done {
+			dropped = append(dropped, p.name)
+		}
+	}
+	return dropped, nil
+}
+
+// isUndefinedTable reports whether another process has dropped a partition meanwhile.
+func isUndefinedTable(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "42P01"
+}
+
+// dropDeliveries drops a partition of deliveries and that of their attempts. What stays is found before a table is locked: a
+// settled delivery of that age is not sent again (Resend), so that nothing comes to what was found.
+func (s *Store) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
+	var stay []uuid.UUID
+	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
+	if err != nil || len(stay) > keptRows {
+		return nil, err
+	}
+	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
+		dropped = nil
+		for _, t := range []partitionedTable{deliveryTable, attemptTable} {
+			there, err := s.partitions(tx, t)
+			if err != nil {
+				return err
+			}
+			for _, q := range there {
+				if q.from == p.from && q.to == p.to {
+					if err := dropPartition(tx, t, q, stay); err != nil {
+						return err
+					}
+					dropped = append(dropped, q.name)
+				}
+			}
+		}
+		return nil
+	})
+	return dropped, err
+}
+
+// dropEvents drops a partition of events. The events of deliveries stay, and the newest of each app, whose id readers hold
+// until the next.
+func (s *Store) dropEvents(ctx context.Context, p partition) (done bool, err error) {
+	db := s.db.WithContext(ctx)
+	var stay, newest []uuid.UUID
+	err = db.Model(&models.Delivery{}).Distinct("event_id").Where("event_id >= ? AND event_id < ?", p.from, p.to).Limit(keptRows+1).Pluck("event_id", &stay).Error
+	if err != nil || len(stay) > keptRows {
+		return false, err
+	}
+	err = db.Raw(`SELECT newest.id FROM apps AS a CROSS JOIN LATERAL (
+			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NOT NULL ORDER BY position DESC LIMIT 1) UNION ALL
+			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NULL AND name <> 'ping' ORDER BY seq DESC LIMIT 1)) AS newest`).Scan(&newest).Error
+	if err != nil {
+		return false, err
+	}
+	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
+		there, err := s.partitions(tx, eventTable)
+		if err != nil {
+			return err
+		}
+		if done = covered(there, p.from); !done { // another process was quicker
+			return nil
+		}
+		return dropPartition(tx, eventTable, p, append(stay, newest...))
+	})
+	return done && err == nil, err
+}
+
+// dropPartition takes a partition out of its table, puts back what stays, which is then in the default partition,
+// and drops the rest.
+func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
+	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
+		return err
+	}
+	const page = 1000
+	for ; len(stay) > 0; stay = stay[min(page, len(stay)):] {
+		err := tx.Exec("INSERT INTO "+t.name+" SELECT * FROM "+p.name+" WHERE "+t.key+" IN ?", stay[:min(page, len(stay))]).Error
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Exec("DROP TABLE " + p.name).Error
+}
+
+// deletedBefore is before which id rows of a table may be deleted one by one when what is older than a time is over: of a month
+// that has a partition and has only begun to be over, none is.
+func (s *Store) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
+	if !s.postgres {
+		return uuid.Max, nil
+	}
+	month, there := t.month(at), false
+	if err := db.Raw("SELECT to_regclass(?) IS NOT NULL", month.name).Scan(&there).Error; err != nil || !there {
+		return uuid.Max, err
+	}
+	return month.from, nil
+}

@@ -1,0 +1,265 @@
+package store_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// idsAt makes ids of version 7 of a clock's time, in the order in which they are made.
+func idsAt(clock *testkit.Clock) func() uuid.UUID {
+	return func() uuid.UUID {
+		id := uuid.Must(uuid.NewV7())
+		ms := clock.Now().UnixMilli()
+		for i := range 6 {
+			id[i] = byte(ms >> (8 * (5 - i)))
+		}
+		return id
+	}
+}
+
+// months is a store on PostgreSQL whose ids have the time of its clock.
+func months(t *testing.T) (*fixture, *testkit.Clock, *sql.DB) {
+	t.Helper()
+	clock := testkit.NewClock()
+	s, err := store.Open(t.Context(), store.Config{URL: testkit.Postgres(t), BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock.Now, NewID: idsAt(clock)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	_, err = s.Migrate(t.Context())
+	require.NoError(t, err)
+	db, err := s.DB()
+	require.NoError(t, err)
+	return newFixture(t, s, clock), clock, db
+}
+
+// in is how many rows each partition of a table has; "default" and "past" are named so, months as 2026_12.
+func in(t *testing.T, db *sql.DB, table string) map[string]int {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT tableoid::regclass::text, count(*) FROM "+table+" GROUP BY 1")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	out := make(map[string]int)
+	for rows.Next() {
+		var name string
+		var n int
+		require.NoError(t, rows.Scan(&name, &n))
+		out[strings.TrimPrefix(name, table+"_")] = n
+	}
+	require.NoError(t, rows.Err())
+	return out
+}
+
+// TestMonthsAreDropped: a month of deliveries, attempts and events goes at once when all of it is older than the history, and
+// not before. A delivery that is on its way or was sent again stays with its event and its attempts, and so does the newest
+// event of an app, which readers hold.
+func TestMonthsAreDropped(t *testing.T) {
+	t.Parallel()
+	f, clock, db := months(t)
+	ctx, s := t.Context(), f.Store
+	next := store.PeriodStart(clock.Now()).AddDate(0, 1, 0)
+	clock.Add(next.Add(24 * time.Hour).Sub(clock.Now()))
+	month := next.Format("2006_01")
+	act := f.act()
+	act.NewID = idsAt(clock)
+	for range 2 {
+		require.NoError(t, change(ctx, f, f.sent(1, nil).ID, func(e *models.Envelope) error { return e.Void(act, nil) }))
+	}
+	p := newEndpoint(f)
+	settled, pending, resent := p.ping(), p.ping(), p.ping()
+	for _, id := range []uuid.UUID{settled, resent} {
+		p.attempt(id, 500, models.DeliveryOutcome{Last: true})
+	}
+	page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
+	require.NoError(t, err)
+	for table, n := range map[string]int{"webhook_deliveries": 3, "delivery_attempts": 2, "webhook_events": 3 + 2} {
+		assert.Equal(t, n, in(t, db, table)[month], table)
+	}
+
+	end := next.AddDate(0, 1, 0)
+	clock.Add(end.Add(history - time.Hour).Sub(clock.Now()))
+	_, err = s.Resend(ctx, f.app.ID, settled)
+	require.ErrorIs(t, err, models.ErrNotFound, "it is older than the history, and gone with its month or before")
+	_, err = db.ExecContext(ctx, "UPDATE webhook_deliveries SET failed_at = $1 WHERE id = $2", clock.Now().Add(-time.Hour), resent)
+	require.NoError(t, err)
+	_, err = s.Resend(ctx, f.app.ID, resent)
+	require.NoError(t, err)
+	p.attempt(resent, 200, models.DeliveryOutcome{Run: 1})
+	_, dropped, err := s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.NotContains(t, dropped, "webhook_deliveries_"+month)
+	require.NoError(t, s.DeleteExpired(ctx))
+	assert.Equal(t, map[string]int{month: 3}, in(t, db, "webhook_deliveries"), "no row of a month goes alone")
+
+	clock.Add(2 * time.Hour)
+	_, dropped, err = s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"webhook_deliveries_" + month, "delivery_attempts_" + month}, dropped)
+	assert.Equal(t, map[string]int{"default": 2}, in(t, db, "webhook_deliveries"))
+	assert.Equal(t, map[string]int{"default": 2}, in(t, db, "delivery_attempts"))
+	assert.Equal(t, models.DeliveryPending, p.status(pending))
+	_, _, attempts, err := s.Delivery(ctx, f.app.ID, resent)
+	require.NoError(t, err)
+	assert.Len(t, attempts, 2)
+	assert.Equal(t, 3+2, in(t, db, "webhook_events")[month], "events stay for a day longer")
+
+	clock.Add(24 * time.Hour)
+	_, dropped, err = s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"webhook_events_" + month}, dropped)
+	require.NoError(t, s.DeleteExpired(ctx))
+	assert.Equal(t, map[string]int{"default": 3}, in(t, db, "webhook_events"), "two of deliveries, and the newest")
+	_, err = s.DeliveryJob(ctx, pending)
+	require.NoError(t, err, "it can still be sent")
+	_, err = s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Cursor, Limit: 100})
+	require.NoError(t, err, "who has read all goes on")
+	_, dropped, err = s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.Empty(t, dropped)
+
+	// Rows outside of months are deleted when they are old enough.
+	clock.Add(history)
+	require.NoError(t, s.DeleteExpired(ctx))
+	assert.Equal(t, map[string]int{"default": 1}, in(t, db, "webhook_deliveries"), "the pending one")
+	assert.Empty(t, in(t, db, "delivery_attempts"))
+}
+
+// TestMonthsAreMadeAhead: this month and the two that follow have partitions. Where they were not made in time, rows
+// are not refused, and come into their month when it is made.
+func TestMonthsAreMadeAhead(t *testing.T) {
+	t.Parallel()
+	f, clock, db := months(t)
+	ctx, s := t.Context(), f.Store
+	require.True(t, s.HasPartitions())
+	until, err := s.PartitionsUntil(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, store.PeriodStart(clock.Now()).AddDate(0, 3, 0), until)
+	made, _, err := s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.Empty(t, made, "all were made with the migration")
+
+	clock.Add(until.Add(time.Hour).Sub(clock.Now()))
+	now, err := s.PartitionsUntil(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, clock.Now(), now, "the present has none")
+	p := newEndpoint(f)
+	id := p.ping()
+	p.attempt(id, 200, models.DeliveryOutcome{})
+	for _, table := range []string{"webhook_deliveries", "delivery_attempts", "webhook_events"} {
+		assert.Equal(t, map[string]int{"default": 1}, in(t, db, table))
+	}
+	// Several processes at once.
+	results := make(chan []string, 3)
+	for range 3 {
+		go func() {
+			made, _, err := s.MaintainPartitions(ctx)
+			assert.NoError(t, err)
+			results <- made
+		}()
+	}
+	made = nil
+	for range 3 {
+		made = append(made, <-results...)
+	}
+	assert.Len(t, made, 3*3, "each once: %v", made)
+	for _, table := range []string{"webhook_deliveries", "delivery_attempts", "webhook_events"} {
+		assert.Equal(t, map[string]int{until.Format("2006_01"): 1}, in(t, db, table))
+	}
+	assert.Equal(t, models.DeliveryDelivered, p.status(id))
+}
+
+// TestManyRowsKeepTheirMonth: with more than a few rows that have to stay, a month is not dropped, and the others of
+// its rows are deleted one by one.
+func TestManyRowsKeepTheirMonth(t *testing.T) {
+	t.Parallel()
+	f, clock, db := months(t)
+	ctx, s := t.Context(), f.Store
+	p := newEndpoint(f)
+	next := store.PeriodStart(clock.Now()).AddDate(0, 1, 0)
+	clock.Add(next.Add(24 * time.Hour).Sub(clock.Now()))
+	month := next.Format("2006_01")
+	settled, pending := p.ping(), p.ping()
+	p.attempt(settled, 200, models.DeliveryOutcome{})
+	_, err := db.ExecContext(ctx, `INSERT INTO webhook_deliveries (id, app_id, webhook_id, event_id, envelope_id, event, status, created_at)
+		SELECT (substr(id::text, 1, 24) || lpad(to_hex(g), 12, '0'))::uuid, app_id, webhook_id, event_id, envelope_id, event, status, created_at
+		FROM webhook_deliveries CROSS JOIN generate_series(1, 10001) AS g WHERE id = $1`, pending)
+	require.NoError(t, err)
+	clock.Add(next.AddDate(0, 2, 0).Add(history).Sub(clock.Now()))
+	_, dropped, err := s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	for _, table := range []string{"webhook_deliveries_", "delivery_attempts_"} {
+		assert.NotContains(t, dropped, table+month)
+	}
+	require.NoError(t, s.DeleteExpired(ctx))
+	assert.Equal(t, map[string]int{month: 10_002}, in(t, db, "webhook_deliveries"))
+	assert.Empty(t, in(t, db, "delivery_attempts"))
+}
+
+// TestTablesBecomePartitions: a database with rows from before becomes one with partitions. All rows stay, and readers of events
+// go on.
+func TestTablesBecomePartitions(t *testing.T) {
+	t.Parallel()
+	f, clock, db := months(t)
+	ctx, s := t.Context(), f.Store
+	p := newEndpoint(f)
+	id := p.ping()
+	p.attempt(id, 500, models.DeliveryOutcome{Last: true})
+	e := f.sent(1, nil)
+	page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
+	require.NoError(t, err)
+	unpartition(t, db)
+	want := []int{f.rows("webhook_deliveries"), f.rows("delivery_attempts"), f.rows("webhook_events")}
+
+	_, err = s.Migrate(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, want, []int{in(t, db, "webhook_deliveries")["past"], in(t, db, "delivery_attempts")["past"], in(t, db, "webhook_events")["past"]})
+	clock.Add(time.Minute)
+	require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+	after, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Cursor, Limit: 100})
+	require.NoError(t, err)
+	require.NotEmpty(t, after.Events)
+	assert.Equal(t, models.EventEnvelopeVoided, after.Events[len(after.Events)-1].Name)
+	_, err = s.Resend(ctx, f.app.ID, id)
+	require.NoError(t, err)
+	p.attempt(id, 200, models.DeliveryOutcome{Run: 1})
+	_, _, attempts, err := s.Delivery(ctx, f.app.ID, id)
+	require.NoError(t, err)
+	assert.Len(t, attempts, 2)
+}
+
+// unpartition makes the tables what they were before the migration that partitions them, with their rows.
+func unpartition(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, table := range []string{"delivery_attempts", "webhook_deliveries", "webhook_events"} {
+		for _, sql := range []string{
+			"ALTER TABLE " + table + " RENAME TO " + table + "_parts",
+			"ALTER TABLE " + table + "_parts DETACH PARTITION " + table + "_past",
+			"ALTER TABLE " + table + "_past RENAME TO " + table,
+			"INSERT INTO " + table + " SELECT * FROM " + table + "_parts",
+			"DROP TABLE " + table + "_parts",
+		} {
+			_, err := db.ExecContext(t.Context(), sql)
+			require.NoError(t, err, sql)
+		}
+	}
+	for _, sql := range []string{
+		"ALTER TABLE webhook_events ALTER COLUMN seq DROP DEFAULT", "DROP SEQUENCE webhook_events_insertions",
+		"ALTER TABLE webhook_events ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY",
+		"SELECT setval('webhook_events_seq_seq', (SELECT max(seq) FROM webhook_events))",
+		"ALTER TABLE webhook_deliveries ADD CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events (id)",
+		"ALTER TABLE delivery_attempts ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries (id)",
+		"DELETE FROM " + goose.DefaultTablename + " WHERE version_id = 19",
+	} {
+		_, err := db.ExecContext(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"countersign/models"
+)
+
+// wholeOf is of how many envelopes one has its fields and its audit trail as well: that is what is got.
+const wholeOf = 10
+
+// uuidOf is an id of version 7 for row g, made of its time; a digit says of what it is the id.
+func uuidOf(digit string) string {
+	return fmt.Sprintf("(lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7%s00800000000000000%s')::uuid", digit, digit)
+}
+
+// inserts make the rows of $2 envelopes of an app, spread over the statuses as in life: most are done. Ids and
+// times grow as in life. Every table gets its rows in the order of their ids.
+var inserts = []struct{ table, sql string }{
+	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
+	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
+		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
+		'Contract ' || g, 'bench', ` + uuidOf("d") + `, t, t, t, t, NULL, 3, repeat('0', 64), 5
+	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT to_timestamp(1700000000 + g * 3) AS t) AS at`},
+	{"signers", `INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method, signed_at, ip, user_agent)
+	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, 'signed', 'none', to_timestamp(1700000000 + g * 3), '192.0.2.1', repeat('u', 90)
+	FROM generate_series(1, $2::bigint) AS g WHERE $1::text <> ''`},
+	{"documents", `INSERT INTO documents (id, envelope_id, kind, name, mime_type, sha256, size, page_count, pages, document_order, blob_key, purge_status, created_at)
+	SELECT ` + uuidOf("d") + `, ` + uuidOf("a") + `, 'original', 'contract.pdf', 'application/pdf', repeat('0', 64), 1000, 1, '[]', 1, 'k', 'active', now()
+	FROM generate_series(1, $2::bigint) AS g WHERE $1::text <> ''`},
+	{"envelope_search", `INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
+	SELECT ` + uuidOf("a") + `, $1::uuid, 'contract ' || g || E'\nada byron', ARRAY[substr(md5('m' || g), 1, 22), 'example.com-of-all-ada']
+	FROM generate_series(1, $2::bigint) AS g`},
+	{"fields", `INSERT INTO fields (id, envelope_id, document_id, signer_id, position, type, page, x, y, w, h, required, origin, name)
+	SELECT ` + uuidOf("f") + `, ` + uuidOf("a") + `, ` + uuidOf("d") + `, ` + uuidOf("5") + `, 0, 'signature', 1, 1, 1, 9, 9, true, 'top-left', 'signature_1'
+	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g WHERE $1::text <> ''`},
+	{"audit_events", `INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, prev_hash, hash)
+	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', to_timestamp(1700000000 + g * 3), 'system', repeat('0', 64), repeat('0', 64)
+	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN generate_series(1, 3) AS s WHERE $1::text <> ''`},
+	{"envelope_counts", `INSERT INTO envelope_counts (app_id, tenant_id, status, n)
+	SELECT app_id, tenant_id, status, count(*) FROM envelopes WHERE app_id = $1::uuid AND $2::bigint > 0 GROUP BY 1, 2, 3`},
+	{"usage", `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1::uuid, date_trunc('month', now())::date, $2::bigint)`},
+}
+
+// fill makes an app with n envelopes. Indexes are made after the rows, and foreign keys are not examined.
+func (b *bench) fill(ctx context.Context, n int) error {
+	start := now()
+	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
+	if err != nil {
+		return err
+	}
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	for _, sql := range []string{"SET session_replication_role = replica", "SET maintenance_work_mem = '1GB'", "SET max_parallel_maintenance_workers = 0"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	for _, insert := range inserts {
+		began := now()
+		indexes, err := dropIndexes(ctx, conn.Conn(), insert.table)
+		if err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, insert.sql, app.ID.String(), n); err != nil {
+			return fmt.Errorf("fill %s: %w", insert.table, err)
+		}
+		for _, sql := range append(indexes, "VACUUM (FREEZE, ANALYZE) "+insert.table, "CHECKPOINT") {
+			if _, err := conn.Exec(ctx, sql); err != nil {
+				return fmt.Errorf("%s: %w", sql, err)
+			}
+		}
+		say("%-18s filled in %s", insert.table, now().Sub(began).Round(1e9))
+	}
+	if _, err := conn.Exec(ctx, "RESET session_replication_role"); err != nil {
+		return err
+	}
+	say("%9d envelopes made in %s", n, now().Sub(start).Round(1e9))
+	return nil
+}
+
+// dropIndexes drops the indexes of a table that are no constraints, and returns what makes them again.
+func dropIndexes(ctx context.Context, conn *pgx.Conn, table string) ([]string, error) {
+	rows, err := conn.Query(ctx, `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1
+		AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conname = indexname) ORDER BY indexname`, table)
+	if err != nil {
+		return nil, fmt.Errorf("list the indexes of %s: %w", table, err)
+	}
+	type index struct{ Name, Def string }
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[index])
+	if err != nil {
+		return nil, fmt.Errorf("list the indexes of %s: %w", table, err)
+	}
+	var again []string
+	for _, i := range found {
+		if _, dropped := conn.Exec(ctx, "DROP INDEX "+i.Name); dropped != nil {
+			err = errors.Join(err, dropped)
+		}
+		again = append(again, i.Def)
+	}
+	return again, err
+}
+
+// sizes tells how large the tables of a database are, and their indexes.
+func (b *bench) sizes(ctx context.Context, n int) error {
+	rows, err := b.pool.Query(ctx, `SELECT c.relname, pg_relation_size(c.oid), coalesce(pg_relation_size(c.reltoastrelid), 0),
+		coalesce((SELECT string_agg(i.indexrelid::regclass || ' ' || pg_size_pretty(pg_relation_size(i.indexrelid)), ', ' ORDER BY pg_relation_size(i.indexrelid) DESC) FROM pg_index AS i WHERE i.indrelid = c.oid), '')
+		FROM pg_class AS c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND pg_relation_size(c.oid) > 1000000 ORDER BY 2 DESC`)
+	if err != nil {
+		return fmt.Errorf("sizes: %w", err)
+	}
+	defer rows.Close()
+	say("\nsizes at %d envelopes", n)
+	for rows.Next() {
+		var name, indexes string
+		var heap, toast int64
+		if err := rows.Scan(&name, &heap, &toast, &indexes); err != nil {
+			return fmt.Errorf("sizes: %w", err)
+		}
+		say("%-18s %6d MB; indexes: %s", name, (heap+toast)>>20, strings.ReplaceAll(indexes, name+"_", ""))
+	}
+	return rows.Err()
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+	"countersign/internal/testkit"
+)
+
+const (
+	rounds    = 150
+	signCalls = 40
+)
+
+// reads are what is measured. {id} is an envelope that has all its rows, {number} is in the subject of one.
+var reads = []struct{ name, path string }{
+	{"get", "/v1/envelopes/{id}"},
+	{"list", "/v1/envelopes?tenantId=" + tenant},
+	{"list, completed", "/v1/envelopes?tenantId=" + tenant + "&status=completed"},
+	{"list, in progress", "/v1/envelopes?tenantId=" + tenant + "&status=in_progress"},
+	{"list, page 10", "/v1/envelopes?tenantId=" + tenant + "&page=10"},
+	{"console, all tenants", "/v1/console/envelopes"},
+	{"search, a number", "/v1/console/envelopes?search={number}"},
+	{"search, a name of all", "/v1/console/envelopes?search=byron"},
+	{"search, an address", "/v1/console/envelopes?search=nobody@example.com"},
+	{"the month's usage", "/v1/console/usage"},
+}
+
+// measure compares the two databases, and the larger one with a bare handler.
+func measure(ctx context.Context, few, many *bench) error {
+	for _, b := range []*bench{few, many} {
+		if err := b.choose(ctx); err != nil {
+			return err
+		}
+	}
+	var over []string
+	say("%-22s %12s %12s %8s", "p50", fmt.Sprint(few.n), fmt.Sprint(many.n), "ratio")
+	tell := func(name string, took [2][]time.Duration) {
+		a, z := median(took[0]), median(took[1])
+		ratio, mark := float64(z)/float64(a), ""
+		if ratio > allowedRatio {
+			mark, over = "  over the limit", append(over, name)
+		}
+		say("%-22s %12s %12s %7.2f×%s", name, a.Round(time.Microsecond), z.Round(time.Microsecond), ratio, mark)
+	}
+	for _, r := range reads {
+		took, err := compareRead(ctx, few, many, r.path)
+		if err != nil {
+			return err
+		}
+		tell(r.name, took)
+	}
+	took, err := compareSigning(ctx, few, many)
+	if err != nil {
+		return err
+	}
+	tell("sign", took)
+	if err := many.sizes(ctx, many.n); err != nil {
+		return err
+	}
+	if err := errors.Join(many.plans(ctx), many.besideFloor(ctx)); err != nil {
+		return err
+	}
+	if len(over) > 0 {
+		return fmt.Errorf("slower than %.1f × of %d envelopes: %s", allowedRatio, few.n, strings.Join(over, "; "))
+	}
+	return nil
+}
+
+// choose takes some of the envelopes that have all their rows, and signs in.
+func (b *bench) choose(ctx context.Context) (err error) {
+	if b.bearer, err = b.tokens.IssueAccess(b.app); err != nil {
+		return err
+	}
+	app, err := b.store.App(ctx, b.app)
+	if err != nil {
+		return err
+	}
+	secret, err := b.store.AddSecret(ctx, b.app, time.Hour)
+	if err != nil {
+		return err
+	}
+	if b.client, err = countersign.New(b.server.URL, app.ClientID.String(), secret, countersign.WithRetries(0)); err != nil {
+		return err
+	}
+	for i := range rounds {
+		g := 1 + i*(b.n/wholeOf/rounds)*wholeOf
+		var id string
+		if err := b.pool.QueryRow(ctx, "SELECT "+strings.ReplaceAll(uuidOf("a"), "g", "$1::bigint")+"::text", g).Scan(&id); err != nil {
+			return fmt.Errorf("choose envelopes: %w", err)
+		}
+		b.ids = append(b.ids, id)
+	}
+	return nil
+}
+
+// compareRead takes turns between the two databases, so that whatever else the machine
+// does falls on both.
+func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]time.Duration, err error) {
+	for i := range 2 * rounds {
+		for k, b := range []*bench{few, many} {
+			at := strings.NewReplacer("{id}", b.ids[i%rounds], "{number}", fmt.Sprint(b.n/2+i%rounds)).Replace(path)
+			t, err := b.read(ctx, at)
+			if err != nil {
+				return took, err
+			}
+			if i >= rounds { // the first turn reads the pages from the disk
+				took[k] = append(took[k], t)
+			}
+		}
+	}
+	return took, nil
+}
+
+// compareSigning has envelopes made, sent and signed in turns of the two databases, and times the signing.
+func compareSigning(ctx context.Context, few, many *bench) (took [2][]time.Duration, err error) {
+	for i := range signCalls + signCalls/4 {
+		for k, b := range []*bench{few, many} {
+			t, err := b.sign(ctx)
+			if err != nil {
+				return took, err
+			}
+			if i >= signCalls/4 {
+				took[k] = append(took[k], t)
+			}
+		}
+	}
+	return took, nil
+}
+
+// sign times the sign call of an envelope with two signers.
+func (b *bench) sign(ctx context.Context) (time.Duration, error) {
+	in := countersign.EnvelopeRequest{TenantID: tenant, Subject: countersign.Ptr("To be signed"), Fields: &[]countersign.FieldRequest{}}
+	for _, signer := range []string{"0", "1"} {
+		in.Signers = append(in.Signers, countersign.SignerRequest{Name: "Ada Byron", Email: "ada" + signer + "@example.com", AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)})
+		*in.Fields = append(*in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, 100, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, 100, 150, 20))
+	}
+	e, err := b.client.Create(ctx, in)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := b.client.Upload(ctx, e.ID, bytes.NewReader(testkit.OnePage())); err != nil {
+		return 0, err
+	}
+	if e, err = b.client.Send(ctx, e.ID, ""); err != nil {
+		return 0, err
+	}
+	var values []map[string]any
+	for _, f := range e.Fields {
+		switch {
+		case f.SignerID != e.Signers[0].ID:
+		case f.Type == api.FieldTypeSignature:
+			values = append(values, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())})
+		default:
+			values = append(values, map[string]any{"fieldId": f.ID, "textValue": "Value"})
+		}
+	}
+	link := *e.Signers[0].SigningURL
+	path := "/v1/signing/" + link[strings.LastIndex(link, "/")+1:]
+	if _, err := b.request(ctx, http.MethodPost, path+"/consent", map[string]any{}); err != nil {
+		return 0, err
+	}
+	return b.request(ctx, http.MethodPost, path+"/sign", map[string]any{"fields": values})
+}
+
+func (b *bench) read(ctx context.Context, path string) (time.Duration, error) {
+	return b.request(ctx, http.MethodGet, path, nil)
+}
+
+// request times a request until its answer was read.
+func (b *bench) request(ctx context.Context, method, path string, body any) (time.Duration, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return 0, err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, b.server.URL+path, content)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if !strings.HasPrefix(path, "/v1/signing/") {
+		req.Header.Set("Authorization", "Bearer "+b.bearer)
+	}
+	start := now()
+	res, err := b.server.Client().Do(req)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := io.ReadAll(res.Body)
+	took := now().Sub(start)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return 0, err
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return 0, fmt.Errorf("%.60s: %s: %.300s", path, res.Status, answer)
+	}
+	return took, nil
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// plans looks at how PostgreSQL runs the queries: none may read a table that
+// grows from one end to the other.
+func (b *bench) plans(ctx context.Context) error {
+	var bad []error
+	for name, sql := range map[string]string{
+		"list":   `SELECT id FROM envelopes WHERE app_id = $1 AND tenant_id = 'acme' ORDER BY id DESC LIMIT 20`,
+		"status": `SELECT id FROM envelopes WHERE app_id = $1 AND tenant_id = 'acme' AND status = 'draft' ORDER BY id DESC LIMIT 20`,
+		"audit":  `SELECT * FROM audit_events WHERE envelope_id = $1 ORDER BY seq`,
+	} {
+		rows, err := b.pool.Query(ctx, "EXPLAIN "+sql, b.app)
+		if err != nil {
+			return fmt.Errorf("explain %s: %w", name, err)
+		}
+		var plan []string
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return fmt.Errorf("explain %s: %w", name, err)
+			}
+			plan = append(plan, line)
+		}
+		rows.Close()
+		if text := strings.Join(plan, "\n"); strings.Contains(text, "Seq Scan") {
+			bad = append(bad, fmt.Errorf("%s reads a whole table:\n%s", name, text))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// bare is the floor: the same queries, no rules, the least that can be answered.
+func (b *bench) bare(w http.ResponseWriter, r *http.Request) {
+	app, id := r.PathValue("app"), r.PathValue("id")
+	for _, q := range []struct {
+		sql  string
+		args []any
+	}{
+		{"SELECT * FROM envelopes WHERE id = $1 AND app_id = $2", []any{id, app}},
+		{"SELECT * FROM signers WHERE envelope_id = $1 ORDER BY position", []any{id}},
+		{"SELECT * FROM fields WHERE envelope_id = $1 ORDER BY position", []any{id}},
+		{"SELECT * FROM documents WHERE envelope_id = $1 ORDER BY kind, document_order", []any{id}},
+		{"SELECT * FROM audit_events WHERE envelope_id = $1 ORDER BY seq", []any{id}},
+	} {
+		rows, err := b.pool.Query(r.Context(), q.sql, q.args...)
+		if err != nil {
+			http.Error(w, "query", http.StatusInternalServerError)
+			return
+		}
+		for rows.Next() {
+			if _, err := rows.Values(); err != nil {
+				http.Error(w, "row", http.StatusInternalServerError)
+				break
+			}
+		}
+		rows.Close()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answerOfAboutThatSize)
+}
+
+var answerOfAboutThatSize = []byte(`{"id":"` + strings.Repeat("0", 2600) + `"}`)
+
+const (
+	clients = 4
+	turn    = 2 * time.Second
+	turns   = 4
+)
+
+// besideFloor counts requests in turns of the service and of the bare handler.
+func (b *bench) besideFloor(ctx context.Context) error {
+	var served, bare int
+	for range turns {
+		n, err := b.hammer(ctx, "/v1/envelopes/{id}")
+		if err != nil {
+			return err
+		}
+		m, err := b.hammer(ctx, "/bare/"+b.app.String()+"/{id}")
+		if err != nil {
+			return err
+		}
+		served, bare = served+n, bare+m
+	}
+	seconds := (turn * turns).Seconds()
+	ratio := float64(served) / float64(bare)
+	say("\nget, %d clients: %.0f requests/s; a bare handler with the same SQL: %.0f; %.2f×", clients, float64(served)/seconds, float64(bare)/seconds, ratio)
+	if ratio < floor {
+		return fmt.Errorf("get reaches %.2f of a bare handler, and not %.2f", ratio, floor)
+	}
+	return nil
+}
+
+func (b *bench) hammer(ctx context.Context, path string) (int, error) {
+	end := now().Add(turn)
+	counts, errs := make([]int, clients), make([]error, clients)
+	var wg sync.WaitGroup
+	for k := range clients {
+		wg.Go(func() {
+			for i := k; now().Before(end); i++ {
+				if _, err := b.read(ctx, strings.ReplaceAll(path, "{id}", b.ids[i%len(b.ids)])); err != nil {
+					errs[k] = err
+					return
+				}
+				counts[k]++
+			}
+		})
+	}
+	wg.Wait()
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, errors.Join(errs...)
+}
