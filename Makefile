@@ -198,6 +198,10 @@ bench: build $(TOOLS)/testenv ## Measure the service (PostgreSQL with fsync on)
 load: build $(TOOLS)/testenv ## Measure under load: a mix, 2,000 envelopes at once, 20,000 deliveries to a dead endpoint
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench load burst backlog
 
+.PHONY: profile
+profile: build ## Profile API and worker under the mix of make load: files in bin/profiles, and what takes most
+	$(GO) run ./test/bench profile
+
 .PHONY: soak
 soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench soak

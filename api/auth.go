@@ -92,13 +92,18 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	id, err := s.Tokens.VerifyConsole(token)
-	if err != nil {
-		app, err := s.authenticate(c)
+	// An app's token is asked for first: those that are good are remembered.
+	appID, notAnApps := s.Tokens.VerifyAccess(token)
+	if notAnApps == nil {
+		app, err := s.appCaller(c, appID)
 		if err == nil && r.access == consoleUser {
 			err = models.Refuse(models.KindForbidden, "user_required", "This is for a console user who is signed in.")
 		}
 		return app, err
+	}
+	id, err := s.Tokens.VerifyConsole(token)
+	if err != nil {
+		return caller{}, refuseToken(notAnApps)
 	}
 	in, err := s.Store.ConsoleSession(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(backgroundHeader) == "")
 	if isNotFound(err) {

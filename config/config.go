@@ -125,6 +125,8 @@ type Config struct {
 	SealPassword Secret `env:"SEAL_PASSWORD"`
 	// MetricsListen is the address of /metrics, /healthz and /readyz for operators; empty: none.
 	MetricsListen string `env:"METRICS_LISTEN"`
+	// PprofListen is the loopback address of /debug/pprof/ for developers; empty: none.
+	PprofListen string `env:"PPROF_LISTEN"`
 	// TSAURL is the RFC 3161 time-stamping service; empty: none.
 	TSAURL string `env:"TSA_URL"`
 	// TSAOptional seals without a time-stamp while that service does not answer; it is added later.
@@ -271,6 +273,11 @@ func (c *Config) check() []error {
 	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress, "METRICS_LISTEN": c.MetricsListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil && (addr != "" || name != "METRICS_LISTEN") {
 			bad(name, "must be host:port")
+		}
+	}
+	if host, _, err := net.SplitHostPort(c.PprofListen); c.PprofListen != "" {
+		if ip, notIP := netip.ParseAddr(host); err != nil || notIP != nil || !ip.IsLoopback() {
+			bad("PPROF_LISTEN", "must be a loopback address and a port, such as 127.0.0.1:6060: whoever reaches it sees how the program runs")
 		}
 	}
 	for name, v := range map[string]string{"BASE_URL": c.BaseURL, "SIGNING_URL": c.SigningURL, "EMBED_URL": c.EmbedURL, "TSA_URL": c.TSAURL, "TEMPORAL_UI_URL": c.TemporalUIURL} {

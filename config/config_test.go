@@ -46,7 +46,7 @@ func TestTheEnvironmentWins(t *testing.T) {
 func TestAllThatIsWrongIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	bad := map[string]string{
-		"LISTEN": "8080", "METRICS_LISTEN": "9090", "BASE_URL": "sign.example.com", "DATABASE_URL": "mysql://root:hunter2@db", "BLOB_URL": "ftp://x", "SMTP_URL": "mail.example.com",
+		"LISTEN": "8080", "METRICS_LISTEN": "9090", "PPROF_LISTEN": "0.0.0.0:6060", "BASE_URL": "sign.example.com", "DATABASE_URL": "mysql://root:hunter2@db", "BLOB_URL": "ftp://x", "SMTP_URL": "mail.example.com",
 		"SMS_URL": "twilio", "WEBHOOK_SCHEDULE": "1s,2s", "WEBHOOK_ALLOW_PRIVATE": "perhaps", "RATE_LIMIT": "0", "UPLOAD_LIMIT": "-1",
 		"DEFAULT_EXPIRY_DAYS": "9999", "HISTORY_DAYS": "9999", "MASTER_KEY": "c2hvcnQ=", "MAIL_FROM": "nobody", "TRUSTED_PROXIES": "10.0.0.0/99", "LOG_LEVEL": "loud",
 		"REMINDER_INTERVAL": "1s", "TSA_URL": "tsa", "TEMPORAL_ADDRESS": "temporal", "TYPO": "1", "TSA_OPTIONAL": "perhaps", "SEAL_LONG_TERM": "perhaps", "TSA_ANCHOR": "perhaps", "EMAIL_ATTACHMENT_LIMIT": "-5",

@@ -187,9 +187,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
 	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
-	for _, v := range pointers(e.Values) {
-		t.insert("field_values", "", valueColumns(encrypt(s, v)))
-	}
+	t.insert("field_values", "", rowsOf(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s, v)) })...)
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
 		t.insert("saved_signatures", `ON CONFLICT (app_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id, auth_method = excluded.auth_method,

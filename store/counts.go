@@ -30,11 +30,13 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
 	}
-	const change = "INSERT INTO envelope_count_changes (app_id, tenant_id, status, change) VALUES ($1, $2, $3, $4)"
-	b.exec(change, e.AppID, e.TenantID, e.Status, 1)
+	changes := []envelopeCountChange{{AppID: e.AppID, TenantID: e.TenantID, Status: e.Status, Change: 1}}
 	if from != "" {
-		b.exec(change, e.AppID, e.TenantID, from, -1)
+		changes = append(changes, envelopeCountChange{AppID: e.AppID, TenantID: e.TenantID, Status: from, Change: -1})
 	}
+	b.insert("envelope_count_changes", "", rowsOf(pointers(changes), func(c *envelopeCountChange) []column {
+		return []column{{"app_id", &c.AppID}, {"tenant_id", &c.TenantID}, {"status", &c.Status}, {"change", &c.Change}}
+	})...)
 }
 
 // compactThreshold is the number of changes from which on a reader folds them.

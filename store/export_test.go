@@ -34,3 +34,6 @@ func (s *Store) WritersWaiting() int {
 	defer s.writers.mu.Unlock()
 	return len(s.writers.waiting)
 }
+
+// UUIDCodec is the codec of PostgreSQL's UUIDs.
+type UUIDCodec = uuidCodec

@@ -123,13 +123,14 @@ func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
 	}
 	// PgBouncer in transaction mode keeps no prepared statements: for it the URL names another mode, as cache_describe.
 	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
-	utc := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+	types := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterType(&pgtype.Type{
 			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 		})
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}})
 		return nil
 	})
-	conn := stdlib.OpenDB(*pc, utc)
+	conn := stdlib.OpenDB(*pc, types)
 	n := cfg.MaxConns
 	if n == 0 {
 		n = 20

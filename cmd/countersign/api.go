@@ -35,6 +35,9 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	if err := a.observe(ctx, &wg); err != nil {
 		return err
 	}
+	if err := a.serveProfiles(ctx, &wg); err != nil {
+		return err
+	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	return serve(ctx, l, h)
 }

@@ -105,6 +105,9 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	if err := a.observe(ctx, &wg); err != nil {
 		return err
 	}
+	if err := a.serveProfiles(ctx, &wg); err != nil {
+		return err
+	}
 
 	info := demo{
 		BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, SMTPAddress: smtp, TemporalUIURL: ui, ConsoleURL: cfg.BaseURL + "/console", consoleLogin: user,

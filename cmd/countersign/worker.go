@@ -36,6 +36,9 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	if err := a.observe(ctx, &wg); err != nil {
 		return err
 	}
+	if err := a.serveProfiles(ctx, &wg); err != nil {
+		return err
+	}
 	wg.Go(func() { a.watchCertificate(ctx) })
 	if err := waitForTemporal(ctx, a.client); err != nil {
 		return err

@@ -25,6 +25,8 @@ type PostgresOptions struct {
 	// Durable keeps fsync on, as measurements need it. Off, a commit survives a crash of the
 	// server but not of the machine.
 	Durable bool
+	// Statements counts what each statement takes, in the view pg_stat_statements.
+	Statements bool
 }
 
 // PostgresServer is a private PostgreSQL server on a free loopback port, with a data directory of
@@ -130,6 +132,9 @@ func launchPostgres(
 	}
 	if !opts.Durable {
 		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	}
+	if opts.Statements {
+		args = append(args, "-c", "shared_preload_libraries=pg_stat_statements")
 	}
 	running, err := startGuarded(ctx, dir, credential, "QUIT", args...)
 	if err != nil {

@@ -16,27 +16,30 @@ import (
 
 // How long the mix runs, and how many clients it has.
 const (
-	loadTime = time.Minute
-	soakTime = 10 * time.Minute
-	clients  = 8
+	loadTime, minLoadTime = time.Minute, 20 * time.Second
+	soakTime              = 10 * time.Minute
+	clients               = 8
 )
 
-func (w *benchEnv) measureLoad(ctx context.Context) error { return w.mix(ctx, loadTime) }
-func (w *benchEnv) measureSoak(ctx context.Context) error { return w.mix(ctx, soakTime) }
+func (w *benchEnv) measureLoad(ctx context.Context) error { return second(w.mix(ctx, w.length)) }
+func (w *benchEnv) measureSoak(ctx context.Context) error { return second(w.mix(ctx, soakTime)) }
+
+func second(_ int, err error) error { return err }
 
 // mix lets clients do all that an envelope needs, one envelope after the other,
-// for some time, and prints what each endpoint took and each process used.
-func (w *benchEnv) mix(ctx context.Context, length time.Duration) error {
+// for some time, and prints what each endpoint took and each process used. It
+// returns the number of envelopes.
+func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	times := newTimings()
 	w.client.observe = times.add
 	defer func() { w.client.observe = nil }()
 	stored, err := w.stored(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	use, err := w.watch(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var mu sync.Mutex
 	var failed []error
@@ -59,15 +62,15 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) error {
 	took := now().Sub(start)
 	used, err := use.end()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	kept, err := w.stored(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	bare, err := w.bareWorkflows(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	perSecond := float64(done) / took.Seconds()
 	report("mix: %d clients for %.0f s             %d envelopes of 2 signers, %d errors", clients, took.Seconds(), done, len(failed))
@@ -77,17 +80,17 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) error {
 		d := times.of[name]
 		report("%-38s  %8d %9s %9s %9s", name, len(d), ms(quantile(d, 0.5)), ms(quantile(d, 0.99)), ms(slices.Max(d)))
 	}
-	report("%-38s  %9s %22s", "process", "cores", "own MB in quarter 2, 4")
+	report("%-38s  %9s %13s %22s", "process", "cores", "ms, envelope", "own MB in quarter 2, 4")
 	for _, u := range used {
-		report("%-38s  %9.2f %11d %10d", u.name, u.cores, u.early>>20, u.late>>20)
+		report("%-38s  %9.2f %13.1f %11d %10d", u.name, u.cores, u.cores*1000/perSecond, u.early>>20, u.late>>20)
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		report("%-38s  %8.1f KB for each envelope", name, float64(kept[name]-stored[name])/float64(max(done, 1))/1024)
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%d of %d envelopes failed; the first: %w", len(failed), done, failed[0])
+		return done, fmt.Errorf("%d of %d envelopes failed; the first: %w", len(failed), done, failed[0])
 	}
-	return nil
+	return done, nil
 }
 
 // whole is the life of one envelope as its people see it.

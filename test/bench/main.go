@@ -29,14 +29,26 @@ const (
 	minRows, defaultRows = 100, 1000
 )
 
+// options are the choices of a run.
+type options struct {
+	program  string        // the service's; the bundled Temporal is beside it
+	rows     int           // of a bulk send
+	length   time.Duration // of the mix of load and profile
+	profiles string        // directory for profiles; "": none are taken
+}
+
 func main() {
-	rows := flag.Int("rows", defaultRows, fmt.Sprintf("of a bulk send, %d to %d", minRows, models.MaxBulkRows))
+	var o options
+	flag.StringVar(&o.program, "program", "bin/countersign", "the program to measure")
+	flag.IntVar(&o.rows, "rows", defaultRows, fmt.Sprintf("of a bulk send, %d to %d", minRows, models.MaxBulkRows))
+	flag.DurationVar(&o.length, "time", loadTime, fmt.Sprintf("how long the mix of load and profile runs, %s or more", minLoadTime))
+	flag.StringVar(&o.profiles, "profiles", "bin/profiles", "directory for the files of profile")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, totalLimit)
 	defer cancel()
-	if err := run(ctx, *rows, flag.Args()); err != nil {
+	if err := run(ctx, o, flag.Args()); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -60,6 +72,7 @@ func steps() []step {
 		{"send", true, (*benchEnv).measureSend},
 		{"bulk", true, (*benchEnv).measureBulk},
 		{"load", true, (*benchEnv).measureLoad},
+		{"profile", true, (*benchEnv).measureProfile},
 		{"soak", true, (*benchEnv).measureSoak},
 		{"burst", true, (*benchEnv).measureBurst},
 		{"backlog", true, (*benchEnv).measureBacklog},
@@ -67,9 +80,12 @@ func steps() []step {
 }
 
 // run takes the measurements named in only; none named means all but the loads.
-func run(ctx context.Context, rows int, only []string) error {
-	if rows < minRows || rows > models.MaxBulkRows {
-		return fmt.Errorf("-rows %d: it has to be %d to %d", rows, minRows, models.MaxBulkRows)
+func run(ctx context.Context, o options, only []string) error {
+	if o.rows < minRows || o.rows > models.MaxBulkRows {
+		return fmt.Errorf("-rows %d: it has to be %d to %d", o.rows, minRows, models.MaxBulkRows)
+	}
+	if o.length < minLoadTime {
+		return fmt.Errorf("-time %s: it has to be %s or more", o.length, minLoadTime)
 	}
 	all := steps()
 	for _, name := range only {
@@ -78,12 +94,14 @@ func run(ctx context.Context, rows int, only []string) error {
 		}
 	}
 	loads := slices.ContainsFunc(all, func(s step) bool { return s.load && slices.Contains(only, s.name) })
-	w, err := setUp(ctx, loads)
+	if !slices.Contains(only, "profile") {
+		o.profiles = ""
+	}
+	w, err := setUp(ctx, o, loads)
 	if err != nil {
 		return err
 	}
 	defer w.tearDown()
-	w.rows = rows
 	for _, s := range all {
 		wanted := slices.Contains(only, s.name) || len(only) == 0 && !s.load
 		if !wanted && s.name != "service" {

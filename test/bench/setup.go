@@ -24,12 +24,15 @@ import (
 
 // benchEnv is a service in separate processes, on PostgreSQL and Temporal.
 type benchEnv struct {
+	options
+
 	dir, bin    string
 	pg          string // URL
 	temporal    string // host:port
 	temporalPID int
 	mails       mailbox
-	rows        int // of a bulk send
+	rows        int               // of a bulk send
+	profiled    map[string]string // addresses of the profiles of api and worker
 	env         []string
 	base        string
 	client      *client
@@ -38,14 +41,14 @@ type benchEnv struct {
 	ends        []func()
 }
 
-func setUp(ctx context.Context, onPostgres bool) (_ *benchEnv, err error) {
-	w := &benchEnv{}
+func setUp(ctx context.Context, o options, onPostgres bool) (_ *benchEnv, err error) {
+	w := &benchEnv{options: o}
 	defer func() {
 		if err != nil {
 			w.tearDown()
 		}
 	}()
-	if w.bin, err = filepath.Abs("bin/countersign"); err != nil {
+	if w.bin, err = filepath.Abs(o.program); err != nil {
 		return nil, err
 	}
 	if w.dir, err = os.MkdirTemp("", "countersign-bench-"); err != nil {
@@ -53,7 +56,7 @@ func setUp(ctx context.Context, onPostgres bool) (_ *benchEnv, err error) {
 	}
 	w.ends = append(w.ends, func() { _ = os.RemoveAll(w.dir) })
 	if w.pg = os.Getenv("COUNTERSIGN_TEST_POSTGRES"); w.pg == "" {
-		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true, Statements: o.profiles != ""})
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +146,9 @@ func (w *benchEnv) startService(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	w.api, w.worker = w.command(ctx, "api"), w.command(ctx, "worker")
+	if err := w.serveProfiles(ctx); err != nil {
+		return err
+	}
 	if err := errors.Join(w.api.Start(), w.worker.Start()); err != nil {
 		return err
 	}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestProfiles: the profiles are served, and the command line, which may name files and addresses, is not.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/debug/pprof/": http.StatusOK, "/debug/pprof/allocs": http.StatusOK, "/debug/pprof/profile?seconds=1": http.StatusOK,
+		"/debug/pprof/cmdline": http.StatusNotFound, "/metrics": http.StatusNotFound,
+	} {
+		w := httptest.NewRecorder()
+		profiles().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		assert.Equal(t, want, w.Code, path)
+		assert.NotEmpty(t, w.Body.Bytes(), path)
+	}
+}

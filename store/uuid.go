@@ -1,0 +1,64 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// uuidCodec sends and reads a uuid.UUID as PostgreSQL's 16 bytes. Without it pgx goes
+// through the text of each, as the type implements driver.Valuer and sql.Scanner.
+type uuidCodec struct{ pgtype.UUIDCodec }
+
+// PlanEncode implements pgtype.Codec.
+func (c uuidCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if format == pgtype.BinaryFormatCode {
+		switch value.(type) {
+		case uuid.UUID, *uuid.UUID:
+			return uuidPlan{}
+		}
+	}
+	return c.UUIDCodec.PlanEncode(m, oid, format, value)
+}
+
+// PlanScan implements pgtype.Codec.
+func (c uuidCodec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
+	if _, ok := target.(*uuid.UUID); ok && format == pgtype.BinaryFormatCode {
+		return uuidPlan{}
+	}
+	return c.UUIDCodec.PlanScan(m, oid, format, target)
+}
+
+// uuidPlan is for uuid.UUID alone.
+type uuidPlan struct{}
+
+// Encode implements pgtype.EncodePlan.
+func (uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
+	switch v := value.(type) {
+	case uuid.UUID:
+		return append(buf, v[:]...), nil
+	case *uuid.UUID:
+		if v == nil {
+			return nil, nil // NULL
+		}
+		return append(buf, v[:]...), nil
+	}
+	return nil, fmt.Errorf("a %T is no UUID", value)
+}
+
+// Scan implements pgtype.ScanPlan. As uuid.UUID's own Scan does, it leaves the target as
+// it is if the column is NULL.
+func (uuidPlan) Scan(src []byte, target any) error {
+	id, ok := target.(*uuid.UUID)
+	switch {
+	case !ok:
+		return fmt.Errorf("a %T is no UUID", target)
+	case src == nil:
+		return nil
+	case len(src) != len(id):
+		return fmt.Errorf("a UUID of %d bytes", len(src))
+	}
+	copy(id[:], src)
+	return nil
+}
