@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -154,10 +155,10 @@ func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
 	return s.serveLogo(c, l.App, e.TenantID)
 }
 
-// downloadLogo gives the logo to whoever has a link of the download portal.
+// downloadLogo gives the logo to whoever has a link of the download portal, also once the document was deleted.
 func (s *Server) downloadLogo(c *gin.Context) error {
 	l, e, _, err := s.downloadTarget(c)
-	if err != nil {
+	if err != nil && !errors.Is(err, models.ErrPurged) {
 		return err
 	}
 	return s.serveLogo(c, l.App, e.TenantID)

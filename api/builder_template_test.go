@@ -38,6 +38,7 @@ func TestBuilderSessionsOfTemplates(t *testing.T) {
 
 		seen := page.get(at).want(200)
 		page.get(at + "/document").want(200)
+		page.get(at + "/documents/" + template.document(0)["id"].(string) + "/suggestions").want(200)
 		edit := object{
 			"roles":  []object{{"role": "tenant", "authMethod": "none"}, {"role": "guarantor", "authMethod": "none"}},
 			"fields": []object{{"role": "guarantor", "type": "signature", "page": 1, "x": 10, "y": 20, "w": 100, "h": 30}},
@@ -162,7 +163,7 @@ func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
 			allowed = append(allowed, r)
 		}
 	}
-	require.ElementsMatch(t, []string{"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "PATCH /v1/templates/{id}"}, allowed)
+	require.ElementsMatch(t, []string{"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "GET /v1/templates/{id}/documents/{documentId}/suggestions", "PATCH /v1/templates/{id}"}, allowed)
 	_, draft := c.builder(e, nil)
 	draft.get("/v1/templates/"+template.str("id")).refused(401, "unauthorized")
 	c.get("/v1/templates/" + template.str("id")).want(200)

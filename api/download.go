@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -28,13 +29,29 @@ func (s *Server) downloadTarget(c *gin.Context) (credential.DownloadLink, *model
 		return l, nil, nil, invalid
 	}
 	if until := e.RetainedUntil(); d.PurgeStatus == models.PurgePurged || until != nil && !s.Now().Before(*until) {
-		return l, nil, nil, models.ErrPurged
+		return l, e, d, models.ErrPurged
 	}
 	return l, e, d, nil
 }
 
+// purgedDownload is the refusal to who has a link to a document that is not kept any more; the page that shows it looks as the sender's pages do.
+func (s *Server) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
+	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+	if err != nil {
+		return err
+	}
+	gone := *models.ErrPurged
+	if branding := signingBranding(chosen); branding != nil {
+		gone.Details = map[string]any{"branding": branding}
+	}
+	return &gone
+}
+
 func (s *Server) download(c *gin.Context) error {
 	l, e, d, err := s.downloadTarget(c)
+	if errors.Is(err, models.ErrPurged) {
+		return s.purgedDownload(c, l, e)
+	}
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestBrandingOfThePortal: whoever has a download link sees the sender's look and logo;
-// without a choice the answer is as it always was, and without a valid link there is no logo.
+// without a choice the answer is as it always was, and without a valid link there is no logo. The page that says that the document was deleted has it, too.
 func TestBrandingOfThePortal(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -33,6 +33,11 @@ func TestBrandingOfThePortal(t *testing.T) {
 		nobody.get("/v1/download/nobody/logo").refused(401, "download_link_invalid")
 		nobody.get("/v1/download/"+token+"/logo").refused(401, "download_link_invalid")
 		s.clock.advance(31 * 24 * time.Hour)
-		nobody.get(link+"/logo").refused(410, "document_purged")
+		gone := nobody.get(link).refused(410, "document_purged").body["details"].(object)
+		require.Equal(t, []any{"#7a1f3d", "Acme Ltd"}, []any{gone["branding"].(object)["primaryColor"], gone["branding"].(object)["footer"]}, "the page that says so looks as the sender's do")
+		require.Equal(t, a.raw, nobody.get(link+"/logo").want(200).raw)
+		c = s.client(t)
+		c.call(http.MethodDelete, at, nil).want(204)
+		require.Nil(t, nobody.get(link).refused(410, "document_purged").body["details"])
 	})
 }

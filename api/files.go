@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/store"
@@ -35,6 +36,9 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, models.ErrPurged
 	}
 	f, err := s.files.Open(ctx, store.FileRecord(d))
+	if errors.Is(err, fs.ErrNotExist) && e.ID == uuid.Nil { // a template's: its files are not replaced
+		return nil, s.fileMissing(ctx, e, d)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
 		if err1 != nil {

@@ -147,6 +147,7 @@ func (s *Server) routes() []route {
 		templates(viewer, get, "", s.listTemplates),
 		built(models.BuilderAlways, templates(viewer, get, "/:id", s.getTemplate)),
 		built(models.BuilderAlways, templates(viewer, get, "/:id/document", s.templateDocument)),
+		built(models.BuilderAlways, templates(viewer, get, "/:id/documents/:documentId/suggestions", s.templateSuggestions)),
 		built(models.BuilderAlways, templates(sender, patch, "/:id", s.patchTemplate)),
 		templates(sender, del, "/:id", s.archiveTemplate),
 		app(get, "/v1/envelopes/:id/values", s.getValues),

@@ -131,13 +131,10 @@ func (s *Server) templateDocument(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if t.ArchivedAt != nil {
-		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept for the envelopes that were made of it alone.")
+	if err := checkTemplateFiles(t); err != nil {
+		return err
 	}
-	holder := &models.Envelope{AppID: app.ID}
-	for _, d := range t.Documents {
-		holder.Documents = append(holder.Documents, &d.Document)
-	}
+	holder := templateHolder(app, t)
 	for _, d := range t.Documents {
 		switch {
 		case id != uuid.Nil && d.ID != id:
@@ -149,6 +146,23 @@ func (s *Server) templateDocument(c *gin.Context, app caller) error {
 		}
 	}
 	return models.ErrNotFound
+}
+
+// checkTemplateFiles refuses to read the files of an archived template.
+func checkTemplateFiles(t *models.LoadedTemplate) error {
+	if t.ArchivedAt != nil {
+		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept for the envelopes that were made of it alone.")
+	}
+	return nil
+}
+
+// templateHolder is an envelope with the documents of a template, for what reads files of envelopes.
+func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
+	holder := &models.Envelope{AppID: app.ID}
+	for _, d := range t.Documents {
+		holder.Documents = append(holder.Documents, &d.Document)
+	}
+	return holder
 }
 
 // archiveTemplate ends the use of a template. Envelopes that were made of it stay as they are.

@@ -5255,7 +5255,7 @@ type ClientInterface interface {
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
@@ -5272,7 +5272,7 @@ type ClientInterface interface {
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
@@ -5661,6 +5661,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 	DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SuggestFieldsOfATemplate Suggest fields of a template
+	//
+	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
+	SuggestFieldsOfATemplate(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RemoveBranding Remove a tenant's branding
 	//
@@ -6682,7 +6689,7 @@ func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 // allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 // `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
@@ -6709,7 +6716,7 @@ func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *Crea
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 // allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 // `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
@@ -7629,6 +7636,23 @@ func (c *Client) EditATemplate(ctx context.Context, id openapi_types.UUID, param
 // Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 func (c *Client) DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadATemplateDocumentRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SuggestFieldsOfATemplate Suggest fields of a template
+//
+// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
+func (c *Client) SuggestFieldsOfATemplate(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSuggestFieldsOfATemplateRequest(c.Server, id, documentID)
 	if err != nil {
 		return nil, err
 	}
@@ -12858,6 +12882,47 @@ func NewDownloadATemplateDocumentRequest(server string, id openapi_types.UUID, p
 	return req, nil
 }
 
+// NewSuggestFieldsOfATemplateRequest constructs an http.Request for the SuggestFieldsOfATemplate method
+func NewSuggestFieldsOfATemplateRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s/documents/%s/suggestions", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRemoveBrandingRequest constructs an http.Request for the RemoveBranding method
 func NewRemoveBrandingRequest(server string, tenantID string) (*http.Request, error) {
 	var err error
@@ -13737,7 +13802,7 @@ type ClientWithResponsesInterface interface {
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
@@ -13754,7 +13819,7 @@ type ClientWithResponsesInterface interface {
 	// the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 	// What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 	//
-	// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+	// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 	// allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 	// `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 	//
@@ -14183,6 +14248,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
 	DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error)
+
+	// SuggestFieldsOfATemplateWithResponse Suggest fields of a template
+	//
+	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
+	SuggestFieldsOfATemplateWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsOfATemplateResponse, error)
 
 	// RemoveBrandingWithResponse Remove a tenant's branding
 	//
@@ -17531,6 +17605,47 @@ func (r DownloadATemplateDocumentResponse) ContentType() string {
 	return ""
 }
 
+type SuggestFieldsOfATemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Suggestions
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SuggestFieldsOfATemplateResponse) GetJSON200() *Suggestions {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r SuggestFieldsOfATemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SuggestFieldsOfATemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SuggestFieldsOfATemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SuggestFieldsOfATemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RemoveBrandingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -18693,7 +18808,7 @@ func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 // allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 // `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
@@ -18716,7 +18831,7 @@ func (c *ClientWithResponses) CreateABuilderSessionWithBodyWithResponse(ctx cont
 // the upload, PATCH, DELETE and `/prepare` of documents, `features.send` PATCH of the draft and `/send`, whose answer has no signing links.
 // What a feature forbids is a 403 `feature_forbidden`. The audit trail is in none of the answers. The session ends when the draft is sent or deleted.
 //
-// With `templateId` the calls are GET and PATCH of the template and GET of its documents. In the PATCH, `fields` of those types are always
+// With `templateId` the calls are GET and PATCH of the template and GET of its documents and their suggestions. In the PATCH, `fields` of those types are always
 // allowed; `features.recipients` allows `roles`, `features.documents` a file, `documents` and `documentOptions`, `features.send` the name, the texts,
 // `expiresInDays` and `reminderHours`; the other members are a 403. The session ends when the template is archived.
 //
@@ -19468,6 +19583,21 @@ func (c *ClientWithResponses) DownloadATemplateDocumentWithResponse(ctx context.
 		return nil, err
 	}
 	return ParseDownloadATemplateDocumentResponse(rsp)
+}
+
+// SuggestFieldsOfATemplateWithResponse Suggest fields of a template
+//
+// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
+func (c *ClientWithResponses) SuggestFieldsOfATemplateWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsOfATemplateResponse, error) {
+	rsp, err := c.SuggestFieldsOfATemplate(ctx, id, documentID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSuggestFieldsOfATemplateResponse(rsp)
 }
 
 // RemoveBrandingWithResponse Remove a tenant's branding
@@ -21608,6 +21738,32 @@ func ParseDownloadATemplateDocumentResponse(rsp *http.Response) (*DownloadATempl
 	response := &DownloadATemplateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
+// ParseSuggestFieldsOfATemplateResponse parses an HTTP response from a SuggestFieldsOfATemplateWithResponse call
+func ParseSuggestFieldsOfATemplateResponse(rsp *http.Response) (*SuggestFieldsOfATemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SuggestFieldsOfATemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Suggestions
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	}
 
 	return response, nil

@@ -14,19 +14,24 @@ function Download({ speech, choose }: LocalizedProps) {
   const { t, locale } = speech;
   const base = `/v1/download/${encodeURIComponent(tokenFromPath())}`;
   const [found, setFound] = useState<Found>(null);
+  const [branding, setBranding] = useState<Branding | null>(null);
+  const look = (of: Branding | undefined) => {
+    paint(of?.primaryColor);
+    setBranding(of ?? null);
+  };
   const load = async () => {
     try {
       const portal = await request<Portal>(base);
-      paint(portal.branding?.primaryColor);
+      look(portal.branding);
       setFound(portal);
     } catch (e) {
+      if (e instanceof ApiError && e.status === 410) look(e.details.branding as Branding | undefined);
       setFound(e instanceof ApiError ? (e.status === 410 ? "purged" : e.status < 500 && e.status !== 429 ? "invalid" : "failed") : "failed");
     }
   };
   useEffect(() => { void load(); }, []);
   if (!found) return <Loading text={t("loading")} />;
   const day = (s: string) => formatMoment(s, locale);
-  const branding = typeof found === "object" ? found.branding ?? null : null;
   return (
     <main class="narrow">
       {branding?.logo && <SenderLogo name="" logo={`${base}/logo`} />}
