@@ -2,6 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import "./builder.css";
 import { Viewer, type Sheet } from "../sign/viewer";
 import type { Contacts } from "../ui/ContactBox";
+import { Conflict } from "./Conflict";
 import { Documents } from "./Documents";
 import { DraftEditor, rounded } from "./draft";
 import { fileOf, type Editor, type Snapshot } from "./editor";
@@ -92,6 +93,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const [dialog, setDialog] = useState<"preview" | "send" | "texts" | "leave" | "">("");
   const [tab, setTab] = useState<Tab>("place");
   const [found, setFound] = useState<readonly Suggestion[]>([]);
+  const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
   const [told, setTold] = useState("");
   const area = useRef<HTMLDivElement>(null);
   const documents = [...draft.documents].sort((a, b) => a.document_order - b.document_order);
@@ -132,7 +134,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     for (const d of documents) {
       const known = (s: Size) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s)));
       viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page says that it cannot be shown
-      if (!editor.texts) foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
+      foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
     }
   }, [draft.documents]);
 
@@ -266,7 +268,14 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     const name = s.name && /^[A-Za-z0-9_.-]{1,64}$/.test(s.name) ? s.name : undefined;
     add([make(s.type, s.documentId, s.page, onPage({ x: s.x, y: s.y, w: s.w, h: s.h }, sizeOf(s)), { label: s.label || undefined, name, ...s.content, ...(signer ? { signerId: signer } : {}) })], t("suggestionAdded", { label: s.label }));
   };
-  const open = openOnes(found, fields);
+  const possible = openOnes(found.filter((s) => documents.some((d) => d.id === s.documentId)), fields);
+  const open = possible.filter((s) => !dismissed.has(s.id));
+  /** Suggestions that are not wanted are hidden until they are asked for. */
+  const dismiss = (some: readonly Suggestion[]) => {
+    setDismissed(new Set([...dismissed, ...some.map((s) => s.id)]));
+    setTold(some.length === 1 ? t("suggestionHidden", { label: some[0]!.label }) : t("suggestionsHidden", { n: some.length }));
+    area.current?.focus({ preventScroll: true });
+  };
   const takeAll = () => {
     if (!who) { setTold(t("noRecipientYet")); return; }
     let all = fields;
@@ -282,7 +291,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const latest = useRef<PageEvents>(null!);
   latest.current = {
     place: (documentId, page, x, y) => { if (tool) { place(tool, documentId, page, x, y, false); setTool(null); } else setSelected(new Set()); },
-    select, key, take,
+    select, key, take, dismiss: (s) => dismiss([s]),
     move: (moved, merge) => put(fields.flatMap((f) => { const b = moved.get(f.key); return b ? [{ ...f, ...b }] : []; }), merge),
     near: (id, sheet, element) => { if (sheet && element) sheets.current.set(id, { sheet, element }); else sheets.current.delete(id); look(); },
     sized: (documentId, page, size) => {
@@ -292,7 +301,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   };
   const events = useMemo<PageEvents>(() => ({
     place: (...a) => latest.current.place(...a), select: (...a) => latest.current.select(...a), move: (...a) => latest.current.move(...a), key: (...a) => latest.current.key(...a),
-    take: (...a) => latest.current.take(...a), near: (...a) => latest.current.near(...a), sized: (...a) => latest.current.sized(...a),
+    take: (...a) => latest.current.take(...a), dismiss: (s) => latest.current.dismiss(s), near: (...a) => latest.current.near(...a), sized: (...a) => latest.current.sized(...a),
   }), []);
 
   const show = (documentId: string, page: number) => document.getElementById(pageId(documentId, page))?.scrollIntoView({ block: "start", behavior: "smooth" });
@@ -305,7 +314,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     const out = new Map<string, Suggestion[]>();
     for (const s of open) out.set(`${s.documentId}/${s.page}`, [...(out.get(`${s.documentId}/${s.page}`) ?? []), s]);
     return out;
-  }, [found, fields]);
+  }, [found, fields, draft.documents, dismissed]);
   const broken = problems.size;
   return (
     <div class="builder" onKeyDown={(e) => { if (!(e.target as HTMLElement).closest("input, textarea, select, dialog")) key(e, null); }}>
@@ -339,8 +348,9 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
         {open.length > 0 && (
           <section aria-labelledby="bsuggested"><h2 id="bsuggested">{t("suggestions")}</h2>
             <p class="quiet small">{t("suggested", { n: open.length })}</p>
-            <button type="button" class="plain small" onClick={takeAll}>{t("addAll", { n: open.length })}</button></section>
+            <div class="row"><button type="button" class="plain small" onClick={takeAll}>{t("addAll", { n: open.length })}</button><button type="button" class="bare small" onClick={() => dismiss(open)}>{t("hideSuggestions")}</button></div></section>
         )}
+        {open.length < possible.length && <section><button type="button" class="bare small" onClick={() => setDismissed(new Set())}>{t("showHidden", { n: possible.length - open.length })}</button></section>}
         <Documents editor={editor} documents={documents} editable={features.documents} viewer={viewer} thumbnails={thumbnails} current={current} onShow={show} onTold={setTold} />
       </aside>
       <main ref={area} class="bpages" tabIndex={0} aria-label={t("pages")} onScroll={look}
@@ -382,11 +392,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       </aside>
       <p class="sr" role="status" aria-live="polite">{told}</p>
       {state === "conflict" && shot.theirs.length > 0 && (
-        <div class="bconflict notice bad" role="alertdialog" aria-label={t(isTemplate ? "templateChanged" : "draftChanged")}>
-          <p><strong>{t(isTemplate ? "somebodyTemplate" : "somebodyDraft")}</strong></p>
-          <ul>{shot.theirs.slice(0, 12).map((change) => <li key={change}>{change}</li>)}{shot.theirs.length > 12 && <li>{t("andMore", { n: shot.theirs.length - 12 })}</li>}</ul>
-          <div class="row"><button type="button" class="small" onClick={() => editor.resolve("theirs")}>{t("takeTheirs")}</button><button type="button" class="plain small" onClick={() => editor.resolve("mine")}>{t("keepMine")}</button></div>
-        </div>
+        <Conflict isTemplate={isTemplate} theirs={shot.theirs} onResolve={(keep) => editor.resolve(keep)} />
       )}
       {restored && (
         <div class="bconflict notice" role="status">
@@ -398,7 +404,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || t("stateOver")}</p>}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
-      {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={onClose} onClose={() => setDialog("")} />}
+      {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}
       {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
     </div>
   );

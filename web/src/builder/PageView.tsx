@@ -17,6 +17,7 @@ export interface PageEvents {
   move: (moved: Map<string, Box>, merge: string) => void;
   key: (e: KeyboardEvent, f: BuilderField) => void;
   take: (s: Suggestion) => void;
+  dismiss: (s: Suggestion) => void;
   near: (id: string, sheet: Sheet | null, element: HTMLElement | null) => void;
   sized: (documentId: string, page: number, size: Size) => void;
 }
@@ -189,7 +190,8 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
         <div ref={holder} class="bpaint" aria-hidden="true" />
         {failed && <p class="notice bad bfailed" role="alert">{t("pageFailed")}</p>}
         {suggestions.map((s) => (
-          <button key={s.id} type="button" class="bsuggestion" style={place(s, scale)} title={t("addSuggestion", { label: s.label })} aria-label={t("suggestedField", { label: s.label })}
+          <button key={s.id} type="button" class="bsuggestion" style={place(s, scale)} title={t("addSuggestion", { label: s.label })} aria-label={t("suggestedField", { label: s.label })} aria-keyshortcuts="Delete"
+            onKeyDown={(e) => { if (e.key === "Delete" || e.key === "Backspace") { e.preventDefault(); e.stopPropagation(); events.dismiss(s); } }}
             onPointerDown={(e) => e.stopPropagation()} onPointerUp={(e) => e.stopPropagation()} onClick={() => events.take(s)}>+</button>
         ))}
         {fields.map((f) => (

@@ -1,14 +1,13 @@
 import { ApiError, NetworkError, request } from "../ui/http";
 import { adopt, differences } from "./conflict";
 import { aroundFields, contentOf, mergePatch, same, type Saved } from "./content";
+import { readHistory, writeHistory, type Entry } from "./drafthistory";
 import { DraftParts, type Step } from "./draftparts";
 import type { Editor, SaveState, Snapshot } from "./editor";
+import { Keeper } from "./history";
 import { forgetWork, keepWork, keptWork } from "./kept";
 import { freshKey, round, type BuilderField, type Draft, type DraftDocument } from "./model";
 import { t } from "./texts";
-
-/** What the history holds: the fields as they were, or a step that concerned recipients or documents. */
-type Entry = readonly BuilderField[] | Step;
 
 const saveDelay = 500; // milliseconds after the last change
 const maxHistory = 500;
@@ -52,16 +51,25 @@ export class DraftEditor implements Editor {
   private lastMerge = "";
   private kept = true;
   private restored = false;
+  private readonly keeper: Keeper;
 
   private constructor(private draft: Draft, etag: string, readonly bearer: string, private readonly pageSize: PageSize, private readonly onChange: (s: Snapshot) => void) {
-    this.take(draft, etag);
+    this.keeper = new Keeper(`countersign.history.${draft.id}`, (steps) => (
+      this.state === "over" || this.past.length + this.future.length === 0 ? null
+        : writeHistory({ etag: this.etag, keys: [...this.saved].map(([key, s]) => [s.id, key]), successors: [...this.successors], past: this.past, future: this.future }, steps)
+    ));
+    const history = this.keeper.read((content) => readHistory(content, this.parts));
+    this.take(draft, etag, new Map(history?.keys));
+    this.restore();
+    // A history of another version would take back what somebody else did.
+    if (history && this.state !== "conflict" && (this.restored || history.etag === etag)) {
+      [this.past, this.future, this.successors] = [history.past, history.future, new Map(history.successors)];
+    }
   }
 
   static async open(id: string, bearer: string, pageSize: PageSize, onChange: (s: Snapshot) => void): Promise<DraftEditor> {
     const { draft, etag } = await read(`/v1/envelopes/${id}`, bearer, pageSize);
-    const editor = new DraftEditor(draft, etag, bearer, pageSize, onChange);
-    editor.restore();
-    return editor;
+    return new DraftEditor(draft, etag, bearer, pageSize, onChange);
   }
 
   /** Takes up work that was not saved when the page was loaded again. Where the draft has changed since, both are shown. */
@@ -69,9 +77,9 @@ export class DraftEditor implements Editor {
     const work = keptWork(this.draft.id);
     if (!work) return;
     const [now, etag] = [this.draft, this.etag];
-    this.saved = new Map(work.saved.map((s) => [freshKey(), s]));
-    const keys = new Map([...this.saved].map(([key, s]) => [s.id, key]));
-    this.fields = work.fields.map(({ id, content }) => ({ ...content, key: keys.get(id ?? "") ?? freshKey() }));
+    const keys = new Map([...[...this.saved].map(([key, s]) => [s.id, key] as const), ...work.fields.map((f) => [f.id ?? "", f.key] as const)]);
+    this.saved = new Map(work.saved.map((s) => [keys.get(s.id) ?? freshKey(), s]));
+    this.fields = work.fields.map(({ key, content }) => ({ ...content, key }));
     if (!this.unsaved) return this.take(now, etag);
     this.etag = work.etag;
     this.restored = true;
@@ -83,7 +91,7 @@ export class DraftEditor implements Editor {
   private keep(): void {
     if (!this.unsaved || this.state === "over") forgetWork(this.draft.id);
     else {
-      const fields = this.fields.map((f) => ({ id: this.saved.get(f.key)?.id, content: contentOf(f) }));
+      const fields = this.fields.map((f) => ({ id: this.saved.get(f.key)?.id, key: f.key, content: contentOf(f) }));
       this.kept = keepWork(this.draft.id, { etag: this.etag, saved: [...this.saved.values()], fields, around: aroundFields(this.draft) });
     }
   }
@@ -101,12 +109,12 @@ export class DraftEditor implements Editor {
 
   private publish(): void {
     this.keep();
+    this.keeper.soon();
     if (!this.closed) this.onChange(this.snapshot());
   }
 
   /** Takes the draft as the service has it. Fields that are here keep their keys. */
-  private take(draft: Draft, etag: string): void {
-    const keys = new Map([...this.saved].map(([key, s]) => [s.id, key]));
+  private take(draft: Draft, etag: string, keys = new Map([...this.saved].map(([key, s]) => [s.id, key]))): void {
     this.draft = draft;
     this.etag = etag;
     this.saved = new Map();
@@ -141,7 +149,7 @@ export class DraftEditor implements Editor {
     this.turn(this.future, this.past, "again");
   }
 
-  private turn(from: Entry[], to: Entry[], way: keyof Step): void {
+  private turn(from: Entry[], to: Entry[], way: "back" | "again"): void {
     const entry = this.turning ? undefined : from.pop();
     if (!entry) return;
     this.lastMerge = "";
@@ -408,10 +416,17 @@ export class DraftEditor implements Editor {
     this.publish();
   }
 
-  /** A page that is left for good saves what it can. */
+  forget(): void {
+    forgetWork(this.draft.id);
+    this.keeper.forget();
+  }
+
+  /** Ends the work on a page that stays: what is saved leaves nothing behind. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);
+    this.keeper.close();
+    if (!this.unsaved || this.state === "over") this.forget();
   }
 }
 

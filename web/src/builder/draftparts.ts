@@ -1,8 +1,17 @@
 import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit } from "./editor";
 import type { BuilderField, DraftDocument, Recipient } from "./model";
 
+type Edits = [id: string, edit: Record<string, unknown>][];
+
+/** What a step is made of, where it can be kept when the page is loaded again: a file cannot. Ids are those of the time of the step. */
+export type StepData =
+  | { kind: "added"; id: string; body: Record<string, unknown>; edits: Edits; changed: Edits; fields: readonly BuilderField[] }
+  | { kind: "edited"; was: Edits; is: Edits }
+  | { kind: "removed"; list: { id: string; body: Record<string, unknown> }[]; fields: readonly BuilderField[] }
+  | { kind: "document"; id: string; was: Record<string, unknown>; is: Record<string, unknown> };
+
 /** Something done to recipients or documents at the service: how it is taken back, and done again. */
-export interface Step { back(): Promise<void>; again(): Promise<void> }
+export interface Step { back(): Promise<void>; again(): Promise<void>; readonly data?: StepData }
 
 /** What the parts need of the editor of a draft. */
 interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"> {
@@ -40,39 +49,63 @@ export class DraftParts implements Parts {
     return [...draft.signers, ...(draft.copies ?? [])];
   }
 
-  private async patch(edits: ReadonlyMap<string, Record<string, unknown>>): Promise<void> {
+  private async patch(edits: Edits): Promise<void> {
     for (const [id, edit] of edits) await this.editor.act("PATCH", `/signers/${this.editor.current(id)}`, edit);
   }
 
+  private async make(body: Record<string, unknown>): Promise<string> {
+    return (await this.editor.act<{ id: string }>("POST", "/signers", body)).id;
+  }
+
+  /** The step that was made of something, also on a page that was loaded before. */
+  step(d: StepData): Step {
+    switch (d.kind) {
+      case "added": return {
+        data: d,
+        back: async () => {
+          const now = this.editor.current(d.id);
+          d.fields = this.editor.snapshot().fields.filter((f) => f.signerId === now);
+          await this.editor.act("DELETE", `/signers/${now}`);
+          await this.patch(d.changed);
+        },
+        again: async () => {
+          await this.patch(d.edits);
+          this.editor.becomes(this.editor.current(d.id), await this.make(d.body));
+          this.editor.putBack(d.fields);
+        },
+      };
+      case "edited": return { data: d, back: () => this.patch(d.was), again: () => this.patch(d.is) };
+      case "removed": return {
+        data: d,
+        back: async () => {
+          for (const r of d.list) this.editor.becomes(this.editor.current(r.id), await this.make(r.body));
+          this.editor.putBack(d.fields);
+        },
+        again: async () => {
+          const now = d.list.map((r) => this.editor.current(r.id));
+          d.fields = this.editor.snapshot().fields.filter((f) => now.includes(f.signerId));
+          for (const one of [...now].reverse()) await this.editor.act("DELETE", `/signers/${one}`);
+        },
+      };
+      case "document": return { data: d, back: () => this.patchFile(d.id, d.was), again: () => this.patchFile(d.id, d.is) };
+    }
+  }
+
   async addRecipient(r: RecipientContent, also: ReadonlyMap<string, RecipientEdit> = new Map()): Promise<string> {
-    const changed = new Map([...also].map(([id, edit]) => [id, before(this.recipients().find((o) => o.id === id)!, edit)]));
-    const edits = new Map([...also].map(([id, edit]) => [id, patchOf(edit)]));
-    const make = async () => (await this.editor.act<{ id: string }>("POST", "/signers", bodyOf(r))).id;
+    const changed: Edits = [...also].map(([id, edit]) => [id, before(this.recipients().find((o) => o.id === id)!, edit)]);
+    const edits: Edits = [...also].map(([id, edit]) => [id, patchOf(edit)]);
     await this.patch(edits);
-    const id = await make();
-    let fields: BuilderField[] = [];
-    this.editor.done({
-      back: async () => {
-        const now = this.editor.current(id);
-        fields = this.editor.snapshot().fields.filter((f) => f.signerId === now);
-        await this.editor.act("DELETE", `/signers/${now}`);
-        await this.patch(changed);
-      },
-      again: async () => {
-        await this.patch(edits);
-        this.editor.becomes(this.editor.current(id), await make());
-        this.editor.putBack(fields);
-      },
-    });
+    const id = await this.make(bodyOf(r));
+    this.editor.done(this.step({ kind: "added", id, body: bodyOf(r), edits, changed, fields: [] }));
     return id;
   }
 
   async editRecipients(edits: ReadonlyMap<string, RecipientEdit>): Promise<void> {
     const all = this.recipients();
-    const was = new Map([...edits].map(([id, edit]) => [id, before(all.find((r) => r.id === id)!, edit)]));
-    const is = new Map([...edits].map(([id, edit]) => [id, patchOf(edit)]));
+    const was: Edits = [...edits].map(([id, edit]) => [id, before(all.find((r) => r.id === id)!, edit)]);
+    const is: Edits = [...edits].map(([id, edit]) => [id, patchOf(edit)]);
     await this.patch(is);
-    this.editor.done({ back: () => this.patch(was), again: () => this.patch(is) });
+    this.editor.done(this.step({ kind: "edited", was, is }));
   }
 
   async removeRecipient(id: string): Promise<void> {
@@ -80,21 +113,9 @@ export class DraftParts implements Parts {
     const gone = all.find((r) => r.id === id)!;
     // Who witnesses somebody goes with him.
     const witnesses = gone.role ? all.filter((r) => r.witnessFor === gone.role) : [];
-    const list = [gone, ...witnesses];
-    let fields: BuilderField[] = [];
-    const remove = async () => {
-      const now = list.map((r) => this.editor.current(r.id));
-      fields = this.editor.snapshot().fields.filter((f) => now.includes(f.signerId));
-      for (const one of [...now].reverse()) await this.editor.act("DELETE", `/signers/${one}`);
-    };
-    await remove();
-    this.editor.done({
-      back: async () => {
-        for (const r of list) this.editor.becomes(this.editor.current(r.id), (await this.editor.act<{ id: string }>("POST", "/signers", bodyOf(r))).id);
-        this.editor.putBack(fields);
-      },
-      again: remove,
-    });
+    const step = this.step({ kind: "removed", list: [gone, ...witnesses].map((r) => ({ id: r.id, body: bodyOf(r) })), fields: [] });
+    await step.again();
+    this.editor.done(step);
   }
 
   private async upload(file: File): Promise<string> {
@@ -119,10 +140,13 @@ export class DraftParts implements Parts {
     });
   }
 
+  private async patchFile(id: string, edit: Record<string, unknown>): Promise<void> {
+    await this.editor.act("PATCH", `/documents/${this.editor.current(id)}`, edit);
+  }
+
   private async patchDocument(id: string, was: Record<string, unknown>, is: Record<string, unknown>): Promise<void> {
-    const patch = async (edit: Record<string, unknown>) => { await this.editor.act("PATCH", `/documents/${this.editor.current(id)}`, edit); };
-    await patch(is);
-    this.editor.done({ back: () => patch(was), again: () => patch(is) });
+    await this.patchFile(id, is);
+    this.editor.done(this.step({ kind: "document", id, was, is }));
   }
 
   private document(id: string): DraftDocument {

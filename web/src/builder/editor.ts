@@ -60,6 +60,8 @@ export interface Editor {
   redo(): void;
   save(): Promise<void>;
   resolve(keep: "mine" | "theirs"): void;
+  /** Forgets what the browser keeps: the person leaves without it. */
+  forget(): void;
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Work that is not saved yet, kept by the browser for this tab, so that it is there again if the page is loaded again. */
+/** What the browser keeps for this tab, so that it is there again if the page is loaded again: work that is not saved yet, and what can be undone. */
 import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
@@ -7,8 +7,8 @@ export interface Work {
   etag: string;
   /** The fields as the service had them. */
   saved: Saved[];
-  /** The fields as they are here, with their id where the service has them. */
-  fields: { id: string | undefined; content: FieldContent }[];
+  /** The fields as they are here, with their key, and their id where the service has them. */
+  fields: { id: string | undefined; key: string; content: FieldContent }[];
   /** What of the draft was not its fields. */
   around: string;
 }
@@ -18,35 +18,43 @@ const oldest = 24 * 3600 * 1000; // milliseconds
 
 const nameOf = (draftId: string): string => `countersign.draft.${draftId}`;
 
-/** Keeps work, and says whether the browser has taken it: some refuse to where the page is in a frame of another site. No token is among it. */
-export function keepWork(draftId: string, work: Work): boolean {
+/** Keeps something under a name, and says whether the browser has taken it: some refuse to where the page is in a frame of another site. No token is among it. */
+export function keep(name: string, content: object, most = longest): boolean {
   try {
-    const text = JSON.stringify({ ...work, at: Date.now() });
-    if (text.length > longest) throw new Error("too long to be kept");
-    sessionStorage.setItem(nameOf(draftId), text);
+    const text = JSON.stringify({ ...content, at: Date.now() });
+    if (text.length > most) throw new Error("too long to be kept");
+    sessionStorage.setItem(name, text);
     return true;
   } catch {
-    forgetWork(draftId); // what was kept before is older
+    forget(name); // what was kept before is older
     return false;
   }
 }
 
-export function forgetWork(draftId: string): void {
+export function forget(name: string): void {
   try {
-    sessionStorage.removeItem(nameOf(draftId));
+    sessionStorage.removeItem(name);
   } catch {
     // What could not be kept need not be forgotten.
   }
 }
 
-/** The work that was kept, if there is any that can be read and is not older than a day. */
-export function keptWork(draftId: string): Work | null {
+/** What was kept under a name, if it can be read, is not older than a day and fits. */
+export function kept<T extends object>(name: string, fits: (content: T) => boolean): T | null {
   try {
-    const work = JSON.parse(sessionStorage.getItem(nameOf(draftId)) ?? "null") as (Work & { at: number }) | null;
-    const fits = work !== null && Date.now() - work.at < oldest && typeof work.etag === "string" && Array.isArray(work.saved) && Array.isArray(work.fields)
-      && work.fields.every((f) => typeof f.content === "object") && work.saved.every((s) => typeof s.id === "string" && typeof s.content === "object");
-    return fits ? work : null;
+    const content = JSON.parse(sessionStorage.getItem(name) ?? "null") as (T & { at: number }) | null;
+    return content !== null && Date.now() - content.at < oldest && fits(content) ? content : null;
   } catch {
     return null;
   }
+}
+
+export const keepWork = (draftId: string, work: Work): boolean => keep(nameOf(draftId), work);
+
+export const forgetWork = (draftId: string): void => forget(nameOf(draftId));
+
+/** The work that was kept, if there is any that can be read and is not older than a day. */
+export function keptWork(draftId: string): Work | null {
+  return kept<Work>(nameOf(draftId), (work) => typeof work.etag === "string" && Array.isArray(work.saved) && Array.isArray(work.fields)
+    && work.fields.every((f) => typeof f.content === "object" && typeof f.key === "string") && work.saved.every((s) => typeof s.id === "string" && typeof s.content === "object"));
 }

@@ -149,8 +149,9 @@ export function freshGroup(fields: readonly FieldContent[]): string {
   return `choice_${n}`;
 }
 
+const loaded = Date.now().toString(36); // keys of a page that is loaded again are others than those that were kept
 let made = 0;
-export const freshKey = (): string => `k${++made}`;
+export const freshKey = (): string => `k${loaded}-${++made}`;
 
 export const round = (n: number): number => Math.round(n * 100) / 100;
 

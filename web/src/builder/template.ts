@@ -1,7 +1,9 @@
 import { ApiError, NetworkError, request } from "../ui/http";
 import { fetchFile, type Editor, type Parts, type RecipientContent, type RecipientEdit, type SaveState, type Snapshot, type TemplateTexts } from "./editor";
+import { Keeper } from "./history";
 import { contentMembers, freshKey, type BuilderField, type DraftDocument, type FieldContent, type Recipient } from "./model";
-import { t } from "./texts";
+import { readTemplate, writeTemplate, type Content, type KeptTemplate } from "./templatekept";
+import { listed, t } from "./texts";
 
 interface Role {
   role: string; kind: Recipient["kind"]; routingOrder: number; authMethod: Recipient["authMethod"]; language: string | null; allowDelegation: boolean; notify: boolean; witnessFor: string | null;
@@ -11,14 +13,6 @@ interface Role {
 interface Template {
   id: string; tenantId: string | null; name: string; version: number; subject: string | null; message: string | null; roles: Role[];
   fields: (Omit<FieldContent, "documentId" | "signerId"> & { documentId: string | null; role: string })[]; documents: DraftDocument[];
-}
-
-interface Content {
-  readonly signers: readonly Recipient[];
-  readonly copies: readonly Recipient[];
-  readonly documents: readonly DraftDocument[];
-  readonly fields: readonly BuilderField[];
-  readonly texts: TemplateTexts;
 }
 
 const maxHistory = 500;
@@ -58,9 +52,35 @@ export class TemplateEditor implements Editor {
   private running: Promise<void> | null = null;
   private lastMerge = "";
   private closed = false;
+  private kept = true;
+  private restored = false;
+  private readonly keeper: Keeper;
 
   private constructor(private template: Template, private etag: string, readonly bearer: string, private readonly onChange: (s: Snapshot) => void) {
     this.content = this.saved = this.read(template, []);
+    this.keeper = new Keeper(`countersign.template.${template.id}`, (steps) => (
+      this.state === "over" || (!this.dirty && this.past.length + this.future.length === 0) ? null
+        : writeTemplate({ etag: this.etag, saved: this.saved, content: this.content, past: this.past, future: this.future }, steps)
+    ), (taken) => {
+      if (taken === this.kept) return;
+      this.kept = taken;
+      this.publish();
+    });
+    const work = this.keeper.read(readTemplate);
+    if (work) this.restore(work);
+  }
+
+  /** Takes up what was not saved when the page was loaded again. Where the template has changed since, both are shown. */
+  private restore({ etag, saved, content, past, future, lost }: KeptTemplate): void {
+    const unsaved = !same(content, saved);
+    if (etag !== this.etag && !unsaved) return;
+    [this.saved, this.content, this.restored] = [saved, content, unsaved];
+    if (lost.length > 0) this.told = t("documentsLost", { names: listed(lost) });
+    if (etag === this.etag) [this.past, this.future] = [past, future];
+    else {
+      this.state = "conflict";
+      void this.lookAtTheirs();
+    }
   }
 
   static async open(id: string, bearer: string, onChange: (s: Snapshot) => void): Promise<TemplateEditor> {
@@ -86,7 +106,7 @@ export class TemplateEditor implements Editor {
     const state = this.state === "saved" && this.dirty ? "unsaved" : this.state;
     return {
       draft: { id: this.template.id, tenantId: this.template.tenantId ?? "", status: "draft", subject: texts.name, signers: signers as Recipient[], copies: copies as Recipient[], documents: documents as DraftDocument[], fields: [] },
-      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: false, restored: false, canUndo: this.past.length > 0, canRedo: this.future.length > 0,
+      fields, state, problems: this.problems, told: this.told, theirs: this.theirs, kept: this.kept, restored: this.restored, canUndo: this.past.length > 0, canRedo: this.future.length > 0,
     };
   }
 
@@ -111,6 +131,7 @@ export class TemplateEditor implements Editor {
   }
 
   private publish(): void {
+    this.keeper.soon();
     if (!this.closed) this.onChange(this.snapshot());
   }
 
@@ -354,5 +375,12 @@ export class TemplateEditor implements Editor {
     this.publish();
   }
 
-  close(): void { this.closed = true; }
+  forget(): void { this.keeper.forget(); }
+
+  /** Ends the work on a page that stays: what is saved leaves nothing behind. */
+  close(): void {
+    this.closed = true;
+    this.keeper.close();
+    if (!this.dirty || this.state === "over") this.forget();
+  }
 }

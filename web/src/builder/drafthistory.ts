@@ -1,0 +1,35 @@
+/** The history of a draft, as the browser keeps it. */
+import type { DraftParts, Step, StepData } from "./draftparts";
+import { newest, objectsAt, Shared } from "./history";
+import type { BuilderField } from "./model";
+
+/** What the history holds: the fields as they were, or a step that concerned recipients or documents. */
+export type Entry = readonly BuilderField[] | Step;
+
+export interface DraftHistory {
+  /** The version of the draft that it belongs to. */
+  etag: string;
+  /** The keys that its entries know the fields of the service by. */
+  keys: [id: string, key: string][];
+  /** What recipients and documents became that were removed and made again. */
+  successors: [old: string, made: string][];
+  past: readonly Entry[];
+  future: readonly Entry[];
+}
+
+interface KeptEntry { step?: StepData; fields?: number[] }
+
+/** What is kept of a history, with so many steps each way. */
+export function writeHistory({ etag, keys, successors, past, future }: DraftHistory, steps: number): object {
+  const shared = new Shared();
+  const write = (entries: readonly Entry[]) => newest(entries, steps, (e) => !("back" in e) || e.data !== undefined)
+    .map((e): KeptEntry => ("back" in e ? { step: e.data } : { fields: shared.put(e) }));
+  return { etag, keys, successors, past: write(past), future: write(future), objects: shared.objects };
+}
+
+/** The history of what was kept; it throws where it does not fit. */
+export function readHistory(kept: Record<string, unknown>, parts: DraftParts): { [K in keyof DraftHistory]: K extends "past" | "future" ? Entry[] : DraftHistory[K] } {
+  const { etag, keys, successors, past, future, objects } = kept as unknown as Omit<DraftHistory, "past" | "future"> & { past: KeptEntry[]; future: KeptEntry[]; objects: unknown[] };
+  const read = (entries: KeptEntry[]): Entry[] => entries.map((e) => (e.step ? parts.step(e.step) : objectsAt<BuilderField>(objects, e.fields)));
+  return { etag, keys, successors, past: read(past), future: read(future) };
+}
