@@ -97,29 +97,34 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleTriesFailedRowsAgain: the button asks the service for it and says so, and the list of what failed can be downloaded.
+// TestConsoleTriesFailedRowsAgain: a row whose externalId was taken meanwhile fails; its list can be downloaded, and once it is free again the row is sent.
 func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	t.Parallel()
-	b := open(t, desktop)
-	const id = "0190c2a0-0000-7000-8000-000000000002"
-	state := func(status, sent, failed string) string {
-		return `{"id": "` + id + `", "tenantId": "quayside", "templateId": "` + id + `", "templateVersion": 2, "name": "Leases of August", "status": "` + status + `",
-			"total": 2, "counts": {"pending": 0, "sent": ` + sent + `, "failed": ` + failed + `, "cancelled": 0}, "perMinute": null, "createdBy": "me", "createdAt": "2026-11-01T07:00:00Z", "completedAt": null}`
+	template := svc.templateOf(t, "Leases of August")
+	var rows []object
+	for _, id := range []string{"again-1", "again-2"} {
+		rows = append(rows, object{"externalId": id, "signers": []object{{"role": "Tenant", "name": "Ada", "email": id + "@example.com"}, {"role": "Landlord", "name": "Grace", "email": "grace@example.com"}}})
 	}
-	at := "/v1/bulk-sends/" + id
-	b.answers(at, 200, state("completed", "1", "1"))
-	b.answers(at+"/rows", 200, `{"data": [{"row": 2, "externalId": "again-2", "status": "failed", "envelopeId": null,
-		"error": {"code": "external_id_taken", "message": "Another envelope has this externalId."}, "settledAt": "2026-11-01T07:00:30Z"}], "total": 1, "page": 1, "pageSize": 20}`)
-	b.answers(at+"/retry", 200, state("running", "1", "0"))
+	var bulk, taken struct{ ID string }
+	svc.json(t, http.MethodPost, "/v1/bulk-sends", object{"templateId": template, "tenantId": "harbour", "name": "Leases of August", "perMinute": 6, "rows": rows}, &bulk) // the second row waits for ten seconds
+	at := "/v1/bulk-sends/" + bulk.ID
+	svc.json(t, http.MethodPost, at+"/pause", nil, nil)
+	svc.json(t, http.MethodPost, "/v1/envelopes", object{"tenantId": "harbour", "externalId": "again-2", "signers": twoPeople()}, &taken)
+	svc.json(t, http.MethodPost, at+"/resume", nil, nil)
+	b := open(t, desktop)
 	consoleUser(b, "bulkretry", "sender")
-	b.visit(svc.base + "/console#/bulk/" + id)
-	b.see("Another envelope has this externalId.")
-	eval[bool](b, `(window.asked = [], window.fetch = ((real) => (url, init) => { window.asked.push((init?.method ?? "GET") + " " + url); return real(url, init); })(window.fetch), true)`)
+	b.visit(svc.base + "/console#/bulk/" + bulk.ID)
+	b.see("external_id_taken")
+	eval[bool](b, `(URL.createObjectURL = (blob) => { blob.text().then((text) => { window.table = text; }); return "#"; }, true)`)
+	b.button("Download what failed")
+	b.until(`window.table?.includes("again-2") && !window.table.includes("again-1")`)
+	b.checked("console-bulk-failed")
+
+	svc.json(t, http.MethodDelete, "/v1/envelopes/"+taken.ID, nil, nil)
 	b.button("Try failed rows again")
 	b.see("They are tried again.")
-	b.until(`window.asked.includes("POST ` + at + `/retry")`)
-	b.button("Download what failed")
-	b.until(`window.asked.includes("GET ` + at + `/rows?status=failed")`)
-	b.checked("console-bulk-failed")
+	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("2 of 2 rows are done.")`)
+	require.NotContains(t, b.text(), "external_id_taken")
+	svc.invited(t, "again-2@example.com")
 	b.waitUntilStill()
 }

@@ -205,12 +205,7 @@ func TestBuilderOrdersRecipientsByMouse(t *testing.T) {
 	e := svc.draft(t, "Dragged", twoPeople(), leaseDocument())
 	b := open(t, desktop)
 	b.builds(e, nil)
-	eval[bool](b, `(() => {
-		const data = new DataTransfer(), from = document.querySelectorAll(".brecipient")[1], to = document.querySelector(".bstepbox");
-		const send = (target, kind) => target.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));
-		send(from, "dragstart"); send(to, "dragover"); send(to, "drop"); send(from, "dragend");
-		return true;
-	})()`)
+	b.dragsOnto(`document.querySelectorAll(".brecipient")[1].querySelector("strong")`, `document.querySelector(".bstepbox")`)
 	b.until(`document.querySelectorAll(".bstepbox").length === 1`)
 	for _, s := range svc.people(t, e.ID).Signers {
 		require.Equal(t, 1, s.RoutingOrder, s.Name)

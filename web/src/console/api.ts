@@ -19,6 +19,8 @@ export type SignIn = "password" | "provider";
 export interface SignInOptions { provider: { name: string } | null }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[] }
+/** Who gets a copy and is asked nothing. */
+export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
 /** Somebody who was to sign until another person took the place. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
@@ -33,7 +35,7 @@ export interface Attempt { number: number; at: string; status: number | null; la
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
   sealingProblem?: { code: string; message: string; since: string };
-  signers: Signer[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
+  signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
 export interface User { id: string; email: string; name: string; role: Role; createdAt: string; signIn: SignIn; secondFactor: boolean; seenAt: string | null }
 export interface Webhook {

@@ -1,29 +1,34 @@
 import { useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
-import { type Client, type Signer } from "./api";
+import { type Client, type CopyRecipient, type Signer } from "./api";
 import { FormDialog } from "./parts";
 
 interface DialogProps { client: Client; envelope: string; onDone: (words: string) => void; onClose: () => void }
 
 const methods: Record<string, string> = { none: "none", email_otp: "a code by e-mail", sms_otp: "a code by text message" };
 
-/** Puts another person in a signer's place. */
-export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer }) {
-  const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: signer.authMethod, reason: "" });
+/** Puts another person in a signer's place, or in that of somebody who gets a copy. */
+export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer | CopyRecipient }) {
+  const copy = !("authMethod" in signer);
+  const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: copy ? "" : signer.authMethod, reason: "" });
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
   const work = async () => {
-    const body = { ...form, phone: form.phone || null, reason: form.reason || null };
+    const reason = form.reason || null;
+    const body = copy ? { name: form.name, email: form.email, reason } : { ...form, phone: form.phone || null, reason };
     const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body });
-    onDone(made.status === "pending" ? `${made.name} signs instead of ${signer.name} and is invited in turn.` : `${made.name} signs instead of ${signer.name}. The invitation is on its way.`);
+    if (copy) onDone(made.status === "pending" ? `${made.name} gets the copy instead of ${signer.name}.` : `${made.name} gets the copy instead of ${signer.name}, and a mail that says so.`);
+    else onDone(made.status === "pending" ? `${made.name} signs instead of ${signer.name} and is invited in turn.` : `${made.name} signs instead of ${signer.name}. The invitation is on its way.`);
   };
   return (
     <FormDialog title={`Replace ${signer.name}?`} label="Replace" tone="bad" work={work} onClose={onClose}>
-      <p>The link of <bdi>{signer.name}</bdi> ends at once, and what was entered or agreed to with it is lost. Fields and order of signing stay. For a wrong address, enter the same name again.</p>
+      {copy ? <p>The files are sent to another address once everyone has signed. For a wrong address, enter the same name again.</p> : <p>The link of <bdi>{signer.name}</bdi> ends at once, and what was entered or agreed to with it is lost. Fields and order of signing stay. For a wrong address, enter the same name again.</p>}
       <div><label for="rname">Name</label><input id="rname" data-first required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
       <div><label for="rmail">E-mail</label><input id="rmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
-      <div><label for="rmethod">Proof of identity</label>
-        <select id="rmethod" value={form.authMethod} onChange={set("authMethod")}>{Object.entries(methods).map(([m, words]) => <option key={m} value={m}>{words}</option>)}</select>
-      </div>
+      {!copy && (
+        <div><label for="rmethod">Proof of identity</label>
+          <select id="rmethod" value={form.authMethod} onChange={set("authMethod")}>{Object.entries(methods).map(([m, words]) => <option key={m} value={m}>{words}</option>)}</select>
+        </div>
+      )}
       {(form.authMethod === "sms_otp" || form.phone) && <div><label for="rphone">Phone, such as +12025550123</label><input id="rphone" type="tel" required={form.authMethod === "sms_otp"} autocomplete="off" value={form.phone} onInput={set("phone")} /></div>}
       <div><label for="rreason">Reason (for the record; may be empty)</label><textarea id="rreason" maxLength={1000} value={form.reason} onInput={set("reason")} /></div>
     </FormDialog>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type Mail, type Signer, type Identity } from "./api";
+import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Mail, type PreviousSigner, type Signer, type Identity } from "./api";
 import { live } from "./envelopes";
 import { DeadlineDialog, ReplaceDialog } from "./corrections";
 import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice } from "./parts";
@@ -23,7 +23,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
   const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [voiding, setVoiding] = useState(false);
-  const [replacing, setReplacing] = useState<Signer | null>(null);
+  const [replacing, setReplacing] = useState<Signer | CopyRecipient | null>(null);
   const [rescheduling, setRescheduling] = useState(false);
   const [copying, setCopying] = useState(false);
   const [told, setTold] = useState("");
@@ -37,11 +37,13 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const copies = e.status === "completed" && support && files.length > 0 && files.every((d) => d.purgeStatus !== "purged");
   const templatable = hasRole(who, "sender") && e.documents.some((d) => d.kind === "original" && d.purgeStatus !== "purged");
   const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
+  const sendCopies = (to: { email: string }) => async () => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email } }); reload(); };
   const actions = (s: Signer): SignerActions => ({
     resend: correctable && ["sent", "viewed"].includes(s.status) ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined,
     replace: correctable && !s.signedAt ? () => setReplacing(s) : undefined,
-    copies: copies ? async () => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: s.email } }); reload(); } : undefined,
+    copies: copies ? sendCopies(s) : undefined,
   });
+  const copyActions = (c: CopyRecipient): SignerActions => ({ replace: correctable ? () => setReplacing(c) : undefined, copies: copies ? sendCopies(c) : undefined });
   const names = new Map(e.signers.map((s) => [s.id, s.name]));
   return (
     <>
@@ -57,6 +59,12 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
             <h2>Signers</h2>
             <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} {...actions(s)} />)}</ul>
           </section>
+          {e.copies && e.copies.length > 0 && (
+            <section class="card">
+              <h2>Who gets a copy</h2>
+              <ul class="plainlist">{e.copies.map((c) => <CopyRow key={c.id} c={c} {...copyActions(c)} />)}</ul>
+            </section>
+          )}
           {progress.data && (
             <section class="card">
               <h2>{open ? "Now" : "In the end"}</h2>
@@ -116,18 +124,38 @@ function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mai
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
         <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${formatTime(s.signedAt)}` : ""}</span>
         {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one and replace the signer, with the same name."}</p>}
-        {s.previous?.map((p) => (
-          <p key={p.until} class="quiet small before">Before: <bdi>{p.name}</bdi>, <bdi>{p.email}</bdi>, until {formatTime(p.until)}{p.reason && <> · <bdi>{p.reason}</bdi></>}</p>
-        ))}
+        <Before previous={s.previous} />
       </div>
-      {(resend || replace || copies) && (
-        <ActionRow>
-          {resend && <ActionButton label="Send a new link" name={`Send a new link to ${s.name}`} done="A new link is on its way; the old one has ended." work={resend} />}
-          {replace && <button type="button" class="plain small" aria-label={`Replace ${s.name}`} onClick={replace}>Replace</button>}
-          {copies && <ActionButton label="Send copies again" name={`Send copies again to ${s.name}`} done={`Links to the sealed files are on their way to ${s.email}.`} work={copies} />}
-        </ActionRow>
-      )}
+      <Corrections who={s} {...{ resend, replace, copies }} />
     </li>
+  );
+}
+
+function CopyRow({ c, replace, copies }: { c: CopyRecipient } & SignerActions) {
+  return (
+    <li>
+      <div>
+        <strong><bdi>{c.name}</bdi></strong><br />
+        <span class="quiet small"><bdi>{c.email}</bdi> · group {c.routingOrder}</span>
+        <Before previous={c.previous} />
+      </div>
+      <Corrections who={c} {...{ replace, copies }} />
+    </li>
+  );
+}
+
+function Before({ previous }: { previous?: PreviousSigner[] }) {
+  return <>{previous?.map((p) => <p key={p.until} class="quiet small before">Before: <bdi>{p.name}</bdi>, <bdi>{p.email}</bdi>, until {formatTime(p.until)}{p.reason && <> · <bdi>{p.reason}</bdi></>}</p>)}</>;
+}
+
+function Corrections({ who, resend, replace, copies }: { who: { name: string; email: string } } & SignerActions) {
+  if (!resend && !replace && !copies) return null;
+  return (
+    <ActionRow>
+      {resend && <ActionButton label="Send a new link" name={`Send a new link to ${who.name}`} done="A new link is on its way; the old one has ended." work={resend} />}
+      {replace && <button type="button" class="plain small" aria-label={`Replace ${who.name}`} onClick={replace}>Replace</button>}
+      {copies && <ActionButton label="Send copies again" name={`Send copies again to ${who.name}`} done={`Links to the sealed files are on their way to ${who.email}.`} work={copies} />}
+    </ActionRow>
   );
 }
 

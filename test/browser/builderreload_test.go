@@ -1,0 +1,158 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// again loads the page again and waits until the builder is back.
+func (b *tab) again() {
+	b.t.Helper()
+	eval[bool](b, `window.before = true`)
+	b.reloads()
+	b.until(`!window.before && document.querySelector(".bpaint canvas") !== null`)
+}
+
+const placedFields = `document.querySelectorAll(".bfield").length === %d`
+
+// TestTemplateSurvivesAReload: suggestions for a template can be taken and hidden, and what is not saved yet is there again with its history when the page is
+// loaded again, until it is saved or the person leaves without it. What somebody else saved meanwhile is shown.
+func TestTemplateSurvivesAReload(t *testing.T) {
+	t.Parallel()
+	var made struct{ ID string }
+	e := svc.draft(t, "Lease with tags", twoPeople(), printed(t, sheetStyle+`<h1>Lease</h1><p>{{Name;role=Tenant;type=text}}</p><p style="margin-top: 80pt">{{sign;role=Landlord;type=signature}}</p>`))
+	svc.json(t, http.MethodPost, "/v1/templates", object{"name": "Lease with tags", "tenantId": "harbour", "fromEnvelope": e.ID}, &made)
+	b := open(t, desktop)
+	b.leavesWithoutAsking()
+	b.buildsTemplate(made.ID, object{"send": true})
+	b.until(`document.querySelectorAll(".bsuggestion").length === 2`)
+	b.checked("builder-template-suggestions")
+	eval[bool](b, `(document.querySelectorAll(".bsuggestion")[1].focus(), true)`)
+	b.keysOn(`document.querySelectorAll(".bsuggestion")[1]`, kb.Delete)
+	b.until(`document.querySelectorAll(".bsuggestion").length === 1`)
+	b.button("Show hidden suggestions (1)")
+	b.until(`document.querySelectorAll(".bsuggestion").length === 2`)
+	b.button("Hide them")
+	b.until(`document.querySelectorAll(".bsuggestion").length === 0`)
+	b.button("Show hidden suggestions (2)")
+	b.button("Add all 2")
+	b.until(fmt.Sprintf(placedFields, 2))
+	b.button("Text")
+	b.press(1, 300, 600)
+	b.until(fmt.Sprintf(placedFields, 3))
+	b.button("Undo")
+	b.button("Name and texts")
+	b.fill("#tsubject", "Lease of {{place}}")
+	b.click(inDialog("Take over"))
+	b.button("Add")
+	b.fill("#rname", "Guarantor")
+	b.click(inDialog("Add"))
+	b.until(`document.querySelectorAll(".brecipient").length === 3`)
+	require.Equal(t, 1, svc.savedTemplate(t, made.ID).Version, "nothing is saved yet")
+
+	b.again()
+	b.see("Work that had not been saved before is back")
+	b.checked("builder-template-restored")
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	b.until(fmt.Sprintf(placedFields, 2) + ` && document.querySelectorAll(".brecipient").length === 3`)
+	b.button("Undo") // the role
+	b.until(`document.querySelectorAll(".brecipient").length === 2`)
+	b.button("Undo") // the subject
+	b.button("Undo") // what was suggested
+	b.until(fmt.Sprintf(placedFields, 0))
+	for range 3 {
+		b.button("Redo")
+	}
+	b.until(`document.querySelectorAll(".brecipient").length === 3`)
+	b.again()
+	b.button("Save")
+	b.saved()
+	got := svc.savedTemplate(t, made.ID)
+	require.Equal(t, []any{2, "Lease of {{place}}", 2, 3}, []any{got.Version, got.Subject, len(got.Fields), len(got.Roles)})
+	require.Equal(t, []string{"Tenant", "text", "Landlord", "signature"}, []string{got.Fields[0].Role, got.Fields[0].Type, got.Fields[1].Role, got.Fields[1].Type}, "whose they are stands in the tags")
+	b.again()
+	b.saved()
+	require.NotContains(t, b.text(), "had not been saved")
+
+	// Somebody else saves, and this page is loaded again with work of its own.
+	b.button("Initials")
+	b.press(1, 300, 650)
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	svc.json(t, http.MethodPatch, "/v1/templates/"+made.ID, object{"message": "Theirs"}, nil)
+	b.again()
+	b.see("Somebody else changed this template meanwhile.")
+	b.focused(`document.querySelector("[role=alertdialog]")`)
+	b.keys("\t\r") // Tab comes to its first button
+	b.until(fmt.Sprintf(stateIs, "Saved"))
+	b.until(fmt.Sprintf(placedFields, 2))
+	b.button("Undo") // what was mine is in the history
+	b.until(fmt.Sprintf(placedFields, 3))
+	b.button("Redo")
+	b.saved()
+	b.waitUntilStill()
+}
+
+// TestUndoSurvivesAReload: what was done before a page is loaded again can be taken back and done again after it, recipients included; what was done to the
+// draft elsewhere ends the history, and so does sending.
+func TestUndoSurvivesAReload(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
+	b := open(t, desktop)
+	b.leavesWithoutAsking()
+	b.builds(e, object{"send": true})
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.saved()
+	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400))
+	b.saved()
+	moved := svc.fields(t, e.ID)[0]
+	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
+	b.click(inDialog("Remove, with the fields"))
+	b.until(`document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
+	b.saved()
+
+	b.again()
+	require.NotContains(t, b.text(), "had not been saved", "all was saved")
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
+	b.saved()
+	back := svc.fields(t, e.ID)[0]
+	require.Equal(t, []any{find(svc.people(t, e.ID), "Ada Lovelace"), moved.X, moved.Y}, []any{back.SignerID, back.X, back.Y}, "she is there again with her field")
+	b.again()
+	b.button("Undo")
+	b.saved()
+	require.InDelta(t, 120, svc.fields(t, e.ID)[0].X, 1.5, "the move is taken back")
+	b.button("Undo")
+	b.saved()
+	require.Empty(t, svc.fields(t, e.ID))
+	b.again()
+	b.button("Redo")
+	b.button("Redo")
+	b.saved()
+	require.Equal(t, moved.X, svc.fields(t, e.ID)[0].X)
+	b.button("Redo") // she is removed once more
+	b.until(`document.querySelectorAll(".brecipient").length === 1`)
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".brecipient").length === 2`)
+	b.saved()
+
+	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Elsewhere"}, nil)
+	b.again()
+	require.True(t, eval[bool](b, `[...document.querySelectorAll(".btools button")].filter((x) => ["Undo", "Redo"].includes(x.textContent)).every((x) => x.ariaDisabled === "true")`), "the history was of another version")
+
+	b.click(`[...document.querySelectorAll(".brecipient .bchoose")][0]`)
+	b.button("Initials")
+	b.press(1, 200, 600)
+	b.saved()
+	b.button("Send …")
+	b.see("Send for signature")
+	b.checked("builder-send")
+	b.button("Send to 2 people")
+	b.see("Those who sign first have been invited.")
+	b.until(`sessionStorage.length === 0`)
+	b.waitUntilStill()
+}

@@ -1,0 +1,171 @@
+package browser_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestASenderAtWork walks through the work of a person with the role sender, in the console alone: an envelope of a file that is prepared, sent, followed,
+// corrected, signed and downloaded; one of a template that is voided; and many of a table. Signers act by the links that were mailed to them.
+func TestASenderAtWork(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "walk", "sender")
+	for _, section := range []string{"users", "application"} {
+		require.False(t, eval[bool](b, `document.querySelector("nav a[href='#/`+section+`']") !== null`), "%s are not a sender's", section)
+	}
+	b.visit(svc.base + "/console#/settings")
+	b.see("administrators change settings.")
+	b.visit(svc.base + "/console#/webhooks")
+	b.see("Deliveries")
+	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add an endpoint")+`)`))
+
+	// From a file: two sign one after the other, a third gets a copy.
+	b.visit(svc.base + "/console#/envelopes")
+	b.button("New envelope")
+	b.choose("#newfiles", "walk.pdf", leaseDocument())
+	b.until(`document.querySelector("#newsubject")?.value === "walk"`)
+	b.fill("#newsubject", "A sender's walk")
+	b.fill("#newname", "Ada Lovelace")
+	b.fill("#newemail", "walk-ada@example.com")
+	b.fill("#newtenant", "harbour")
+	b.button("Go on")
+	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	id := eval[string](b, `location.hash.split("/")[2]`)
+	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
+	b.choice("#rauth", "none")
+	b.click(inDialog("Save"))
+	b.until(dialog + ` === null`)
+	b.button("Text")
+	b.press(1, 200, 500)
+	b.saved()
+	add := func(name, email, kind string) {
+		b.t.Helper()
+		b.button("Add")
+		b.fill("#rname", name)
+		b.fill("#remail", email)
+		b.choice("#rkind", kind)
+		if kind != "copy" {
+			b.choice("#rauth", "none")
+		}
+		b.click(inDialog("Add"))
+		b.until(dialog + ` === null`)
+	}
+	add("Hedy Lamarr", "walk-wrong@example.com", "signer")
+	b.button("Text")
+	b.press(1, 200, 600)
+	b.saved()
+	add("Cora Copy", "walk-copy-wrong@example.com", "copy")
+	b.button("Send …")
+	b.see("Send for signature")
+	b.checked("console-send")
+	b.button("Send to 2 people")
+	b.see("What happened")
+	b.see("Waiting for")
+	b.until(`[...document.querySelectorAll("dd")].some((x) => x.textContent === "Ada Lovelace")`)
+
+	// Reminded, replaced, and given more time.
+	first := svc.invited(t, "walk-ada@example.com")
+	b.click(named("Send a new link to Ada Lovelace"))
+	b.see("A new link is on its way; the old one has ended.")
+	b.eventually("the new link arrives", func() bool { return len(svc.linksTo(t, "walk-ada@example.com")) == 2 })
+	status, err := svc.do(http.MethodGet, svc.base+signingPath(first), "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status)
+	b.click(named("Replace Hedy Lamarr"))
+	b.fill("#rname", "Hedy Lamarr")
+	b.fill("#rmail", "walk-hedy@example.com")
+	b.click(in(dialog, "Replace"))
+	b.see("signs instead of Hedy Lamarr and is invited in turn.")
+	b.click(named("Replace Cora Copy"))
+	b.see("The files are sent to another address once everyone has signed.")
+	b.checked("console-replace-copy")
+	b.fill("#rname", "Cora Copy")
+	b.fill("#rmail", "walk-cora@example.com")
+	b.click(in(dialog, "Replace"))
+	b.see("Cora Copy gets the copy instead of Cora Copy")
+	b.until(`[...document.querySelectorAll(".before")].filter((x) => /walk-(copy-)?wrong@/.test(x.textContent)).length === 2`)
+	deadline := func() time.Time {
+		var e struct{ ExpiresAt time.Time }
+		svc.json(t, http.MethodGet, "/v1/envelopes/"+id, nil, &e)
+		return e.ExpiresAt.UTC()
+	}
+	wanted := deadline().AddDate(0, 1, 0).Truncate(time.Minute)
+	b.button("Change the deadline")
+	b.choice("#deadline", eval[string](b, `(() => { const d = new Date("`+wanted.Format(time.RFC3339)+`"); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`))
+	b.click(in(dialog, "Change"))
+	b.see("The deadline is changed.")
+	require.Equal(t, wanted, deadline())
+
+	// Both sign; the page says so by itself, and the sealed file comes.
+	for _, l := range svc.linksTo(t, "walk-ada@example.com") {
+		if l != first {
+			svc.signByAPI(t, l, "From Monday")
+		}
+	}
+	b.until(`[...document.querySelectorAll("dd")].some((x) => x.textContent === "Hedy Lamarr")`)
+	svc.signByAPI(t, svc.invited(t, "walk-hedy@example.com"), "Agreed")
+	b.until(`document.querySelector(".head .badge")?.textContent === "completed"`)
+	b.click(named("Send copies again to Cora Copy"))
+	b.see("Links to the sealed files are on their way to walk-cora@example.com.")
+	b.eventually("the copy arrives again", func() bool { return len(svc.mailsTo(t, "walk-cora@example.com")) >= 2 })
+	require.Empty(t, svc.linksTo(t, "walk-wrong@example.com"))
+	b.checked("console-completed")
+	for _, gone := range []string{"Change the deadline", "Void this envelope", "Replace", "Send a new link"} {
+		require.NotContains(t, b.text(), gone, "it is over")
+	}
+	eval[bool](b, `(URL.createObjectURL = (blob) => { new Response(blob).arrayBuffer().then((a) => { window.file = btoa([...new Uint8Array(a)].map((x) => String.fromCharCode(x)).join("")); }); return "#"; }, true)`)
+	b.click(`[...document.querySelectorAll(".plainlist li")].find((l) => l.querySelector(".badge")?.textContent === "sealed").querySelector("button")`)
+	b.until(`Boolean(window.file)`)
+	file, err := base64.StdEncoding.DecodeString(eval[string](b, `window.file`))
+	require.NoError(t, err)
+	require.Equal(t, svc.completed(t, id), file, "what is downloaded is the sealed file")
+
+	// From a template, and voided.
+	template := svc.templateOf(t, "A sender's template")
+	b.visit(svc.base + "/console#/templates/" + template)
+	b.button("New envelope")
+	for i, who := range []string{"ada", "grace"} {
+		n := string(rune('0' + i))
+		b.fill("#pname"+n, who)
+		b.fill("#pmail"+n, "walk-template-"+who+"@example.com")
+	}
+	b.click(inDialog("Send"))
+	b.see("What happened")
+	link := svc.invited(t, "walk-template-ada@example.com")
+	b.button("Void this envelope")
+	b.fill("#why", "The mill was sold.")
+	b.click(in(dialog, "Void"))
+	b.until(`document.querySelector(".head .badge")?.textContent === "voided"`)
+	status, err = svc.do(http.MethodGet, svc.base+signingPath(link), "", nil, nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusUnauthorized, status, "the link has ended")
+
+	// Many, by a table.
+	b.visit(svc.base + "/console#/bulk/new?template=" + template)
+	b.see("Tenant.name, Tenant.email")
+	b.choose("#btable", "many.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,walk-row-1@example.com,Grace,grace@example.com\r\nBo,walk-row-2@example.com,Grace,grace@example.com\r\n"))
+	b.see("2 rows are right.")
+	b.button("Send 2 envelopes")
+	b.see("2 of 2 rows are done.")
+	for _, email := range []string{"walk-row-1@example.com", "walk-row-2@example.com"} {
+		svc.invited(t, email)
+	}
+	b.waitUntilStill()
+}
+
+// mailsTo are the subjects of the mails to an address.
+func (s *service) mailsTo(t *testing.T, email string) (subjects []string) {
+	t.Helper()
+	var list []struct{ Subject string }
+	_, err := s.do(http.MethodGet, s.inbox+"/api/messages?to="+email, "", nil, &list)
+	require.NoError(t, err)
+	for _, m := range list {
+		subjects = append(subjects, m.Subject)
+	}
+	return subjects
+}
