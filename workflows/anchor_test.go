@@ -19,7 +19,7 @@ func TestAnchorWaitsForTheAuthority(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
-	env := suite.NewTestWorkflowEnvironment()
+	env := newEnvironment(&suite)
 	start := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	env.SetStartTime(start)
 	env.SetWorkflowRunTimeout(30 * 24 * time.Hour)

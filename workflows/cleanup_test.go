@@ -22,7 +22,7 @@ func TestCleanupGoesOnUntilNothingIsLeft(t *testing.T) {
 	for _, c := range []struct{ rounds, want int }{{1, 1}, {3, 3}, {1 << 30, 200}} {
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(quiet(t))
-		env := suite.NewTestWorkflowEnvironment()
+		env := newEnvironment(&suite)
 		env.SetWorkflowRunTimeout(24 * time.Hour)
 		a := &activities.Activities{}
 		env.RegisterActivity(a)

@@ -27,7 +27,7 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 	require.NoError(t, err)
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
-	env := suite.NewTestWorkflowEnvironment()
+	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	last := env.Now()
 	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) error {

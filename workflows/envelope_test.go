@@ -78,11 +78,10 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(strict(t))
 	env := &fakeEnv{
-		env: suite.NewTestWorkflowEnvironment(), times: map[string]time.Duration{},
+		env: newEnvironment(&suite), times: map[string]time.Duration{},
 		in: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()},
 	}
 	env.begin = env.env.Now()
-	env.env.SetTestTimeout(30 * time.Second)
 	env.env.RegisterActivity(acts)
 	env.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	env.plan = temporal.Plan{Status: models.StatusSent}

@@ -83,7 +83,7 @@ func TestRestartedBetweenReminders(t *testing.T) {
 			live := func(start temporal.EnvelopeStart, length time.Duration, end func(*testsuite.TestWorkflowEnvironment)) error {
 				var suite testsuite.WorkflowTestSuite
 				suite.SetLogger(quiet(t))
-				env := suite.NewTestWorkflowEnvironment()
+				env := newEnvironment(&suite)
 				env.SetStartTime(clock.Now())
 				begin := clock.Now()
 				env.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) {

@@ -36,7 +36,7 @@ func TestRetention(t *testing.T) {
 			t.Parallel()
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(quiet(t))
-			env := suite.NewTestWorkflowEnvironment()
+			env := newEnvironment(&suite)
 			env.SetStartTime(start)
 			a := &activities.Activities{}
 			env.RegisterActivity(a)

@@ -59,7 +59,7 @@ func TestStuckIsShown(t *testing.T) {
 			t.Parallel()
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(quiet(t))
-			env := suite.NewTestWorkflowEnvironment()
+			env := newEnvironment(&suite)
 			env.RegisterActivity(acts)
 			plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
@@ -87,7 +87,7 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
-	env := suite.NewTestWorkflowEnvironment()
+	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
 	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
@@ -126,7 +126,7 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet(t))
-	env := suite.NewTestWorkflowEnvironment()
+	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	tries := 0
 	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, activities.SignerInput) error {
@@ -197,7 +197,7 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			t.Parallel()
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(quiet(t))
-			env := suite.NewTestWorkflowEnvironment()
+			env := newEnvironment(&suite)
 			env.RegisterActivity(acts)
 			until := env.Now().Add(48 * time.Hour)
 			env.OnActivity(acts.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{1}}, nil).Maybe()
@@ -229,7 +229,7 @@ func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 	} {
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(quiet(t))
-		env := suite.NewTestWorkflowEnvironment()
+		env := newEnvironment(&suite)
 		env.RegisterActivity(acts)
 		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) error {
 			if message == "" {
