@@ -63,18 +63,24 @@ func (w *scenario) sent(bulk uuid.UUID) int {
 	return w.count("SELECT count(*) FROM bulk_send_rows WHERE bulk_send_id = $1 AND status = 'sent'", bulk)
 }
 
+// awaitSent waits until n rows were sent. Many may take longer than anybody's patience, as
+// long as one after the other is sent.
+func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
+	w.t.Helper()
+	for sent := w.sent(bulk); sent < n; sent = w.sent(bulk) {
+		eventually(w.t, func() bool { return w.sent(bulk) > sent }, "no row is sent any more")
+	}
+}
+
 // checkBulk wants every row to have been sent exactly once: as one envelope, which was
 // counted, was sent once by its audit trail, and has had its invitation; and the end
 // to have been told once.
 func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.t.Helper()
-	for ended := false; !ended; { // many rows may take longer than anybody's patience, as long as one after the other is sent
-		sent := w.sent(bulk)
-		eventually(w.t, func() bool {
-			ended = w.count("SELECT count(*) FROM bulk_sends WHERE id = $1 AND status = 'completed'", bulk) == 1
-			return ended || w.sent(bulk) > sent
-		}, "the bulk send is not completed")
-	}
+	w.awaitSent(bulk, rows)
+	eventually(w.t, func() bool {
+		return w.count("SELECT count(*) FROM bulk_sends WHERE id = $1 AND status = 'completed'", bulk) == 1
+	}, "the bulk send is not completed")
 	const ours = "SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = $1"
 	assert.Equal(w.t, rows, w.sent(bulk))
 	assert.Equal(w.t, rows, w.count("SELECT count(DISTINCT envelope_id) FROM bulk_send_rows WHERE bulk_send_id = $1", bulk))
@@ -109,7 +115,7 @@ func TestKillDuringBulk(t *testing.T) {
 			if begun >= *bulkSize*(i+2)/6 {
 				continue // it was faster than this
 			}
-			eventually(t, func() bool { return w.sent(bulk) >= *bulkSize*(i+1)/6 }, "no row is sent any more")
+			w.awaitSent(bulk, *bulkSize*(i+1)/6)
 			switch place := []string{"store.bulk", "store.committed", ""}[(i+rnd.IntN(3))%3]; place {
 			case "":
 				time.Sleep(time.Duration(rnd.Int64N(int64(200 * time.Millisecond))))
@@ -147,7 +153,7 @@ func TestPostgresStopsDuringBulk(t *testing.T) {
 		w.subscribe("/all", models.EventBulkCompleted)
 		bulk := w.bulk(*bulkSize)
 		for i := range 2 {
-			eventually(t, func() bool { return w.sent(bulk) >= *bulkSize*(i+1)/4 }, "no row is sent any more")
+			w.awaitSent(bulk, *bulkSize*(i+1)/4)
 			require.NoError(t, server.Crash(t.Context()))
 			pause(rnd, 300*time.Millisecond)
 			require.NoError(t, server.Restart(t.Context()))
