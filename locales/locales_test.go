@@ -113,6 +113,17 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
+// TestNamesOfButtonsBeginAsTheyRead: a button whose name for programs that read it out says more than it shows begins with what it shows (WCAG 2.5.3).
+func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
+	t.Parallel()
+	for _, tag := range locales.Tags() {
+		texts := read(t, tag, "builder.json")
+		for shown, name := range map[string]string{"showPages": "showPagesOf", "hidePages": "hidePagesOf"} {
+			assert.Regexp(t, `^`+regexp.QuoteMeta(texts[shown].(string))+`\PL`, texts[name], tag)
+		}
+	}
+}
+
 // TestLanguagesAreNamed: languages.json, which the pages offer, lists the languages that there are.
 func TestLanguagesAreNamed(t *testing.T) {
 	t.Parallel()

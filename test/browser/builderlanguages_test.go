@@ -1,0 +1,109 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/locales"
+)
+
+// builderTexts are the texts of the builder in a language: of a text with plural forms, the forms.
+func builderTexts(t *testing.T, language string) map[string][]string {
+	t.Helper()
+	file, err := locales.Text(language, "builder.json")
+	require.NoError(t, err)
+	var all map[string]any
+	require.NoError(t, json.Unmarshal([]byte(file), &all))
+	out := map[string][]string{}
+	for key, text := range all {
+		switch text := text.(type) {
+		case string:
+			out[key] = []string{text}
+		case map[string]any:
+			for _, form := range text {
+				out[key] = append(out[key], form.(string))
+			}
+		}
+	}
+	return out
+}
+
+// speaks requires that nothing that the page shows, or tells programs that read it out, is one of the builder's English texts.
+func (b *tab) speaks(language string) {
+	b.t.Helper()
+	own := slices.Concat(slices.Collect(maps.Values(builderTexts(b.t, language)))...)
+	var english []string
+	for _, texts := range builderTexts(b.t, locales.Default) {
+		for _, text := range texts {
+			if !strings.Contains(text, "{") && !slices.Contains(own, text) {
+				english = append(english, text)
+			}
+		}
+	}
+	shown := eval[[]string](b, `(() => {
+		const out = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		for (let n = walk.nextNode(); n; n = walk.nextNode()) out.push(n.data.trim());
+		for (const e of document.body.querySelectorAll("*")) for (const a of ["aria-label", "title", "placeholder"]) out.push(e.getAttribute(a) ?? "");
+		return out.filter(Boolean);
+	})()`)
+	require.Greater(b.t, len(shown), 30)
+	for _, text := range shown {
+		require.NotContains(b.t, english, text, "it is in English")
+	}
+}
+
+// TestBuilderInOtherLanguages: the builder speaks its reader's language, in that language's direction, and loads the texts of no other.
+func TestBuilderInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for _, language := range []string{"de", "ar", "ja"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			texts := builderTexts(t, language)
+			say := func(key string) string {
+				require.Len(t, texts[key], 1, key)
+				return texts[key][0]
+			}
+			e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
+			b := open(t, look{width: 1280, height: 860, language: language + "-XX"})
+			b.builds(e, object{"send": true})
+			require.Equal(t, language, eval[string](b, "document.documentElement.lang"))
+			require.Equal(t, locales.RightToLeft(language), eval[string](b, "document.documentElement.dir") == "rtl")
+			require.Equal(t, say("pageTitle"), eval[string](b, "document.title"))
+			require.Equal(t, 1.0, eval[float64](b, `performance.getEntriesByType("resource").filter((r) => /\/builder-[^/]*\.js$/.test(r.name)).length`), "texts that were loaded")
+			b.button(say("signature"))
+			b.press(1, 200, 300)
+			b.until(`document.querySelector(".bstate.saved") !== null && document.querySelectorAll(".bfield").length === 1`)
+			require.Len(t, svc.fields(t, e.ID), 1)
+			b.speaks(language)
+			b.checked("builder-" + language)
+			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "goBack"}, {"add", "goBack"}} {
+				b.button(say(dialog[0]))
+				b.until(`document.querySelector("dialog[open]") !== null`)
+				b.speaks(language)
+				b.checked("builder-" + language + "-" + dialog[0])
+				b.button(say(dialog[1]))
+				b.until(`document.querySelector("dialog[open]") === null`)
+			}
+			b.waitUntilStill()
+		})
+	}
+}
+
+// TestConsoleBuilderInAnotherLanguage: the builder within the console, which is English, speaks its reader's language as well.
+func TestConsoleBuilderInAnotherLanguage(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Workshop lease", twoPeople(), leaseDocument())
+	b := open(t, look{width: 1280, height: 860, language: "ar"})
+	consoleUser(b, "language", "sender")
+	eval[string](b, `location.hash = "#/build/`+e.ID+`"`)
+	b.until(`document.querySelector(".bpaint canvas") !== null && document.documentElement.lang === "ar" && document.documentElement.dir === "rtl"`)
+	b.speaks("ar")
+	b.button(builderTexts(t, "ar")["close"][0])
+	b.until(`document.querySelector(".builder") === null && document.documentElement.lang === "en" && document.documentElement.dir === "ltr"`)
+	b.see("Workshop lease")
+}
