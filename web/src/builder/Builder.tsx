@@ -400,8 +400,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
           <button type="button" class="plain small" onClick={() => setRestored(false)}>{t("goOn")}</button>
         </div>
       )}
-      {shot.told && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert">{shot.told}</p>}
-      {state === "over" && <p class="bconflict notice bad" role="alert">{shot.told || t("stateOver")}</p>}
+      {shot.told && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
+      {state === "over" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told || t("stateOver")}</p>}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}

@@ -75,7 +75,7 @@ export function Documents({ editor, documents, editable, viewer, thumbnails, cur
         ))}
       </ol>
       {editable && <label class="badd"><span>{busy || t("addPDF")}</span><input type="file" accept="application/pdf" multiple class="sr" onChange={(e) => { void add(e.currentTarget.files); e.currentTarget.value = ""; }} /></label>}
-      {problem && <p class="notice bad small" role="alert">{problem}</p>}
+      {problem && <p class="notice bad small" role="alert" dir="auto">{problem}</p>}
       {editing && <DocumentDialog editor={editor} document={editing} onClose={() => setEditing(null)} />}
     </section>
   );

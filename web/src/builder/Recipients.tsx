@@ -96,7 +96,7 @@ export function Recipients({ editor, recipients, copies, active, editable, probl
           <ul class="brecipients">{copies.map((r) => <li key={r.id} class="bcopy"><span class="small"><bdi>{r.name}</bdi><br /><span class="quiet"><bdi>{r.email}</bdi></span></span>{editable && <span class="bmini"><button type="button" aria-label={t("editName", { name: r.name })} title={t("edit")} onClick={() => setEditing(r)}>⋯</button></span>}</li>)}</ul>
         </>
       )}
-      {problem && <p class="notice bad small" role="alert">{problem}</p>}
+      {problem && <p class="notice bad small" role="alert" dir="auto">{problem}</p>}
       {editing && <RecipientDialog editor={editor} recipient={editing === "new" ? null : editing} recipients={recipients} copies={copies} onMade={onActive} onClose={() => setEditing(null)} contacts={contacts} />}
     </section>
   );

@@ -27,7 +27,7 @@ export function FormDialog({ title, label, work, onClose, other, children }: For
       <form class="stack" onSubmit={(e) => { e.preventDefault(); run(work); }}>
         <h2>{title}</h2>
         {children}
-        {problem && <p class="notice bad" role="alert">{problem}</p>}
+        {problem && <p class="notice bad" role="alert" dir="auto">{problem}</p>}
         <div class="row end">{other && <button type="button" class="bare bad-text" aria-disabled={busy} onClick={() => run(other.work)}>{other.label}</button>}<button type="button" class="bare" onClick={onClose}>{t("goBack")}</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>

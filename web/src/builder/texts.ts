@@ -1,6 +1,6 @@
 /** The builder's own texts. They are loaded once, before it is shown: all its modules read them here. */
 import english from "../../../locales/en/builder.json";
-import { preferredLanguage, setDocumentLanguage, translator, type Language } from "../ui/i18n";
+import { preferredLanguage, rightToLeft, setDocumentLanguage, translator, type Language } from "../ui/i18n";
 import type { Text } from "../ui/locales";
 
 export type TextKey = keyof typeof english;
@@ -29,8 +29,12 @@ export async function loadPreferredTexts(wanted: () => boolean): Promise<void> {
   if (wanted()) setDocumentLanguage(found);
 }
 
+/** What is filled in keeps its own direction, such as a Latin name in an Arabic sentence. */
+const isolated = (value: string | number): string | number => (typeof value === "string" && rightToLeft.has(language) ? `\u2068${value}\u2069` : value);
+
 /** A text in the language that was loaded. */
-export const t = (key: TextKey, values?: Record<string, string | number>): string => translate(key, values);
+export const t = (key: TextKey, values: Record<string, string | number> = {}): string =>
+  translate(key, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolated(value)])));
 
 /** Several things, one after the other. */
 export const listed = (parts: readonly string[]): string => new Intl.ListFormat(language, { type: "unit" }).format(parts);

@@ -2,8 +2,8 @@ import { english, languages, loadPages, type Key, type Language, type Text, type
 
 export { languages, type Language } from "./locales";
 
-/** Written from right to left. */
-const rightToLeft = new Set<string>(["ar", "he"]);
+/** Those written from right to left. */
+export const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
 
