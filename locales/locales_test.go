@@ -119,7 +119,7 @@ func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	for _, tag := range locales.Tags() {
 		texts := read(t, tag, "builder.json")
 		for shown, name := range map[string]string{"showPages": "showPagesOf", "hidePages": "hidePagesOf"} {
-			assert.Regexp(t, `^`+regexp.QuoteMeta(texts[shown].(string))+`\PL`, texts[name], tag)
+			assert.Regexp(t, `^`+regexp.QuoteMeta(texts[shown].(string))+`:? `, texts[name], tag)
 		}
 	}
 }
