@@ -57,6 +57,20 @@ func (b *tab) speaks(language string) {
 	}
 }
 
+// fits requires that the words of the bar and of both sides have room, on a wide screen and on a tablet.
+func (b *tab) fits() {
+	b.t.Helper()
+	for _, width := range []int64{820, b.look.width} {
+		b.size(width, b.look.height)
+		b.settled()
+		cut := eval[[]string](b, `[...document.querySelectorAll(":is(.bbar, .bside) :not(.sr, option)")].filter((e) => {
+			const r = e.getBoundingClientRect(), side = e.closest(".bbar, .bside").getBoundingClientRect();
+			return r.width > 0 && (r.left < side.left - 1 || r.right > side.right + 1 || (e.matches("button") && e.scrollWidth > e.clientWidth + 1));
+		}).map((e) => e.className + ": " + e.textContent)`)
+		require.Empty(b.t, cut, "at %d pixels", width)
+	}
+}
+
 // TestBuilderInOtherLanguages: the builder speaks its reader's language, in that language's direction, and loads the texts of no other.
 func TestBuilderInOtherLanguages(t *testing.T) {
 	t.Parallel()
@@ -80,6 +94,7 @@ func TestBuilderInOtherLanguages(t *testing.T) {
 			b.until(`document.querySelector(".bstate.saved") !== null && document.querySelectorAll(".bfield").length === 1`)
 			require.Len(t, svc.fields(t, e.ID), 1)
 			b.speaks(language)
+			b.fits()
 			b.checked("builder-" + language)
 			for _, dialog := range [][2]string{{"preview", "backToFields"}, {"sendMore", "goBack"}, {"add", "goBack"}} {
 				b.button(say(dialog[0]))
